@@ -1,0 +1,35 @@
+# make demo, make test: set up .venv once, then run. Nothing else is needed but python3, venv, make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready-$(shell cat setup.py Makefile | cksum | cut -d' ' -f1)
+
+.PHONY: demo test lint test-oldest clean
+
+demo: $(READY)
+	$(BIN)/manip_dyn demo $(ARGS)
+
+test: $(READY) lint
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# The core with the lower bounds of setup.py, as far as PyPI still has wheels for this Python.
+test-oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-oldest/bin/python -m pip install --quiet -c test/oldest.txt -e '.[test]'
+	$(VENV)-oldest/bin/python -m pytest -m 'not ros' $(ARGS)
+
+$(READY):
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[ros,test]'
+	rm -f $(VENV)/.ready-*
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-oldest build install log *.egg-info .pytest_cache .ruff_cache .mypy_cache

@@ -1,0 +1,76 @@
+"""The PA-10's tool follows a circle by closed-loop inverse kinematics."""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch.actions import DeclareLaunchArgument
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from launch import LaunchDescription
+
+SHARE = Path(get_package_share_directory("manip_dyn"))
+
+
+def generate_launch_description():
+    """Return the tracker and, with rviz:=true, what shows it."""
+    use_sim_time = {"use_sim_time": LaunchConfiguration("use_sim_time")}
+    shared = {"namespace": LaunchConfiguration("namespace"), "output": "screen"}
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "params_file",
+                default_value=str(SHARE / "config" / "pa10_circle.yaml"),
+                description="Parameters of the nodes (a standard ROS 2 parameters file)",
+            ),
+            DeclareLaunchArgument(
+                "real_time_factor",
+                default_value="1.0",
+                description="Path time per wall time",
+            ),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                description="Take time from /clock",
+                choices=["true", "false"],
+            ),
+            DeclareLaunchArgument(
+                "namespace", default_value="/", description="Namespace of all nodes"
+            ),
+            DeclareLaunchArgument(
+                "rviz",
+                default_value="false",
+                description="Start robot_state_publisher and RViz",
+                choices=["true", "false"],
+            ),
+            Node(
+                package="manip_dyn",
+                executable="clik_tracker_node",
+                parameters=[
+                    LaunchConfiguration("params_file"),
+                    {"real_time_factor": LaunchConfiguration("real_time_factor")},
+                    use_sim_time,
+                ],
+                **shared,
+            ),
+            Node(
+                package="robot_state_publisher",
+                executable="robot_state_publisher",
+                parameters=[
+                    {"robot_description": (SHARE / "urdf" / "pa10.urdf").read_text()},
+                    use_sim_time,
+                ],
+                condition=IfCondition(LaunchConfiguration("rviz")),
+                **shared,
+            ),
+            Node(
+                package="rviz2",
+                executable="rviz2",
+                arguments=["-d", str(SHARE / "config" / "pa10_circle.rviz")],
+                parameters=[use_sim_time],
+                condition=IfCondition(LaunchConfiguration("rviz")),
+                **shared,
+            ),
+        ]
+    )

@@ -1,0 +1,26 @@
+"""Dynamics, kinematics and time-optimal control of robot manipulators."""
+
+from manip_dyn.clik import Circle, ClikSettings, track
+from manip_dyn.codegen import Kernels, customize
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import Plan, plan_zero_net_work
+from manip_dyn.robot import Robot, load_robot
+from manip_dyn.simulation import Schedule, Trajectory, simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Circle",
+    "ClikSettings",
+    "Kernels",
+    "ManipDynError",
+    "Plan",
+    "Robot",
+    "Schedule",
+    "Trajectory",
+    "customize",
+    "load_robot",
+    "plan_zero_net_work",
+    "simulate",
+    "track",
+]

@@ -1,0 +1,194 @@
+"""The `manip_dyn` command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import numpy as np
+
+from manip_dyn.demo.demo import demo
+from manip_dyn.demo.scenarios import SCENARIOS
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import plan_zero_net_work
+from manip_dyn.robot import Robot, load_robot
+from manip_dyn.share import shipped_robots
+from manip_dyn.simulation import simulate
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except ManipDynError as error:
+        print(f"manip_dyn: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("\nmanip_dyn: stopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="manip_dyn",
+        description="Dynamics, kinematics and time-optimal control of robot manipulators.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_demo(commands)
+    _add_robots(commands)
+    _add_plan(commands)
+    _add_simulate(commands)
+    return parser
+
+
+# --------------------------------------------------------------------------- demo
+def _add_demo(commands) -> None:
+    names = ", ".join(each.name for each in SCENARIOS)
+    command = commands.add_parser(
+        "demo",
+        help="run scenarios with real ROS 2 nodes, measured from their topics",
+        description="Start the ROS 2 nodes of a scenario on this machine only, measure them from "
+        "a subscriber process of its own, stop them and print a summary. Exit code 0: every run "
+        "stayed within its bounds.",
+    )
+    command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: all)")
+    command.add_argument("--mode", help="only the run of this label, such as lockstep")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json))
+
+
+# ------------------------------------------------------------------------- robots
+def _add_robots(commands) -> None:
+    command = commands.add_parser(
+        "robots",
+        help="list the shipped robots, or describe one",
+        description="List the shipped robots, or describe one (or any URDF).",
+    )
+    command.add_argument("robot", nargs="?", help="name of a shipped robot or path of a URDF")
+    _add_robot_options(command)
+    command.set_defaults(run=_robots)
+
+
+def _robots(options: argparse.Namespace) -> int:
+    if options.robot is None:
+        for name in shipped_robots():
+            print(f"{name:<22} {load_robot(name).n} joint(s)")
+        return DONE
+    robot = _robot(options)
+    print(f"{robot.name}: {robot.n} joints, {robot.base} to {robot.tip}")
+    print(f"{'joint':<24}{'type':<12}{'lower':>10}{'upper':>10}{'speed':>10}{'effort':>10}")
+    columns = (robot.joint_names, robot.joint_types, robot.q_min, robot.q_max, robot.v_max)
+    for name, kind, *limits in zip(*columns, robot.tau_max, strict=True):
+        print(f"{name:<24}{kind:<12}" + "".join(f"{limit:>10.4g}" for limit in limits))
+    for note in robot.notes:
+        print(f"note: {note}")
+    return DONE
+
+
+# --------------------------------------------------------------------------- plan
+def _add_plan(commands) -> None:
+    command = commands.add_parser(
+        "plan",
+        help="plan a zero-net-work motion of one joint",
+        description="Plan a rest-to-rest bang-bang motion of one joint, the others held.",
+        epilog="example: manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0",
+    )
+    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    _add_robot_options(command)
+    command.add_argument("--start", required=True, help="joint positions, comma separated")
+    command.add_argument("--goal", required=True, help="joint positions, comma separated")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    robot = _robot(options)
+    start, goal = _numbers("--start", options.start), _numbers("--goal", options.goal)
+    plan = plan_zero_net_work(robot, start, goal)
+    content = {
+        "status": plan.status,
+        "moving": None if plan.moving is None else robot.joint_names[plan.moving],
+        "q_switch": None if plan.moving is None else plan.q_switch,
+        "switch_times": dict(zip(robot.joint_names, plan.switch_times, strict=True)),
+        "t_final": plan.t_final,
+        "net_work": plan.net_work.tolist(),
+    }
+    _print(content, options.json)
+    return DONE
+
+
+# ----------------------------------------------------------------------- simulate
+def _add_simulate(commands) -> None:
+    command = commands.add_parser(
+        "simulate",
+        help="simulate an arm under constant efforts",
+        description="Integrate an arm's direct dynamics (RK4) and print its final state.",
+        epilog="example: manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 1",
+    )
+    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    _add_robot_options(command)
+    command.add_argument("--start", help="joint positions, comma separated (default: zeros)")
+    command.add_argument("--torque", help="joint efforts, comma separated (default: zeros)")
+    command.add_argument("--duration", type=float, default=1.0, help="s (default: 1)")
+    command.add_argument("--step", type=float, default=1e-3, help="s (default: 0.001)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=_simulate)
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    robot = _robot(options)
+    start = _numbers("--start", options.start, robot)
+    torque = _numbers("--torque", options.torque, robot)
+    zero = np.zeros(robot.n)
+    result = simulate(robot, start, zero, torque, options.duration, options.step)
+    content = {
+        "success": result.success,
+        "reason": result.reason,
+        "t": float(result.t[-1]),
+        "q": result.q[-1].tolist(),
+        "v": result.v[-1].tolist(),
+        "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
+    }
+    _print(content, options.json)
+    return DONE if result.success else FAILED
+
+
+# ------------------------------------------------------------------------- shared
+def _add_robot_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--lock", action="append", default=[], metavar="JOINT=POSITION", help="hold a joint fixed"
+    )
+    command.add_argument("--tip", help="link whose frame is the tool")
+
+
+def _robot(options: argparse.Namespace) -> Robot:
+    lock = {}
+    for entry in options.lock:
+        joint, _, position = entry.partition("=")
+        lock[joint] = float(_numbers(f"--lock {joint}", position)[0])
+    return load_robot(options.robot, lock=lock, tip=options.tip)
+
+
+def _numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:
+    if text is None and robot is not None:
+        return np.zeros(robot.n)
+    try:
+        return np.array([float(word) for word in str(text).split(",")])
+    except ValueError as error:
+        raise ManipDynError(f"{name} is '{text}'; expected numbers with commas") from error
+
+
+def _print(content: dict, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(content, indent=2))
+        return
+    for key, value in content.items():
+        print(f"{key:<28} {value}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

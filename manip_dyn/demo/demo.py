@@ -1,0 +1,74 @@
+"""Run scenarios one after the other and report what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from manip_dyn.demo.scenarios import SCENARIOS, Run, Scenario, scenario
+from manip_dyn.demo.supervisor import isolate, perform
+
+REPORT_EVERY = 0.25
+
+
+def demo(name: str | None, mode: str | None, as_json: bool) -> int:
+    """Run one scenario or all of them; return 0 if every run stayed within its bounds.
+
+    Args:
+        name: Scenario, or None for all.
+        mode: Label of the only run to perform, or None for all.
+        as_json: Print one JSON object instead of progress and a table.
+    """
+    isolate()
+    chosen = SCENARIOS if name is None else (scenario(name),)
+    summaries: dict[str, dict[str, Any]] = {}
+    for each in chosen:
+        for run in each.runs:
+            if mode in (None, run.label):
+                summary = _perform(each, run, as_json)
+                summaries.setdefault(each.name, {})[run.label] = summary
+    success = all(run["success"] for runs in summaries.values() for run in runs.values())
+    if as_json:
+        print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
+    else:
+        print("all runs stayed within their bounds" if success else "a run left its bounds")
+    return 0 if success else 1
+
+
+def _perform(each: Scenario, run: Run, quiet: bool) -> dict[str, Any]:
+    show = _silence if quiet else _Progress(f"{each.name} / {run.label}: {run.title}")
+    summary = perform(each, run, show)
+    beyond = [key for key, bound in run.bounds.items() if not summary[key] <= bound]
+    if not quiet:
+        _print_table(summary, run.bounds)
+    return {"success": not beyond, "out_of_bounds": beyond, **summary}
+
+
+class _Progress:
+    """A growing line on a terminal, a line per quarter elsewhere."""
+
+    def __init__(self, title: str):
+        print(f"\n{title}", flush=True)
+        self._next = REPORT_EVERY
+        self._live = sys.stdout.isatty()
+
+    def __call__(self, fraction: float) -> None:
+        if self._live:
+            bar = "#" * round(30 * fraction)
+            end = "\n" if fraction >= 1.0 else ""
+            print(f"\r  [{bar:<30}] {100 * fraction:3.0f} %", end=end, flush=True)
+        elif fraction >= self._next:
+            print(f"  {100 * fraction:3.0f} %", flush=True)
+            self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
+
+
+def _silence(_fraction: float) -> None:
+    """Show nothing."""
+
+
+def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
+    for key, value in summary.items():
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        bound = f"   (at most {bounds[key]:g})" if key in bounds else ""
+        print(f"  {key:<30} {shown}{bound}")

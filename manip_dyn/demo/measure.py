@@ -1,0 +1,133 @@
+"""What a run did, measured from its joint states alone."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from manip_dyn.clik import Pose, task_error
+from manip_dyn.codegen import customize
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+
+@dataclass
+class CircleLog:
+    """Tool poses by the joints' own forward kinematics, beside the desired ones.
+
+    Attributes:
+        robot: The arm.
+        settle: Path time after which errors count as steady, s.
+    """
+
+    robot: Robot
+    settle: float = 5.0
+    _rows: list[tuple[float, Vector]] = field(default_factory=list)
+
+    def add(self, t: float, q: Vector, desired: Pose) -> None:
+        """Add the joints (n,) and the desired pose at path time `t` s."""
+        matrix = customize(self.robot).forward_kinematics(q)
+        self._rows.append((t, task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))))
+
+    @property
+    def last_time(self) -> float:
+        """Path time of the newest row, s."""
+        return self._rows[-1][0] if self._rows else 0.0
+
+    def summary(self) -> dict[str, float]:
+        """Return the largest, steady and final errors, m and rad."""
+        t = np.array([row[0] for row in self._rows])
+        errors = np.array([row[1] for row in self._rows])
+        position = np.linalg.norm(errors[:, :3], axis=1)
+        orientation = np.linalg.norm(errors[:, 3:], axis=1)
+        steady = t >= self.settle
+        return {
+            "samples": len(t),
+            "path_time_s": float(t[-1]),
+            "max_position_error_m": float(position.max()),
+            "steady_position_error_m": float(position[steady].max()),
+            "final_position_error_m": float(position[-1]),
+            "max_orientation_error_rad": float(orientation.max()),
+            "steady_orientation_error_rad": float(orientation[steady].max()),
+            "final_orientation_error_rad": float(orientation[-1]),
+        }
+
+
+@dataclass
+class MotionLog:
+    """A rest-to-rest motion: states at every control period.
+
+    Attributes:
+        goal: Goal (n,), rad or m.
+        rest_speed: Speed below which the arm rests, rad/s or m/s.
+    """
+
+    goal: Vector
+    rest_speed: float = 1e-6
+    _stamps: list[int] = field(default_factory=list)
+    _states: list[Vector] = field(default_factory=list)
+
+    def add(self, stamp_ns: int, q: Vector, v: Vector, effort: Vector) -> None:
+        """Add a state; one that repeats the newest stamp is skipped."""
+        if self._stamps and stamp_ns <= self._stamps[-1]:
+            return
+        self._stamps.append(stamp_ns)
+        self._states.append(np.concatenate([q, v, effort]))
+
+    def keep_until(self, stamp_ns: int) -> None:
+        """Drop the states after `stamp_ns`."""
+        count = sum(stamp <= stamp_ns for stamp in self._stamps)
+        del self._stamps[count:], self._states[count:]
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return len(self._stamps)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all stamps and states, bit for bit."""
+        rows = np.array(self._states)
+        return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
+
+    def summary(self) -> dict[str, float]:
+        """Return errors at the end, switch and final time since the motion began.
+
+        The times are where the velocity has its kinks, between samples: the lines through two
+        samples before and two after a kink meet there.
+        """
+        n = len(self.goal)
+        rows, t = np.array(self._states), np.array(self._stamps) * 1e-9
+        q, v = rows[:, :n], rows[:, n : 2 * n]
+        joint = int(np.argmax(np.abs(q[0] - self.goal)))
+        speed = v[:, joint]
+        began = self._kink(t, speed, int(np.argmax(np.abs(speed) > 0.0)) - 1)
+        switch = self._kink(t, speed, int(np.argmax(np.abs(speed))))
+        final = self._kink(t, speed, self._arrival(speed))
+        return {
+            "samples": len(t),
+            "missed_samples": round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t),
+            "switch_time_s": switch - began,
+            "final_time_s": final - began,
+            "final_position_error": float(np.abs(q[-1] - self.goal).max()),
+            "final_velocity": float(np.abs(v[-1]).max()),
+        }
+
+    def _arrival(self, speed: Vector) -> int:
+        moving = np.flatnonzero(np.abs(speed) > self.rest_speed)
+        return int(moving[-1]) if moving.size else 0
+
+    @staticmethod
+    def _kink(t: Vector, v: Vector, near: int) -> float:
+        """Return the time of the velocity's kink in or beside the interval after `near`."""
+        best, time = -1.0, float(t[max(near, 0)])
+        for k in range(max(near - 2, 0), min(near + 2, len(t) - 2)):
+            before = (v[k] - v[k - 1]) / (t[k] - t[k - 1]) if k > 0 else 0.0
+            after = (v[k + 2] - v[k + 1]) / (t[k + 2] - t[k + 1])
+            jump = after - before
+            if abs(jump) > best:
+                best = abs(jump)
+                crossing = (v[k] - v[k + 1] + after * t[k + 1] - before * t[k]) / (jump or 1.0)
+                time = float(np.clip(crossing, t[k], t[k + 1]))
+        return time

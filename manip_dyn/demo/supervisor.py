@@ -1,0 +1,127 @@
+"""Node processes of one run: started, watched, stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from manip_dyn.demo.scenarios import Run, Scenario
+from manip_dyn.errors import ManipDynError
+
+STOP_TIMEOUT = 5.0
+"""Wall time that a node has to end after SIGINT before it is killed, s."""
+
+
+def perform(scenario: Scenario, run: Run, progress: Callable[[float], None]) -> dict[str, Any]:
+    """Run the nodes of `scenario` and return the monitor's summary.
+
+    Raises:
+        ManipDynError: If a node dies or the run takes longer than its timeout.
+    """
+    with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
+        nodes: dict[str, Node] = {}
+        try:
+            monitor = nodes["monitor"] = Node("monitor", scenario, run, Path(folder))
+            deadline = time.monotonic() + run.timeout
+            for content in _lines(nodes, monitor, run, deadline):
+                if "ready" in content:
+                    for name in scenario.nodes:
+                        nodes[name] = Node(name, scenario, run, Path(folder))
+                elif "progress" in content:
+                    progress(content["progress"])
+                elif "summary" in content:
+                    return content["summary"]
+            raise ManipDynError(f"the monitor ended without a summary: {monitor.last_words()}")
+        finally:
+            stop(list(nodes.values()))
+
+
+class Node:
+    """One node as a process of its own, logging into a file."""
+
+    def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
+        """Start `manip_dyn.nodes.<name>` with the scenario's file and the run's overrides."""
+        command = [sys.executable, "-m", f"manip_dyn.nodes.{name}", "--ros-args"]
+        command += ["--params-file", str(scenario.params_file)]
+        for node, parameter, value in run.overrides:
+            if node == name:
+                command += ["-p", f"{parameter}:={value}"]
+        self.name = name
+        self._log = folder / f"{name}.log"
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+            )
+
+    @property
+    def output(self) -> IO[bytes]:
+        """The node's standard output."""
+        assert self.process.stdout is not None  # opened as a pipe above
+        return self.process.stdout
+
+    def last_words(self) -> str:
+        """Return the end of the node's log."""
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return " | ".join(lines[-5:]) or "(it said nothing)"
+
+
+def stop(nodes: list[Node]) -> None:
+    """End the nodes by SIGINT, by SIGKILL after a while; never leave one behind."""
+    for node in nodes:
+        if node.process.poll() is None:
+            node.process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + STOP_TIMEOUT
+    for node in nodes:
+        try:
+            node.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            node.process.kill()
+            node.process.wait()
+        node.output.close()
+
+
+def isolate() -> None:
+    """Keep the nodes of this process and its children on this machine and apart from others."""
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+
+
+def _lines(
+    nodes: dict[str, Node], monitor: Node, run: Run, deadline: float
+) -> Iterator[dict[str, Any]]:
+    """Yield the monitor's JSON lines while all nodes live and the deadline is not reached."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in monitor.output:
+            lines.put(line)
+        lines.put(b"")
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=0.2)
+        except queue.Empty:
+            line = None
+        if line == b"":
+            return
+        if line:
+            yield json.loads(line)
+        for node in nodes.values():
+            if node is not monitor and node.process.poll() is not None:
+                raise ManipDynError(
+                    f"node '{node.name}' ended with exit code {node.process.returncode}: "
+                    f"{node.last_words()}"
+                )
+        if time.monotonic() > deadline:
+            raise ManipDynError(f"the run did not finish within {run.timeout:g} s")

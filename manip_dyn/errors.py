@@ -1,0 +1,19 @@
+"""The one exception root: whatever a user can cause is a `ManipDynError`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ManipDynError(Exception):
+    """Bad input, told in one sentence: what it is, its value, what was expected."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return a hint such as ``; did you mean 'step'?`` or the list of what is known."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    return f"; known: {', '.join(known)}" if known else ""

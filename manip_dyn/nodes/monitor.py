@@ -1,0 +1,169 @@
+"""The monitor node: a subscriber of its own process that measures a run from its topics.
+
+It prints one JSON object per line on standard output: ``ready``, ``progress`` and ``summary``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+from rclpy.node import Node
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.clik import Pose
+from manip_dyn.demo.measure import CircleLog, MotionLog
+from manip_dyn.nodes import messages
+from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
+from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
+from manip_dyn.nodes.run import run
+from manip_dyn.validate import finite_vector
+
+PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    Parameter("measure", "motion", "What to measure", choices=("circle", "motion")),
+    Parameter("goal", NUMBERS, "Goal of the motion, in joint order", "rad or m"),
+    Parameter("settle", 5.0, "Path time after which circle errors count as steady", "s", 0.0, 1e6),
+    Parameter("rest", 0.2, "Time for which the arm must have rested at the end", "s", 0.0, 1e3),
+)
+
+
+class MonitorNode(Node):
+    """Chooses what to measure; the measuring itself is in `manip_dyn.demo.measure`."""
+
+    def __init__(self, **options: Any):
+        """Declare parameters, subscribe and tell that it is ready."""
+        super().__init__("monitor", **options)
+        values = declare(self, PARAMETERS)
+        self._robot = messages.load_robot_from_parameters(values)
+        self._pacing: dict[str, str] = {}
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
+        start = self._measure_circle if values["measure"] == "circle" else self._measure_motion
+        start(values)
+        tell(ready=True)
+
+    # ------------------------------------------------------------------ circle
+    def _measure_circle(self, values: dict[str, Any]) -> None:
+        self._circle = CircleLog(self._robot, values["settle"])
+        self._joints: dict[int, np.ndarray] = {}
+        self._desired: dict[int, Pose] = {}
+        self._path: tuple[int, float] | None = None
+        depth = messages.EVERY_MESSAGE
+        self.create_subscription(JointState, "joint_states", self._on_tracked_joints, depth)
+        self.create_subscription(PoseStamped, "clik_tracker/desired_pose", self._on_desired, depth)
+        self.create_subscription(
+            Path, "clik_tracker/desired_path", self._on_desired_path, messages.LATCHED
+        )
+
+    def _on_desired_path(self, message: Path) -> None:
+        first, last = (messages.to_nanoseconds(message.poses[i].header.stamp) for i in (0, -1))
+        self._path = (first, (last - first) * 1e-9)
+
+    def _on_tracked_joints(self, message: JointState) -> None:
+        stamp = messages.to_nanoseconds(message.header.stamp)
+        self._joints[stamp] = messages.by_name(message, self._robot, "position")
+        self._match(stamp)
+
+    def _on_desired(self, message: PoseStamped) -> None:
+        p, o = message.pose.position, message.pose.orientation
+        rotation = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()
+        stamp = messages.to_nanoseconds(message.header.stamp)
+        self._desired[stamp] = Pose(np.array([p.x, p.y, p.z]), rotation)
+        self._match(stamp)
+
+    def _match(self, stamp: int) -> None:
+        if self._path is None or stamp not in self._joints or stamp not in self._desired:
+            return
+        origin, period = self._path
+        t = (stamp - origin) * 1e-9
+        self._circle.add(t, self._joints.pop(stamp), self._desired.pop(stamp))
+        tell(progress=min(t / period, 1.0))
+        if t >= period:
+            self._finish(self._circle.summary() | {"round_s": period})
+
+    # ------------------------------------------------------------------ motion
+    def _measure_motion(self, values: dict[str, Any]) -> None:
+        goal = finite_vector("parameter 'goal'", values["goal"], self._robot.n)
+        self._motion = MotionLog(goal)
+        self._rest = values["rest"]
+        self._asked = False
+        self._planned: tuple[int, float, float] | None = None
+        depth = messages.EVERY_MESSAGE
+        self.create_subscription(JointState, "joint_states", self._on_moving_joints, depth)
+        self.create_subscription(
+            JointTrajectory, "bang_bang_planner/plan", self._on_plan, messages.LATCHED
+        )
+        self._start = self.create_client(Trigger, "bang_bang_planner/plan")
+        self.create_timer(0.1, self._ask_for_start)
+
+    def _ask_for_start(self) -> None:
+        """Start the motion once its first state was heard, so that no sample is missed."""
+        if self._asked or not self._motion.count or not self._start.service_is_ready():
+            return
+        self._asked = True
+        self._start.call_async(Trigger.Request()).add_done_callback(self._on_answer)
+
+    def _on_answer(self, future: Any) -> None:
+        answer = future.result()
+        self._asked = answer.success
+        if not answer.success:
+            self.get_logger().info(f"the planner does not start yet: {answer.message}")
+
+    def _on_plan(self, message: JointTrajectory) -> None:
+        start = messages.to_nanoseconds(message.header.stamp)
+        times = [messages.to_nanoseconds(point.time_from_start) for point in message.points]
+        self._planned = (start, times[1] * 1e-9, times[-1] * 1e-9)
+
+    def _on_moving_joints(self, message: JointState) -> None:
+        stamp = messages.to_nanoseconds(message.header.stamp)
+        state = [
+            messages.by_name(message, self._robot, field)
+            for field in ("position", "velocity", "effort")
+        ]
+        self._motion.add(stamp, *state)
+        if self._planned is None:
+            return
+        start, switch, final = self._planned
+        t = (stamp - start) * 1e-9
+        tell(progress=min(t / (final + self._rest), 1.0))
+        if t >= final + self._rest:
+            self._motion.keep_until(start + round((final + self._rest) * 1e9))
+            planned = {"planned_switch_time_s": switch, "planned_final_time_s": final}
+            digest = {"log_sha256": self._motion.digest()}
+            self._finish(self._motion.summary() | planned | digest)
+
+    # --------------------------------------------------------------------- end
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {pair.key: pair.value for pair in status.values}
+            if "mean rate [Hz]" in values:
+                self._pacing = values
+
+    def _finish(self, summary: dict[str, Any]) -> None:
+        if self._pacing:
+            summary["rate_hz"] = float(self._pacing["mean rate [Hz]"])
+            summary["p99_period_error_s"] = float(self._pacing["p99 period error [s]"])
+        tell(summary=summary)
+        self.context.try_shutdown()
+
+
+def tell(**content: Any) -> None:
+    """Print one JSON line for whoever started the monitor."""
+    print(json.dumps(content), flush=True)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(MonitorNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

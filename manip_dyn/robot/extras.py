@@ -1,0 +1,109 @@
+"""What a URDF cannot say: the YAML file of the same stem beside it.
+
+All keys are optional::
+
+    gravity: [0.0, 0.0, -9.81]                    # m/s^2, base frame
+    armature: {JOINT: 0.75}                       # rotor inertia at the joint, kg m^2 or kg
+    springs: {JOINT: {stiffness: 400.0, rest: 0.0}}   # N m/rad and rad, or N/m and m
+    payload: {link: tool0, mass: 6.0, com: [0, 0, 0], inertia: [0, 0, 0, 0, 0, 0]}
+
+`payload` is fixed to `link`: centre of mass in the link frame (m), inertia about it in the
+link's axes, kg m^2, as ixx, iyy, izz, ixy, ixz, iyz. Joints and links that `lock` or `tip`
+removed are skipped; unknown ones are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.robot.description import check_inertia_tensor
+from manip_dyn.validate import Vector, finite_vector, not_negative, positive
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+"""Gravity in the base frame when nothing else is said, m/s^2 (pinocchio's default)."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A rigid body fixed to a link: mass (kg), com (3,) in m, inertia (3, 3) about com."""
+
+    link: str
+    mass: float
+    com: Vector
+    inertia: Vector
+
+
+@dataclass(frozen=True)
+class Extras:
+    """The content of the YAML file; joints by name."""
+
+    gravity: Vector = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    armature: dict[str, float] = field(default_factory=dict)
+    springs: dict[str, tuple[float, float]] = field(default_factory=dict)
+    payload: Payload | None = None
+
+
+def read_extras(path: Path, joints: Iterable[str], links: Iterable[str]) -> Extras:
+    """Read the YAML at `path`; a missing file means no extras.
+
+    Args:
+        path: The YAML file.
+        joints: All joint names of the URDF as it was read.
+        links: All link names of the URDF as it was read.
+    """
+    if not path.is_file():
+        return Extras()
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise ManipDynError(f"'{path}' is not readable YAML: {error}") from error
+    content = _mapping(f"'{path}'", content, ("gravity", "armature", "springs", "payload"))
+    where, joints, links = f"'{path}'", list(joints), list(links)
+    armature = _mapping(f"{where}, armature", content.get("armature", {}), joints)
+    springs = _mapping(f"{where}, springs", content.get("springs", {}), joints)
+    payload = content.get("payload")
+    return Extras(
+        gravity=finite_vector(f"{where}, gravity", content.get("gravity", STANDARD_GRAVITY), 3),
+        armature={j: not_negative(f"{where}, armature of {j}", v) for j, v in armature.items()},
+        springs={j: _spring(f"{where}, spring of {j}", v) for j, v in springs.items()},
+        payload=None if payload is None else _payload(f"{where}, payload", payload, links),
+    )
+
+
+def _spring(where: str, entry: Any) -> tuple[float, float]:
+    entry = _mapping(where, entry, ("stiffness", "rest"))
+    stiffness = not_negative(f"{where}, stiffness", entry.get("stiffness"))
+    return stiffness, float(finite_vector(f"{where}, rest", [entry.get("rest", 0.0)], 1)[0])
+
+
+def _payload(where: str, entry: Any, links: list[str]) -> Payload:
+    entry = _mapping(where, entry, ("link", "mass", "com", "inertia"))
+    if entry.get("link") not in links:
+        raise ManipDynError(f"{where}: link is {entry.get('link')!r}{closest('', links)}")
+    six = finite_vector(f"{where}, inertia", entry.get("inertia", [0.0] * 6), 6)
+    ixx, iyy, izz, ixy, ixz, iyz = six
+    tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    check_inertia_tensor(where, tensor)
+    return Payload(
+        link=entry["link"],
+        mass=positive(f"{where}, mass", entry.get("mass"), "kg"),
+        com=finite_vector(f"{where}, com", entry.get("com", [0.0] * 3), 3),
+        inertia=tensor,
+    )
+
+
+def _mapping(where: str, value: Any, known: Iterable[str]) -> dict[str, Any]:
+    known = list(known)
+    if not isinstance(value, dict):
+        raise ManipDynError(f"{where} is {value!r}; expected keys {', '.join(known)}")
+    for key in value:
+        if key not in known:
+            raise ManipDynError(f"{where} has the unknown key '{key}'{closest(str(key), known)}")
+    return value

@@ -1,0 +1,131 @@
+"""`load_robot`: from a URDF (and the YAML beside it) to a `Robot`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+import pinocchio
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.robot.description import Description, find_urdf
+from manip_dyn.robot.extras import Extras, Payload, read_extras
+from manip_dyn.robot.model import Robot
+from manip_dyn.validate import Vector
+
+
+def load_robot(
+    source: str | Path, lock: Mapping[str, float] | None = None, tip: str | None = None
+) -> Robot:
+    """Load a robot from a URDF.
+
+    Args:
+        source: Path to any URDF, or the name of a shipped robot such as ``pa10``.
+        lock: Joints to hold fixed, by name, at a position in rad or m. A joint that mimics a
+            locked one is locked with it. Locked links keep their mass.
+        tip: Link whose frame is the tool. What lies beyond it, and side branches behind other
+            movable joints, are cut off. Default: ``tool0``, else the longest chain's last link.
+
+    Returns:
+        The robot, with the extras of the YAML file of the same stem beside the URDF.
+
+    Raises:
+        ManipDynError: If the file, the tree, an inertia, `lock` or `tip` cannot be used.
+    """
+    path = find_urdf(source)
+    description = Description(path)
+    extras = read_extras(path.with_suffix(".yaml"), description.joints(), description.links())
+    if tip is not None:
+        description.cut(tip)
+    description.lock(lock or {})
+    description.check_dynamics()
+    tip = tip or description.default_tip()
+    return _build(description, extras, tip)
+
+
+def _build(description: Description, extras: Extras, tip: str) -> Robot:
+    model = _pinocchio_model(description, extras)
+    names = tuple(model.names)[1:]
+    joints = [description.movable()[name] for name in names]
+    robot = Robot(
+        name=description.name,
+        joint_names=names,
+        joint_types=tuple(joint.get("type", "") for joint in joints),
+        q_min=_frozen(_position_limit(joint, "lower", -math.inf) for joint in joints),
+        q_max=_frozen(_position_limit(joint, "upper", math.inf) for joint in joints),
+        v_max=_frozen(_attribute(joint, "limit", "velocity", math.inf) for joint in joints),
+        tau_max=_frozen(_attribute(joint, "limit", "effort", math.inf) for joint in joints),
+        damping=_frozen(_attribute(joint, "dynamics", "damping", 0.0) for joint in joints),
+        armature=_frozen(extras.armature.get(name, 0.0) for name in names),
+        stiffness=_frozen(extras.springs.get(name, (0.0, 0.0))[0] for name in names),
+        rest=_frozen(extras.springs.get(name, (0.0, 0.0))[1] for name in names),
+        gravity=_frozen(extras.gravity),
+        base=description.base(),
+        tip=tip,
+        urdf=description.text(),
+        notes=tuple(_notes(names, joints)),
+        model=model,
+    )
+    _check_signs(robot)
+    return robot
+
+
+def _pinocchio_model(description: Description, extras: Extras) -> pinocchio.Model:
+    try:
+        model = pinocchio.buildModelFromXML(description.text(continuous_as_revolute=True))
+    except (ValueError, RuntimeError) as error:
+        raise ManipDynError(f"robot '{description.name}' is refused: {error}") from error
+    if extras.payload is not None and extras.payload.link in description.links():
+        _attach(model, extras.payload)
+    model.gravity.linear = extras.gravity
+    model.armature = np.array([extras.armature.get(name, 0.0) for name in model.names[1:]])
+    return model
+
+
+def _attach(model: pinocchio.Model, payload: Payload) -> None:
+    frame = model.frames[model.getFrameId(payload.link, pinocchio.BODY)]
+    inertia = pinocchio.Inertia(payload.mass, payload.com, payload.inertia)
+    model.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+
+
+def _position_limit(joint: Element, key: str, without: float) -> float:
+    return without if joint.get("type") == "continuous" else _attribute(joint, "limit", key, 0.0)
+
+
+def _attribute(joint: Element, tag: str, key: str, without: float) -> float:
+    element = joint.find(tag)
+    return without if element is None or element.get(key) is None else float(element.get(key, ""))
+
+
+def _frozen(values: Iterable[float]) -> Vector:
+    array = np.array(list(values), dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
+    notes = []
+    for name, joint in zip(names, joints, strict=True):
+        friction = _attribute(joint, "dynamics", "friction", 0.0)
+        if friction:
+            notes.append(f"joint '{name}': Coulomb friction {friction:g} is not modelled")
+        if _attribute(joint, "limit", "effort", math.inf) == 0.0:
+            notes.append(f"joint '{name}': the effort limit is 0, so no torque can act on it")
+    return notes
+
+
+def _check_signs(robot: Robot) -> None:
+    for label, values in (
+        ("damping", robot.damping),
+        ("effort limit", robot.tau_max),
+        ("velocity limit", robot.v_max),
+    ):
+        for joint, value in zip(robot.joint_names, values, strict=True):
+            if not value >= 0.0:
+                raise ManipDynError(
+                    f"robot '{robot.name}': joint '{joint}' has the {label} {value:g}; "
+                    "expected 0 or more"
+                )

@@ -1,0 +1,81 @@
+"""`Robot`: everything about an arm that does not change while it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pinocchio
+
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.validate import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A fixed-base arm with n joints of one degree of freedom each.
+
+    Units are SI: rad and N m for revolute and continuous joints, m and N for prismatic ones.
+    All arrays have shape (n,) in the order of `joint_names` and are read-only.
+
+    Attributes:
+        name: The name in the URDF.
+        joint_names: The joints that move, base to tip.
+        joint_types: ``revolute``, ``continuous`` or ``prismatic`` per joint.
+        q_min: Lower position limits (-inf where there is none).
+        q_max: Upper position limits (inf where there is none).
+        v_max: Speed limits (inf where the URDF states none).
+        tau_max: Effort limits (inf where the URDF states none).
+        damping: Viscous damping, N m s/rad or N s/m.
+        armature: Rotor inertia seen at the joint, kg m^2 or kg.
+        stiffness: Joint springs, N m/rad or N/m (0: none).
+        rest: Joint positions where the springs are slack.
+        gravity: Acceleration of free fall in the base frame, shape (3,), m/s^2.
+        base: Root link.
+        tip: Link whose frame is the tool.
+        urdf: The URDF text after `lock` and `tip` were applied.
+        notes: What the URDF says that this package does not model, one sentence each.
+        model: The pinocchio model; only `manip_dyn.robot` may look inside.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    joint_types: tuple[str, ...]
+    q_min: Vector
+    q_max: Vector
+    v_max: Vector
+    tau_max: Vector
+    damping: Vector
+    armature: Vector
+    stiffness: Vector
+    rest: Vector
+    gravity: Vector
+    base: str
+    tip: str
+    urdf: str = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
+    model: pinocchio.Model = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+    def index(self, joint: str) -> int:
+        """Return the place of `joint` in `joint_names`."""
+        if joint not in self.joint_names:
+            hint = closest(joint, self.joint_names)
+            raise ManipDynError(f"robot '{self.name}' has no joint '{joint}'{hint}")
+        return self.joint_names.index(joint)
+
+    def unit(self, joint: int) -> str:
+        """Return the unit of a joint's position."""
+        return "m" if self.joint_types[joint] == "prismatic" else "rad"
+
+    def check_within_limits(self, name: str, q: Vector) -> None:
+        """Raise `ManipDynError` naming the first joint of `q` outside its position limits."""
+        for i, joint in enumerate(self.joint_names):
+            if not self.q_min[i] <= q[i] <= self.q_max[i]:
+                raise ManipDynError(
+                    f"{name} of joint '{joint}' is {q[i]:.6g} {self.unit(i)}; expected "
+                    f"{self.q_min[i]:.6g} to {self.q_max[i]:.6g}"
+                )

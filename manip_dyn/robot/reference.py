@@ -1,0 +1,76 @@
+"""Pinocchio's algorithms for a `Robot`: the oracle that every kernel is tested against.
+
+Pinocchio's own forward dynamics ignores joint damping and knows no joint springs; both are
+added here. Every function takes and returns float64 arrays, checks nothing and returns arrays
+that belong to the caller.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio
+
+from manip_dyn.robot.model import Robot
+from manip_dyn.validate import Vector
+
+
+class Reference:
+    """Dynamics and kinematics of one robot. Not safe to share between threads."""
+
+    def __init__(self, robot: Robot):
+        """Allocate pinocchio's workspace for `robot`."""
+        self._robot = robot
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._tip = robot.model.getFrameId(robot.tip, pinocchio.BODY)
+        self._passive = bool(np.any(robot.damping) or np.any(robot.stiffness))
+
+    def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
+        """Return the joint accelerations (n,) under the efforts `tau` (n,)."""
+        if self._passive:
+            tau = tau + self._passive_effort(q, v)
+        return pinocchio.aba(self._model, self._data, q, v, tau).copy()
+
+    def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Return the efforts (n,) that give the accelerations `a` (n,)."""
+        tau = pinocchio.rnea(self._model, self._data, q, v, a).copy()
+        return tau - self._passive_effort(q, v) if self._passive else tau
+
+    def mass_matrix(self, q: Vector) -> Vector:
+        """Return the joint-space inertia matrix (n, n), rotor inertias included."""
+        return pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD).copy()
+
+    def forward_kinematics(self, q: Vector) -> Vector:
+        """Return the pose of the tip in the base frame as a homogeneous matrix (4, 4)."""
+        pinocchio.forwardKinematics(self._model, self._data, q)
+        return pinocchio.updateFramePlacement(self._model, self._data, self._tip).homogeneous
+
+    def jacobian(self, q: Vector) -> Vector:
+        """Return the geometric Jacobian (6, n): linear velocity of the tip, then angular.
+
+        Both are expressed in the base frame; the linear velocity is that of the tip's origin.
+        """
+        return pinocchio.computeFrameJacobian(
+            self._model, self._data, q, self._tip, pinocchio.LOCAL_WORLD_ALIGNED
+        )
+
+    def forward_dynamics_derivatives(
+        self, q: Vector, v: Vector, tau: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
+        robot = self._robot
+        tau = tau + self._passive_effort(q, v)
+        by_q, by_v, by_tau = pinocchio.computeABADerivatives(self._model, self._data, q, v, tau)
+        by_tau = np.triu(by_tau) + np.triu(by_tau, 1).T
+        return by_q - by_tau * robot.stiffness, by_v - by_tau * robot.damping, by_tau
+
+    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Return kinetic and potential energy in J; gravity's is zero at the base origin."""
+        robot = self._robot
+        kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
+        potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))
+        return kinetic, potential + 0.5 * float(robot.stiffness @ (q - robot.rest) ** 2)
+
+    def _passive_effort(self, q: Vector, v: Vector) -> Vector:
+        robot = self._robot
+        return -robot.damping * v - robot.stiffness * (q - robot.rest)

@@ -1,0 +1,23 @@
+"""Direct dynamics: a robot, an effort law, an integrator, a trajectory."""
+
+from manip_dyn.simulation.effort_laws import (
+    EffortLaw,
+    Feedback,
+    Schedule,
+    gravity_compensation,
+    held,
+)
+from manip_dyn.simulation.simulate import Trajectory, simulate
+from manip_dyn.simulation.simulation import Energy, Simulation
+
+__all__ = [
+    "Energy",
+    "EffortLaw",
+    "Feedback",
+    "Schedule",
+    "Simulation",
+    "Trajectory",
+    "gravity_compensation",
+    "held",
+    "simulate",
+]

@@ -1,0 +1,103 @@
+"""What drives the joints: effort laws as functions of time and state, saturated at the limits.
+
+Time is a whole number of nanoseconds, so that a switch happens exactly where it was asked for
+and two runs agree bit for bit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.codegen import Kernels
+from manip_dyn.errors import ManipDynError
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector, finite_vector
+
+
+@runtime_checkable
+class EffortLaw(Protocol):
+    """Joint efforts over time."""
+
+    def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
+        """Return the efforts (n,) that act from `time_ns` on, N m or N."""
+
+    def next_switch(self, time_ns: int) -> int | None:
+        """Return the first jump of the efforts after `time_ns`, or None."""
+
+
+class Schedule:
+    """Piecewise constant efforts: each holds until the next begins, the last one for good.
+
+    Before its first time the first effort acts.
+    """
+
+    def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
+        """Take efforts (k, n) from `times_ns` (k,) on; rising times, finite efforts."""
+        if len(times_ns) != len(efforts) or not times_ns:
+            raise ManipDynError(
+                f"an effort schedule has {len(times_ns)} times and {len(efforts)} efforts; "
+                "expected as many of both, and at least one"
+            )
+        for before, after in pairwise(times_ns):
+            if after <= before:
+                raise ManipDynError(
+                    f"an effort schedule has the time {after} ns after {before} ns; "
+                    "expected rising times"
+                )
+        self._robot = robot
+        self.times_ns = [int(time) for time in times_ns]
+        self.efforts = [
+            np.clip(finite_vector("effort", effort, robot.n), -robot.tau_max, robot.tau_max)
+            for effort in efforts
+        ]
+
+    def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
+        """Return the efforts that act from `time_ns` on."""
+        return self.efforts[max(bisect_right(self.times_ns, time_ns) - 1, 0)]
+
+    def next_switch(self, time_ns: int) -> int | None:
+        """Return the time of the next effort after `time_ns`."""
+        place = max(bisect_right(self.times_ns, time_ns), 1)
+        return self.times_ns[place] if place < len(self.times_ns) else None
+
+    def preceded_by(self, time_ns: int, effort: Vector) -> Schedule:
+        """Return the schedule with `effort` (n,) acting from `time_ns` until its first time."""
+        return Schedule(
+            self._robot, [time_ns, *self.times_ns], [np.asarray(effort), *self.efforts]
+        )
+
+
+class Feedback:
+    """Efforts by a function of time (s) and state, without jumps that it would announce."""
+
+    def __init__(self, robot: Robot, function: Callable[[float, Vector, Vector], Vector]):
+        """Take ``function(t, q, v)``, which returns the efforts (n,)."""
+        self._robot = robot
+        self._function = function
+
+    def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
+        """Return the function's efforts, saturated."""
+        limit = self._robot.tau_max
+        return np.clip(self._function(time_ns * 1e-9, q, v), -limit, limit)
+
+    def next_switch(self, time_ns: int) -> None:
+        """Return None: there is no announced jump."""
+
+
+def held(robot: Robot, effort: ArrayLike) -> Schedule:
+    """Return a constant effort."""
+    return Schedule(robot, [0], [effort])
+
+
+def gravity_compensation(kernels: Kernels) -> Feedback:
+    """Return the efforts that hold the arm's weight at every posture."""
+    zero = np.zeros(kernels.robot.n)
+    return Feedback(
+        kernels.robot, lambda _t, q, _v: kernels.unchecked.inverse_dynamics(q, zero, zero)
+    )

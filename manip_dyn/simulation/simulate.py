@@ -1,0 +1,89 @@
+"""`simulate`: one call from initial state and efforts to a sampled trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.robot import Robot
+from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
+from manip_dyn.simulation.simulation import Simulation
+from manip_dyn.validate import Vector, nanoseconds
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A sampled motion of m samples.
+
+    Attributes:
+        t: Times (m,), s.
+        q: Positions (m, n), rad or m.
+        v: Velocities (m, n), rad/s or m/s.
+        tau: Efforts (m, n) from each sample on, N m or N.
+        energy: Kinetic, potential, work and balance residual (m, 4), J.
+        success: Whether the whole duration was simulated.
+        reason: One sentence.
+    """
+
+    t: Vector
+    q: Vector
+    v: Vector
+    tau: Vector
+    energy: Vector
+    success: bool
+    reason: str
+
+
+def simulate(
+    robot: Robot,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    torque: ArrayLike | EffortLaw | Callable[[float, Vector, Vector], Vector],
+    duration: float,
+    step: float = 1e-3,
+    sample_period: float | None = None,
+) -> Trajectory:
+    """Simulate `robot` from (q0, v0) under `torque`.
+
+    Args:
+        robot: The arm.
+        q0: Initial positions (n,), rad or m.
+        v0: Initial velocities (n,), rad/s or m/s.
+        torque: Constant efforts (n,), a function (t, q, v) -> efforts, or an `EffortLaw`
+            such as `Schedule`. Saturated at the effort limits.
+        duration: s.
+        step: Integration step (RK4), s.
+        sample_period: Time between samples, s. Default: the step.
+    """
+    simulation = Simulation(robot, q0, v0, step)
+    simulation.law = _as_law(robot, torque)
+    end = nanoseconds("duration", duration)
+    period = nanoseconds("sample_period", step if sample_period is None else sample_period)
+    rows, reason = [_sample(simulation)], ""
+    while simulation.time_ns < end and not reason:
+        try:
+            simulation.advance(min(period, end - simulation.time_ns))
+        except ManipDynError as error:
+            reason = str(error)
+        else:
+            rows.append(_sample(simulation))
+    t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
+    return Trajectory(t, q, v, tau, energy, not reason, reason or "the duration is over")
+
+
+def _as_law(robot: Robot, torque: Any) -> EffortLaw:
+    if isinstance(torque, EffortLaw):
+        return torque
+    if callable(torque):
+        return Feedback(robot, torque)
+    return held(robot, torque)
+
+
+def _sample(simulation: Simulation) -> tuple:
+    q, v = simulation.q, simulation.v
+    return simulation.time_ns * 1e-9, q, v, simulation.effort, simulation.energy()

@@ -1,0 +1,62 @@
+"""Checks at the public border: each returns the clean value or raises `ManipDynError`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manip_dyn.errors import ManipDynError
+
+Vector = NDArray[np.float64]
+
+
+def finite_vector(name: str, value: Any, size: int) -> Vector:
+    """Return `value` as a new float64 array of shape (size,) without NaN or infinity."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ManipDynError(f"{name} is {value!r}; expected {size} numbers") from error
+    if array.shape != (size,):
+        raise ManipDynError(f"{name} has shape {array.shape}; expected ({size},)")
+    if not np.all(np.isfinite(array)):
+        raise ManipDynError(f"{name} is {array.tolist()}; expected finite numbers")
+    return array
+
+
+def positive(name: str, value: Any, unit: str = "") -> float:
+    """Return `value` as a finite float greater than zero."""
+    number = _number(name, value, unit)
+    if not (math.isfinite(number) and number > 0.0):
+        raise ManipDynError(f"{name} is {number:g}{_space(unit)}; expected a number above 0")
+    return number
+
+
+def not_negative(name: str, value: Any, unit: str = "") -> float:
+    """Return `value` as a finite float that is zero or more."""
+    number = _number(name, value, unit)
+    if not (math.isfinite(number) and number >= 0.0):
+        raise ManipDynError(f"{name} is {number:g}{_space(unit)}; expected 0 or more")
+    return number
+
+
+def nanoseconds(name: str, seconds: Any) -> int:
+    """Return a positive duration in seconds as a whole number of nanoseconds, at least 1."""
+    duration = round(positive(name, seconds, "s") * 1e9)
+    if duration < 1:
+        raise ManipDynError(f"{name} is {seconds:g} s; expected at least 1 nanosecond")
+    return duration
+
+
+def _number(name: str, value: Any, unit: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        wanted = f"a number in {unit}" if unit else "a number"
+        raise ManipDynError(f"{name} is {value!r}; expected {wanted}") from error
+
+
+def _space(unit: str) -> str:
+    return f" {unit}" if unit else ""

@@ -1,0 +1,63 @@
+"""Build and installation: pip install, pip install -e and colcon build all start here."""
+
+from glob import glob
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "manip_dyn"
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    description="Dynamics, kinematics and time-optimal control of robot manipulators",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    maintainer="manip_dyn maintainers",
+    maintainer_email="maintainers@manip-dyn.org",
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        (f"share/{NAME}/urdf", glob("urdf/*")),
+        (f"share/{NAME}/config", glob("config/*")),
+        (f"share/{NAME}/launch", glob("launch/*.launch.py")),
+    ],
+    python_requires=">=3.10",
+    # Lower bounds are what Ubuntu 24.04 and ROS 2 Jazzy ship.
+    install_requires=[
+        "numpy>=1.26",  # arrays
+        "scipy>=1.11",  # dense ODE solutions, root finding, rotations
+        "pin>=3",  # pinocchio: reads the URDF, reference algorithms
+        "pyyaml>=6",  # the YAML beside a URDF
+    ],
+    extras_require={
+        # ROS 2 itself where there is no ROS installation; Jazzy's wheels.
+        "ros": [
+            "ros-jazzy-rclpy>=7.1",
+            "ros-jazzy-rmw-fastrtps-cpp>=8.4",
+            "ros-jazzy-common-interfaces>=5.3",
+        ],
+        # tests, properties over random robots, robots that nobody here wrote, lint, types
+        "test": [
+            "pytest>=7.4",
+            "hypothesis>=6.90",
+            "example-robot-data>=4.1",
+            "ruff>=0.6",
+            "mypy>=1.8",
+            "types-PyYAML",
+        ],
+    },
+    zip_safe=False,
+    entry_points={
+        "console_scripts": [
+            f"{NAME} = {NAME}.cli:main",
+            f"simulator_node = {NAME}.nodes.simulator:main",
+            f"clik_tracker_node = {NAME}.nodes.clik_tracker:main",
+            f"bang_bang_planner_node = {NAME}.nodes.bang_bang_planner:main",
+            f"monitor_node = {NAME}.nodes.monitor:main",
+        ],
+    },
+)
