@@ -11,6 +11,8 @@ from launch_ros.actions import Node
 from launch import LaunchDescription
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
+OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
+"""Transforms stay in the namespace, so that two instances do not mix."""
 
 
 def generate_launch_description():
@@ -76,6 +78,7 @@ def generate_launch_description():
                     {"robot_description": (SHARE / "urdf" / "ibm7535.urdf").read_text()},
                     use_sim_time,
                 ],
+                remappings=OWN_TF,
                 condition=IfCondition(LaunchConfiguration("rviz")),
                 **shared,
             ),
@@ -84,6 +87,7 @@ def generate_launch_description():
                 executable="rviz2",
                 arguments=["-d", str(SHARE / "config" / "ibm7535.rviz")],
                 parameters=[use_sim_time],
+                remappings=OWN_TF,
                 condition=IfCondition(LaunchConfiguration("rviz")),
                 **shared,
             ),

@@ -11,6 +11,8 @@ from launch_ros.actions import Node
 from launch import LaunchDescription
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
+OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
+"""Transforms stay in the namespace, so that two instances do not mix."""
 
 
 def generate_launch_description():
@@ -61,6 +63,7 @@ def generate_launch_description():
                     {"robot_description": (SHARE / "urdf" / "pa10.urdf").read_text()},
                     use_sim_time,
                 ],
+                remappings=OWN_TF,
                 condition=IfCondition(LaunchConfiguration("rviz")),
                 **shared,
             ),
@@ -69,6 +72,7 @@ def generate_launch_description():
                 executable="rviz2",
                 arguments=["-d", str(SHARE / "config" / "pa10_circle.rviz")],
                 parameters=[use_sim_time],
+                remappings=OWN_TF,
                 condition=IfCondition(LaunchConfiguration("rviz")),
                 **shared,
             ),

@@ -7,7 +7,9 @@ import json
 import sys
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
+from manip_dyn.clik import Circle, ClikSettings, middle_posture, posture_for, track
 from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import SCENARIOS
 from manip_dyn.errors import ManipDynError
@@ -15,6 +17,7 @@ from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.share import shipped_robots
 from manip_dyn.simulation import simulate
+from manip_dyn.validate import finite_vector
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -42,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_robots(commands)
     _add_plan(commands)
     _add_simulate(commands)
+    _add_track(commands)
     return parser
 
 
@@ -155,6 +159,55 @@ def _simulate(options: argparse.Namespace) -> int:
     }
     _print(content, options.json)
     return DONE if result.success else FAILED
+
+
+# -------------------------------------------------------------------------- track
+def _add_track(commands) -> None:
+    command = commands.add_parser(
+        "track",
+        help="follow a circle with the tool by closed-loop inverse kinematics",
+        description="Follow one round of a circle with constant tool orientation (RK4) and print "
+        "the errors. Vectors are in the base frame, comma separated.",
+        epilog="example: manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 "
+        "--rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
+    )
+    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    _add_robot_options(command)
+    command.add_argument("--center", required=True, help="centre of the circle, m")
+    command.add_argument("--normal", default="0,0,1", help="its axis (default: 0,0,1)")
+    command.add_argument("--first", default="1,0,0", help="direction to its first point")
+    command.add_argument("--rpy", default="0,0,0", help="tool: roll, pitch, yaw, rad")
+    command.add_argument("--speed", type=float, default=0.1, help="of the tool, m/s")
+    command.add_argument("--rate", type=float, default=0.2, help="of the radius, rad/s")
+    command.add_argument("--start", help="joint positions near the first point")
+    command.add_argument("--step", type=float, default=0.1, help="s (default: 0.1)")
+    command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=_track)
+
+
+def _track(options: argparse.Namespace) -> int:
+    robot = _robot(options)
+    center, normal, first, rpy = (
+        finite_vector(f"--{name}", _numbers(f"--{name}", getattr(options, name)), 3)
+        for name in ("center", "normal", "first", "rpy")
+    )
+    tool = Rotation.from_euler("xyz", rpy).as_matrix()
+    path = Circle(center, normal, first, tool, options.speed, options.rate)
+    guess = None if options.start is None else _numbers("--start", options.start)
+    start = posture_for(robot, path.pose(0.0), middle_posture(robot) if guess is None else guess)
+    settings = ClikSettings(gain=options.gain)
+    tracking = track(robot, path, step=options.step, q0=start, settings=settings)
+    content = {
+        "success": tracking.success,
+        "reason": tracking.reason,
+        "samples": len(tracking.t),
+        "max_position_error_m": float(tracking.position_error.max()),
+        "max_orientation_error_rad": float(tracking.orientation_error.max()),
+        "smallest_singular_value": float(tracking.smallest_singular_value.min()),
+    }
+    _print(content, options.json)
+    return DONE if tracking.success else FAILED
 
 
 # ------------------------------------------------------------------------- shared

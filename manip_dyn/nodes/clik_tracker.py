@@ -69,7 +69,10 @@ class ClikTrackerNode(Node):
         self._connect()
         self._restart()
         self._pacer = Pacer(self._cycle, self._wall_period())
-        self._pacer.start()
+        if self.get_parameter("use_sim_time").value:
+            self.create_timer(self._wall_period(), self._cycle)
+        else:
+            self._pacer.start()
 
     def close(self) -> None:
         """Stop the clock."""

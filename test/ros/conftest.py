@@ -1,0 +1,25 @@
+"""Real rclpy nodes over real DDS, on this machine only and in a domain of their own."""
+
+import os
+
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed; pip install '.[ros]'")
+
+from harness import Ros
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "ros" in item.path.parent.name:
+            item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture
+def ros():
+    """A ROS context, an executor and a probe node."""
+    with Ros() as graph:
+        yield graph

@@ -1,0 +1,110 @@
+"""A ROS graph in one process: nodes under test, a probe that publishes and listens."""
+
+import subprocess
+import sys
+import time
+
+import rclpy
+from rcl_interfaces.msg import Log
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+LATCHED = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
+WARN = Log.WARN[0] if isinstance(Log.WARN, bytes) else Log.WARN
+TIMEOUT = 20.0
+
+
+class Ros:
+    """Everything spins in the test's thread, so that waits are bounded and order is known."""
+
+    def __enter__(self):
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.nodes = []
+        self.probe = rclpy.create_node("probe", context=self.context)
+        self.executor.add_node(self.probe)
+        self.log = self.listen(Log, "/rosout", 1000)
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes:
+            node.close() if hasattr(node, "close") else None
+        self.executor.shutdown(timeout_sec=1.0)
+        for node in [*self.nodes, self.probe]:
+            node.destroy_node()
+        self.context.try_shutdown()
+
+    def start(self, node_class, **parameters):
+        """Start a node with parameters given as on the command line."""
+        pairs = (f"{name}:={_yaml(value)}" for name, value in parameters.items())
+        arguments = [part for pair in pairs for part in ("-p", pair)]
+        node = node_class(context=self.context, cli_args=["--ros-args", *arguments])
+        self.nodes.append(node)
+        self.executor.add_node(node)
+        return node
+
+    def listen(self, kind, topic, qos=1000):
+        """Return a list that grows with every message on `topic`."""
+        messages = []
+        self.probe.create_subscription(kind, topic, messages.append, qos)
+        return messages
+
+    def publisher(self, kind, topic):
+        """Return a publisher that somebody listens to."""
+        publisher = self.probe.create_publisher(kind, topic, 100)
+        self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens on {topic}")
+        return publisher
+
+    def until(self, condition, what, timeout=TIMEOUT):
+        """Spin until `condition()` holds; fail with `what` after `timeout` s."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, f"timed out: {what}"
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def spin(self, duration):
+        """Spin for `duration` s of wall time."""
+        deadline = time.monotonic() + duration
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.01)
+
+    def call(self, kind, name, request=None):
+        """Call a service and return its response."""
+        client = self.probe.create_client(kind, name)
+        self.until(client.service_is_ready, f"no service {name}")
+        future = client.call_async(request or kind.Request())
+        self.until(future.done, f"no answer from {name}")
+        return future.result()
+
+    def warned(self, *words):
+        """Whether one warning or error on /rosout has all `words`."""
+        return any(all(word in m.msg for word in words) for m in self.log if m.level >= WARN)
+
+    def expect_warning(self, *words):
+        """Wait for a warning that has all `words`."""
+        self.until(lambda: self.warned(*words), f"no warning with {words}: {self.messages()}")
+
+    def messages(self):
+        """Return the texts on /rosout so far."""
+        return [m.msg for m in self.log]
+
+
+def _yaml(value):
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def run_node(module, *arguments, timeout=30.0):
+    """Run a node as a process until it ends; return exit code and standard error."""
+    command = [sys.executable, "-m", f"manip_dyn.nodes.{module}", "--ros-args", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    return done.returncode, done.stderr
+
+
+def start_node(module, *arguments):
+    """Start a node as a process."""
+    command = [sys.executable, "-m", f"manip_dyn.nodes.{module}", "--ros-args", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

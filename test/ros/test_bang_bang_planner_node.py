@@ -1,0 +1,141 @@
+"""The planner in closed loop with the simulator, both in lockstep over topics."""
+
+import math
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import LATCHED
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.nodes.simulator import SimulatorNode
+
+FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
+"""Fan (2003), eqs. 6.21-6.23 with the elbow held: the shoulder is a double integrator."""
+
+
+@pytest.fixture
+def arm(ros):
+    """Simulator and planner of the IBM 7535, waiting for a goal."""
+    ros.states = ros.listen(JointState, "joint_states")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    ros.plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", initial_position=[0.975, 0.0])
+    ros.start(BangBangPlannerNode, robot="ibm7535", hold_duration=0.02)
+    ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    ros.spin(0.3)
+    return ros
+
+
+def state(ros):
+    values = {v.key: v.value for v in ros.statuses[-1].values} if ros.statuses else {}
+    return values.get("state")
+
+
+def send(ros, names, positions):
+    ros.goals.publish(JointState(name=names, position=positions))
+
+
+@pytest.mark.parametrize("switching", ["exact", "sampled"])
+def test_arrives_at_rest_on_time(ros, switching):
+    states = ros.listen(JointState, "joint_states")
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", initial_position=[0.975, 0.0])
+    ros.start(
+        BangBangPlannerNode,
+        robot="ibm7535",
+        goal=[0.0, 0.0],
+        hold_duration=0.1,
+        switching=switching,
+    )
+    ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
+    arrival = (FINAL_TIME + 0.1) * 1e9
+    ros.until(lambda: states[-1].header.stamp.sec * 1e9 + states[-1].header.stamp.nanosec
+              >= arrival - 2e6, "it does not hold")  # fmt: skip
+    assert np.abs(states[-1].position).max() < 1e-6
+    assert np.abs(states[-1].velocity).max() < 1e-5
+    reached = next(s.message for s in statuses if "reached" in s.message)
+    took = float(reached.split("after ")[1].split(" s")[0])
+    assert took == pytest.approx(FINAL_TIME, abs=1e-4 if switching == "exact" else 2e-3)
+
+
+def test_plan_is_latched_with_held_efforts(arm):
+    send(arm, ["shoulder", "elbow"], [0.0, 0.0])
+    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    late = arm.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
+    arm.until(lambda: late, "the plan is not latched")
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in late[0].points]
+    assert times == pytest.approx([0.0, FINAL_TIME / 2.0, FINAL_TIME], abs=1e-6)
+    assert [p.effort[0] for p in late[0].points] == [-25.0, 25.0, 0.0]
+
+
+def test_a_second_goal_moves_it_back(arm):
+    send(arm, ["shoulder"], [0.0])
+    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    arm.spin(0.3)
+    send(arm, ["shoulder"], [0.5])
+    arm.until(lambda: len(arm.plans) == 2, "no second plan")
+    arm.until(lambda: state(arm) == "reached", "it does not arrive again")
+    assert arm.states[-1].position[0] == pytest.approx(0.5, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "words"),
+    [
+        (["shoulder", "wrist"], [0.0, 0.0], ["unknown joint 'wrist'"]),
+        (["shoulder"], [0.0, 0.0], ["1 names", "2 positions"]),
+        ([], [], ["0 names"]),
+        (["shoulder"], [math.nan], ["goal", "nan"]),
+        (["shoulder"], [4.0], ["'shoulder' is 4", "-3.14159 to 3.14159"]),
+        (["shoulder", "elbow"], [0.0, 1.0], ["moves 2 joints", "shoulder, elbow"]),
+    ],
+)
+def test_bad_goal_is_refused_and_nothing_moves(arm, names, positions, words):
+    before = len({s.header.stamp.nanosec for s in arm.states})
+    send(arm, names, positions)
+    arm.expect_warning("refused", *words)
+    arm.until(lambda: state(arm) == "refused", "the status does not tell")
+    assert len({s.header.stamp.nanosec for s in arm.states}) == before
+    send(arm, ["shoulder"], [0.9])
+    arm.until(lambda: state(arm) == "reached", "it takes no good goal any more")
+
+
+def test_goal_before_any_joint_state_is_refused(ros):
+    ros.start(BangBangPlannerNode, robot="ibm7535")
+    ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    send(ros, ["shoulder"], [0.0])
+    ros.expect_warning("refused", "before any joint state")
+
+
+def test_goal_while_moving_is_refused_and_the_motion_goes_on(arm):
+    send(arm, ["shoulder"], [0.0])
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    send(arm, ["shoulder"], [0.5])
+    arm.expect_warning("refused", "the arm moves", "the motion goes on")
+    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    assert abs(arm.states[-1].position[0]) < 1e-5
+
+
+def test_abort_stops_the_arm(arm):
+    nothing = arm.call(Trigger, "bang_bang_planner/abort")
+    assert not nothing.success
+    send(arm, ["shoulder"], [0.0])
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    assert arm.call(Trigger, "bang_bang_planner/abort").success
+    assert state(arm) == "aborted" or any("aborted" in s.message for s in arm.statuses)
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) < 1e-3, "it does not stop")
+    assert arm.states[-1].position[0] > 0.5
+
+
+def test_bad_joint_states_are_dropped_with_a_reason(ros):
+    ros.start(BangBangPlannerNode, robot="ibm7535")
+    states = ros.publisher(JointState, "joint_states")
+    states.publish(JointState(name=["shoulder"], position=[0.0], velocity=[0.0]))
+    ros.expect_warning("dropped", "lacks joint 'elbow'")
+    ros.spin(1.1)  # warnings are throttled to one a second
+    states.publish(JointState(name=["shoulder", "elbow"], position=[0.0], velocity=[0.0, 0.0]))
+    ros.expect_warning("dropped", "2 names and 1 of position")

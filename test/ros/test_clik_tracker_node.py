@@ -1,0 +1,103 @@
+"""The tracker's topics and services, measured by a subscriber."""
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from harness import LATCHED
+from nav_msgs.msg import Path
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+import manip_dyn as md
+from manip_dyn.nodes.clik_tracker import ClikTrackerNode
+
+CIRCLE = {
+    "circle.center": [0.0, 0.4, 0.6],
+    "circle.normal": [0.0, 1.0, 0.0],
+    "circle.start": [-1.0, 0.0, 0.0],
+    "circle.tool_rpy": [0.0, 0.7853981633974483, 0.0],
+    "initial_position": [2.69, 0.51, -0.24, 1.42, 0.87, -2.41, -2.0],
+    "real_time_factor": 20.0,
+}
+
+
+def stamp(message):
+    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+
+
+def position(pose):
+    return np.array([pose.position.x, pose.position.y, pose.position.z])
+
+
+@pytest.fixture
+def tracker(ros):
+    """A running tracker and lists of what it publishes."""
+    ros.states = ros.listen(JointState, "joint_states")
+    ros.desired = ros.listen(PoseStamped, "clik_tracker/desired_pose")
+    ros.errors = ros.listen(TwistStamped, "clik_tracker/error")
+    ros.start(ClikTrackerNode, **CIRCLE)
+    ros.until(lambda: ros.states and ros.desired, "the tracker says nothing")
+    return ros
+
+
+def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
+    tracker.until(lambda: len(tracker.states) > 100, "too few joint states")
+    desired = {stamp(m): position(m.pose) for m in tracker.desired}
+    kernels = md.customize(md.load_robot("pa10"))
+    errors = [
+        np.linalg.norm(kernels.forward_kinematics(m.position)[:3, 3] - desired[stamp(m)])
+        for m in tracker.states[50:100]
+    ]
+    assert max(errors) < 1e-6
+    center = np.array(CIRCLE["circle.center"])
+    radii = [np.linalg.norm(place - center) for place in desired.values()]
+    assert radii == pytest.approx([0.5] * len(radii), abs=1e-12)
+
+
+def test_published_error_is_the_error(tracker):
+    tracker.until(lambda: len(tracker.errors) > 20, "no errors")
+    kernels = md.customize(md.load_robot("pa10"))
+    desired = {stamp(m): position(m.pose) for m in tracker.desired}
+    states = {stamp(m): m.position for m in tracker.states}
+    for message in tracker.errors[5:15]:
+        actual = kernels.forward_kinematics(states[stamp(message)])[:3, 3]
+        linear = message.twist.linear
+        published = np.array([linear.x, linear.y, linear.z])
+        assert published == pytest.approx(desired[stamp(message)] - actual, abs=1e-12)
+
+
+def test_paths_are_published_in_the_base_frame(tracker):
+    desired = tracker.listen(Path, "clik_tracker/desired_path", LATCHED)
+    actual = tracker.listen(Path, "clik_tracker/actual_path")
+    tracker.until(lambda: desired and len(actual) > 3, "no paths")
+    places = np.array([position(p.pose) for p in desired[0].poses])
+    assert desired[0].header.frame_id == "base_link"
+    assert np.linalg.norm(places[-1] - places[0]) < 0.02
+    assert len(actual[-1].poses) > len(actual[0].poses)
+
+
+def test_pause_and_reset(tracker):
+    assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=True)).success
+    tracker.spin(0.1)
+    count = len(tracker.states)
+    tracker.spin(0.2)
+    assert len(tracker.states) == count
+    assert tracker.call(Trigger, "clik_tracker/reset").success
+    assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=False)).success
+    tracker.until(lambda: len(tracker.states) > count, "it does not go on")
+    assert list(tracker.states[count].position) == list(tracker.states[0].position)
+
+
+def test_a_met_limit_is_reported(ros, tmp_path):
+    text = md.load_robot("pa10").urdf.replace("2.8797932657906435", "2.42")
+    assert text.count("2.42") >= 2
+    urdf = tmp_path / "narrow.urdf"
+    urdf.write_text(text)
+    diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    ros.start(ClikTrackerNode, **(CIRCLE | {"robot": urdf, "real_time_factor": 200.0}))
+    ros.expect_warning("joint 'W1' met its limit")
+    ros.until(
+        lambda: any("W1" in m.status[0].message for m in diagnostics),
+        "no diagnostics of the limit",
+    )

@@ -1,0 +1,126 @@
+"""Parameters: refused with one clear line at the start and at run time, described for people."""
+
+import pytest
+from harness import run_node
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.nodes.simulator import SimulatorNode
+
+NODES = {
+    "simulator": (SimulatorNode, {"robot": "ibm7535", "control_period": 0.01}),
+    "clik_tracker": (ClikTrackerNode, {
+        "circle.center": [0.5, 0.0, 0.68], "circle.normal": [1.0, 0.0, 0.0],
+        "circle.start": [0.0, 0.0, -1.0],
+        "initial_position": [0.36, 1.0, -0.38, 1.92, -2.22, 2.74, -2.41],
+    }),
+    "bang_bang_planner": (BangBangPlannerNode, {"robot": "ibm7535"}),
+}  # fmt: skip
+OWN = {"use_sim_time", "start_type_description_service"}
+
+
+@pytest.mark.parametrize(
+    ("node", "parameters", "words"),
+    [
+        (SimulatorNode, {"stepp": 0.1}, ["unknown parameter 'stepp'", "did you mean 'step'"]),
+        (SimulatorNode, {"step": 1}, ["'step' is 1", "decimal point"]),
+        (SimulatorNode, {"step": "fast"}, ["'step' is 'fast'", "decimal point"]),
+        (SimulatorNode, {"step": 100.0}, ["'step' is 100", "1e-06 to 1 s"]),
+        (SimulatorNode, {"step": -0.1}, ["'step' is -0.1", "1e-06 to 1 s"]),
+        (SimulatorNode, {"step": ".nan"}, ["'step' is nan", "1e-06 to 1 s"]),
+        (SimulatorNode, {"mode": "quick"}, ["'mode' is 'quick'", "real_time, fast, lockstep"]),
+        (SimulatorNode, {"publish_clock": 3}, ["'publish_clock' is 3", "true or false"]),
+        (SimulatorNode, {"robot": "ibm"}, ["robot 'ibm' is not shipped", "ibm7535"]),
+        (SimulatorNode, {"robot": "/no/such.urdf"}, ["/no/such.urdf", "no such file"]),
+        (SimulatorNode, {"initial_position": [0.1]}, ["initial_position", "(1,)", "(2,)"]),
+        (SimulatorNode, {"initial_position": [9.0, 0.0]}, ["'shoulder' is 9", "-3.14159"]),
+        (SimulatorNode, {"initial_position": "[.nan, 0.0]"}, ["initial_position", "nan"]),
+        (SimulatorNode, {"lock": "elbow"}, ["lock", "'elbow'", "JOINT=POSITION"]),
+        (SimulatorNode, {"lock": "elbo=0.1"}, ["no joint 'elbo'", "did you mean 'elbow'"]),
+        (SimulatorNode, {"tip": "hand"}, ["no link 'hand'", "tool0"]),
+        (BangBangPlannerNode, {"goal": [4.0, 0.0]}, ["goal of joint 'shoulder' is 4"]),
+        (BangBangPlannerNode, {"goal": [0.0]}, ["'goal'", "(1,)", "(2,)"]),
+    ],
+)
+def test_bad_parameter_is_refused_at_the_start(ros, node, parameters, words):
+    with pytest.raises(ManipDynError) as error:
+        ros.start(node, **({"robot": "ibm7535"} | parameters))
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"circle.normal": [0.0, 0.0, 0.0]}, ["normal", "parallel or zero"]),
+        ({"circle.center": [3.0, 0.0, 0.0]}, ["not reached by 'pa10'"]),
+        ({"circle.linear_speed": 0.0}, ["'circle.linear_speed' is 0"]),
+        ({"circle.center": [0.5, 0.0]}, ["circle center", "(2,)", "(3,)"]),
+    ],
+)
+def test_impossible_circle_is_refused(ros, parameters, words):
+    with pytest.raises(ManipDynError) as error:
+        ros.start(ClikTrackerNode, **(NODES["clik_tracker"][1] | parameters))
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_refused_start_is_one_line_and_exit_code_2(tmp_path):
+    file = tmp_path / "params.yaml"
+    file.write_text("/**/simulator:\n  ros__parameters:\n    robott: pa10\n")
+    code, log = run_node("simulator", "--params-file", str(file))
+    assert code == 2
+    lines = [line for line in log.splitlines() if line.strip()]
+    assert len(lines) == 1
+    assert "unknown parameter 'robott'; did you mean 'robot'?" in lines[0]
+
+
+def test_broken_urdf_is_one_line_and_exit_code_2(tmp_path):
+    urdf = tmp_path / "broken.urdf"
+    urdf.write_text("<robot name='broken'><link name='a'></robot>")
+    code, log = run_node("simulator", "-p", f"robot:={urdf}")
+    assert code == 2
+    assert "not well-formed" in log
+    assert "Traceback" not in log
+
+
+def test_unreadable_parameters_file_is_exit_code_2(tmp_path):
+    file = tmp_path / "params.yaml"
+    file.write_text("simulator: [")
+    code, log = run_node("simulator", "--params-file", str(file))
+    assert code == 2
+    assert "Traceback" not in log
+    assert str(file) in log
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_every_parameter_is_described(ros, name):
+    node_class, parameters = NODES[name]
+    ros.start(node_class, **parameters)
+    listed = ros.call(ListParameters, f"{name}/list_parameters").result.names
+    request = DescribeParameters.Request(names=[n for n in listed if n not in OWN])
+    described = ros.call(DescribeParameters, f"{name}/describe_parameters", request).descriptors
+    assert len(described) > 8
+    for each in described:
+        assert len(each.description) > 10, each.name
+        if each.type == ParameterType.PARAMETER_DOUBLE:
+            assert each.floating_point_range, each.name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "success", "words"),
+    [
+        ("real_time_factor", 2.0, True, ""),
+        ("real_time_factor", -1.0, False, "out of range"),
+        ("step", 0.01, False, "read-only"),
+    ],
+)
+def test_setting_at_run_time(ros, name, value, success, words):
+    ros.start(SimulatorNode, **NODES["simulator"][1])
+    parameter = Parameter(name=name, value=ParameterValue(
+        type=ParameterType.PARAMETER_DOUBLE, double_value=value))  # fmt: skip
+    request = SetParameters.Request(parameters=[parameter])
+    result = ros.call(SetParameters, "simulator/set_parameters", request).results[0]
+    assert result.successful is success
+    assert words in result.reason

@@ -1,0 +1,130 @@
+"""Nodes as processes: exit codes, floods, the demo from start to end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from harness import start_node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from manip_dyn.demo.scenarios import Run, scenario
+from manip_dyn.demo.supervisor import perform
+from manip_dyn.errors import ManipDynError
+from manip_dyn.share import share_directory
+
+CONFIG = share_directory() / "config"
+
+
+def demo(*arguments, timeout=120.0):
+    command = [sys.executable, "-m", "manip_dyn.cli", "demo", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def test_lockstep_motion_is_exact_and_bit_identical_from_run_to_run():
+    runs = []
+    for _ in range(2):
+        done = demo("ibm7535_zero_net_work", "--mode", "lockstep", "--json")
+        assert done.returncode == 0, done.stderr
+        runs.append(json.loads(done.stdout)["scenarios"]["ibm7535_zero_net_work"]["lockstep"])
+    assert runs[0]["log_sha256"] == runs[1]["log_sha256"]
+    assert runs[0]["missed_samples"] == 0
+    assert runs[0]["final_position_error"] < 1e-6
+    assert runs[0]["final_velocity"] < 1e-5
+    assert runs[0]["final_time_s"] == pytest.approx(1.14982, abs=1e-4)
+
+
+def test_circle_is_tracked_within_a_micrometre():
+    done = demo("pa10_circle", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"]["pa10_circle"]["kinematic"]
+    assert summary["steady_position_error_m"] <= 1e-6
+    assert summary["path_time_s"] >= summary["round_s"]
+
+
+@pytest.mark.parametrize(
+    ("module", "file"),
+    [
+        ("simulator", "ibm7535_zero_net_work.yaml"),
+        ("bang_bang_planner", "ibm7535_zero_net_work.yaml"),
+        ("clik_tracker", "pa10_circle.yaml"),
+    ],
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_ends_with_exit_code_0(ros, module, file, number):
+    node = start_node(module, "--params-file", str(CONFIG / file), "-r", "__ns:=/other")
+    try:
+        name = f"/other/{module}"
+        ros.until(
+            lambda: name in [f"{ns}/{n}" for n, ns in ros.probe.get_node_names_and_namespaces()],
+            f"{name} does not come up",
+        )
+        ros.spin(0.3)
+        node.send_signal(number)
+        output = node.communicate(timeout=10)[0]
+    finally:
+        node.kill()
+    assert node.returncode == 0, output
+    assert "Traceback" not in output
+
+
+def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
+    node = start_node("simulator", "-p", "robot:=ibm7535")
+    try:
+        states = ros.listen(JointState, "joint_states")
+        commands = ros.publisher(Float64MultiArray, "simulator/commands")
+        ros.until(lambda: states, "no joint states")
+        began = time.monotonic()
+        for k in range(10_000):
+            commands.publish(Float64MultiArray(data=[k / 1000.0, 0.0]))
+            time.sleep(max(0.0, began + k / 10_000 - time.monotonic()))
+        ros.until(lambda: states[-1].effort[0] == 9.999, "the last command does not hold")
+        before = len(states)
+        ros.until(lambda: len(states) > before + 100, "it does not go on")
+    finally:
+        node.send_signal(signal.SIGINT)
+        output = node.communicate(timeout=10)[0]
+    assert node.returncode == 0, output
+
+
+def test_a_dead_node_is_reported_with_its_last_words():
+    broken = Run("broken", "", (("simulator", "robot", "no_such_robot"),), {}, timeout=20.0)
+    with pytest.raises(ManipDynError) as error:
+        perform(scenario("ibm7535_zero_net_work"), broken, lambda _: None)
+    assert "'simulator' ended with exit code 2" in str(error.value)
+    assert "no_such_robot" in str(error.value)
+
+
+def test_a_run_without_end_times_out():
+    nowhere = (("bang_bang_planner", "command_topic", "nowhere"),)
+    run = Run("waiting", "", nowhere, {}, timeout=4.0)
+    with pytest.raises(ManipDynError, match="did not finish within 4 s"):
+        perform(scenario("ibm7535_zero_net_work"), run, lambda _: None)
+
+
+def test_ctrl_c_stops_the_demo_and_leaves_no_node_behind():
+    command = [sys.executable, "-m", "manip_dyn.cli", "demo", "pa10_circle"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(4.0)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+def test_unknown_scenario_is_one_line_and_exit_code_2():
+    done = demo("pa10_circel")
+    assert done.returncode == 2
+    assert done.stderr.strip() == (
+        "manip_dyn: scenario 'pa10_circel' is unknown; did you mean 'pa10_circle'?"
+    )

@@ -1,0 +1,237 @@
+"""The simulator's topics, services and rules for commands."""
+
+import math
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from harness import LATCHED
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import manip_dyn as md
+from manip_dyn.nodes.simulator import SimulatorNode
+
+PERIOD = 1_000_000
+"""Control period, ns."""
+
+
+def stamp(message):
+    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+
+
+def trajectory(names, points):
+    message = JointTrajectory(joint_names=names)
+    for seconds, effort in points:
+        time = Duration(sec=int(seconds), nanosec=round((seconds % 1.0) * 1e9))
+        message.points.append(JointTrajectoryPoint(time_from_start=time, effort=effort))
+    return message
+
+
+@pytest.fixture
+def lockstep(ros):
+    """A simulated IBM 7535 in lockstep, its states, and a way to command it."""
+    return start_lockstep(ros)
+
+
+def start_lockstep(ros, **parameters):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", **parameters)
+    ros.until(lambda: states, "no joint states")
+    ros.commands = ros.publisher(Float64MultiArray, "simulator/commands")
+    ros.trajectories = ros.publisher(JointTrajectory, "simulator/effort_trajectory")
+    ros.states = states
+    return ros
+
+
+def command(ros, *efforts):
+    """Send one command and return the state that answers it."""
+    before = stamp(ros.states[-1])
+    ros.commands.publish(Float64MultiArray(data=list(efforts)))
+    ros.until(lambda: stamp(ros.states[-1]) > before, f"no answer to {efforts}")
+    return ros.states[-1]
+
+
+def test_real_time_states_are_one_control_period_apart(ros):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", control_period=0.002)
+    ros.until(lambda: len(states) > 100, "too few joint states")
+    assert states[0].name == ["shoulder", "elbow"]
+    steps = np.diff([stamp(s) for s in states])
+    assert np.all(steps % (2 * PERIOD) == 0)
+    assert np.median(steps) == 2 * PERIOD
+
+
+def test_description_is_latched_for_late_joiners(ros):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="one_link_vertical", control_period=0.01)
+    ros.until(lambda: len(states) > 5, "no joint states")
+    descriptions = ros.listen(String, "robot_description", LATCHED)
+    ros.until(lambda: descriptions, "no robot description")
+    assert '<robot name="one_link_vertical"' in descriptions[0].data
+
+
+def test_lockstep_advances_one_period_per_command(lockstep):
+    for k in range(1, 6):
+        state = command(lockstep, 1.0, -0.5)
+        assert stamp(state) == k * PERIOD
+        assert list(state.effort) == [1.0, -0.5]
+    lockstep.spin(0.3)
+    assert stamp(lockstep.states[-1]) == 5 * PERIOD
+
+
+def test_lockstep_state_is_the_core_simulation(lockstep):
+    efforts = np.random.default_rng(1).uniform(-9.0, 9.0, (30, 2))
+    for row in efforts:
+        state = command(lockstep, *row)
+    simulation = md.simulation.Simulation(md.load_robot("ibm7535"), [0, 0], [0, 0])
+    for row in efforts:
+        simulation.law = md.simulation.held(simulation.robot, row)
+        simulation.advance(PERIOD)
+    assert list(state.position) == simulation.q.tolist()
+    assert list(state.velocity) == simulation.v.tolist()
+
+
+@pytest.mark.parametrize(
+    ("efforts", "words"),
+    [
+        ([1.0], ["effort command", "(1,)", "(2,)"]),
+        ([1.0, 2.0, 3.0], ["effort command", "(3,)", "(2,)"]),
+        ([], ["effort command", "(0,)", "(2,)"]),
+        ([math.nan, 0.0], ["effort command", "nan", "finite"]),
+        ([0.0, math.inf], ["effort command", "inf", "finite"]),
+    ],
+)
+def test_bad_command_is_dropped_and_the_last_one_holds(lockstep, efforts, words):
+    before = command(lockstep, 2.0, 1.0)
+    lockstep.commands.publish(Float64MultiArray(data=efforts))
+    lockstep.expect_warning("dropped", *words)
+    assert stamp(lockstep.states[-1]) == stamp(before)
+    lockstep.call(Trigger, "simulator/step")
+    lockstep.until(lambda: stamp(lockstep.states[-1]) > stamp(before), "the node does not go on")
+    assert list(lockstep.states[-1].effort) == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (trajectory(["shoulder", "wrist"], [(0.0, [1.0, 1.0])]), ["unknown joint 'wrist'"]),
+        (trajectory(["shoulder"], [(0.0, [1.0])]), ["shoulder", "elbow"]),
+        (trajectory(["shoulder", "elbow"], [(0.0, [1.0])]), ["point 0", "(1,)", "(2,)"]),
+        (trajectory(["shoulder", "elbow"], [(0.0, [math.nan, 1.0])]), ["point 0", "nan"]),
+        (
+            trajectory(["shoulder", "elbow"], [(0.2, [1.0, 1.0]), (0.1, [0.0, 0.0])]),
+            ["rising times"],
+        ),
+        (trajectory(["shoulder", "elbow"], []), ["0 times"]),
+    ],
+)
+def test_bad_trajectory_is_dropped(lockstep, message, words):
+    before = command(lockstep, 2.0, 1.0)
+    lockstep.trajectories.publish(message)
+    lockstep.expect_warning("dropped", *words)
+    assert stamp(command(lockstep, 2.0, 1.0)) == stamp(before) + PERIOD
+
+
+def test_trajectory_switches_inside_a_period_at_its_exact_time(lockstep):
+    lockstep.trajectories.publish(
+        trajectory(["elbow", "shoulder"], [(0.0, [0.0, 5.0]), (0.0003, [0.0, -5.0])])
+    )
+    lockstep.until(lambda: stamp(lockstep.states[-1]) == PERIOD, "the trajectory moves nothing")
+    robot = md.load_robot("ibm7535")
+    schedule = md.Schedule(robot, [0, 300_000], [[5.0, 0.0], [-5.0, 0.0]])
+    expected = md.simulate(robot, [0, 0], [0, 0], schedule, 0.001)
+    assert list(lockstep.states[-1].velocity) == expected.v[-1].tolist()
+    acceleration = md.customize(robot).forward_dynamics([0, 0], [0, 0], [5.0, 0.0])
+    assert expected.v[-1] == pytest.approx(acceleration * (0.0003 - 0.0007), rel=1e-6)
+
+
+def test_efforts_saturate_at_the_limits(lockstep):
+    assert list(command(lockstep, 1e6, -1e6).effort) == [25.0, -9.0]
+
+
+def test_safe_command_takes_over_after_the_timeout(ros):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(
+        SimulatorNode,
+        robot="one_link_vertical",
+        command_timeout=0.05,
+        safe_command="gravity_compensation",
+    )
+    ros.until(lambda: states, "no joint states")
+    commands = ros.publisher(Float64MultiArray, "simulator/commands")
+    commands.publish(Float64MultiArray(data=[3.0]))
+    ros.until(lambda: states[-1].effort[0] == 3.0, "the command does not act")
+    ros.expect_warning("no command for 0.05 s", "gravity_compensation")
+    robot = md.load_robot("one_link_vertical")
+    ros.until(lambda: states[-1].effort[0] != 3.0, "the safe command does not act")
+    weight = md.customize(robot).inverse_dynamics(states[-1].position, [0.0], [0.0])
+    assert states[-1].effort[0] == pytest.approx(weight[0], abs=1e-9)
+
+
+def test_stale_trajectory_is_dropped(ros):
+    start_lockstep(ros, command_timeout=0.002)
+    for _ in range(5):
+        command(ros, 0.0, 0.0)
+    late = trajectory(["shoulder", "elbow"], [(0.0, [1.0, 1.0])])
+    late.header.stamp.nanosec = PERIOD
+    ros.trajectories.publish(late)
+    ros.expect_warning("dropped", "began 0.004 s ago", "command_timeout of 0.002 s")
+    assert stamp(ros.states[-1]) == 5 * PERIOD
+
+
+def test_pause_step_and_reset(ros):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", initial_position=[0.5, -0.5], publish_clock=True)
+    ros.until(lambda: states, "no joint states")
+    refused = ros.call(Trigger, "simulator/step")
+    assert not refused.success
+    assert "pause" in refused.message
+    assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=True)).success
+    before = stamp(states[-1])
+    ros.spin(0.3)
+    paused_at = stamp(states[-1])
+    assert paused_at - before < 50 * PERIOD
+    assert ros.call(Trigger, "simulator/step").success
+    ros.until(lambda: stamp(states[-1]) == paused_at + PERIOD, "step does not advance one period")
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.until(lambda: stamp(states[-1]) == 0, "reset does not go back")
+    assert list(states[-1].position) == [0.5, -0.5]
+
+
+def test_clock_and_energy_balance(ros):
+    clocks, energies = (
+        ros.listen(Clock, "/clock"),
+        ros.listen(Float64MultiArray, "simulator/energy"),
+    )
+    ros.start(
+        SimulatorNode,
+        robot="pa10",
+        mode="fast",
+        initial_position=[0.1, 0.4, 0.0, 0.9, 0.0, 0.2, 0.0],
+        publish_clock=True,
+    )
+    ros.until(lambda: len(energies) > 10 and len(clocks) > 10, "no clock or no energy")
+    assert energies[0].layout.dim[0].label.startswith("kinetic [J],potential [J],work [J]")
+    kinetic, potential, _, residual = energies[-1].data
+    assert kinetic > 1e-3
+    assert abs(residual) < 1e-6 * (kinetic + abs(potential))
+    ticks = [c.clock.sec * 10**9 + c.clock.nanosec for c in clocks]
+    assert np.all(np.diff(ticks) > 0)
+
+
+def test_diagnostics_report_rate_and_dropped_messages(lockstep):
+    diagnostics = lockstep.listen(DiagnosticArray, "/diagnostics")
+    lockstep.commands.publish(Float64MultiArray(data=[1.0]))
+    lockstep.expect_warning("dropped")
+
+    def values():
+        return {v.key: v.value for m in diagnostics for v in m.status[0].values}
+
+    lockstep.until(lambda: values().get("dropped messages") == "1", "the drop is not reported")
+    assert {"mean rate [Hz]", "p99 period error [s]", "time [s]"} <= values().keys()
+    assert diagnostics[-1].status[0].name == "simulator"

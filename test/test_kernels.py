@@ -1,0 +1,196 @@
+"""The kernels agree with each other, with the bodies of the URDF and with Lagrange's equations."""
+
+import numpy as np
+import pytest
+import yaml
+from arms import ARM, SHIPPED, changed, load, random_state, random_tree, write
+from bodies import Bodies
+
+import manip_dyn as md
+
+ROBOTS = (*SHIPPED, "panda", "ur5", "tree1", "tree2")
+STEP = 1e-6
+
+
+@pytest.fixture(params=ROBOTS)
+def case(request, tmp_path):
+    """A robot's kernels and a random state (q, v, tau)."""
+    robot = load(request.param, tmp_path)
+    return md.customize(robot), *random_state(robot, np.random.default_rng(len(request.param)))
+
+
+def slope(function, x):
+    """Return the derivatives of `function` by each entry of `x`, by central differences."""
+    rises = [function(x + d) - function(x - d) for d in STEP * np.eye(len(x))]
+    return np.stack(rises, axis=-1) / (2 * STEP)
+
+
+def test_forward_undoes_inverse_dynamics(case):
+    kernels, q, v, a = case
+    tau = kernels.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(kernels.forward_dynamics(q, v, tau), a, rtol=1e-8, atol=1e-9)
+
+
+def test_mass_matrix_is_symmetric_and_positive_definite(case):
+    kernels, q, _, _ = case
+    mass = kernels.mass_matrix(q)
+    np.testing.assert_allclose(mass, mass.T, atol=1e-14 * np.abs(mass).max())
+    assert np.linalg.eigvalsh(mass).min() > 0.0
+
+
+def test_forward_dynamics_solves_the_equations_of_motion(case):
+    """M q'' = tau - bias."""
+    kernels, q, v, tau = case
+    bias = kernels.inverse_dynamics(q, v, np.zeros_like(q))
+    expected = np.linalg.solve(kernels.mass_matrix(q), tau - bias)
+    actual = kernels.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-9)
+
+
+def test_inverse_dynamics_is_lagranges_equation(case):
+    """Tau = d/dt (M v) - d/dq (T - U) + D v."""
+    kernels, q, v, a = case
+
+    def along(moment):
+        shifted = q + moment * v + 0.5 * moment**2 * a
+        return kernels.mass_matrix(shifted) @ (v + moment * a)
+
+    def lagrangian(position):
+        kinetic, potential = kernels.energy(position, v)
+        return np.array(kinetic - potential)
+
+    momentum_rate = (along(STEP) - along(-STEP)) / (2 * STEP)
+    expected = momentum_rate - slope(lagrangian, q) + kernels.robot.damping * v
+    scale = np.abs(expected).max()
+    actual = kernels.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(actual, expected, atol=1e-6 * scale)
+
+
+def test_shapes(case):
+    kernels, q, v, tau = case
+    n = len(q)
+    assert kernels.forward_dynamics(q, v, tau).shape == (n,)
+    assert kernels.inverse_dynamics(q, v, tau).shape == (n,)
+    assert kernels.mass_matrix(q).shape == (n, n)
+    assert kernels.forward_kinematics(q).shape == (4, 4)
+    assert kernels.jacobian(q).shape == (6, n)
+    assert np.shape(kernels.forward_dynamics_derivatives(q, v, tau)) == (3, n, n)
+
+
+def test_jacobian_is_the_velocity_of_the_tool(case):
+    kernels, q, v, _ = case
+    before, after = (kernels.forward_kinematics(q + s * STEP * v) for s in (-1, 1))
+    rate = (after - before) / (2 * STEP)
+    turning = rate[:3, :3] @ kernels.forward_kinematics(q)[:3, :3].T
+    spin = [turning[2, 1], turning[0, 2], turning[1, 0]]
+    expected = np.concatenate([rate[:3, 3], spin])
+    np.testing.assert_allclose(kernels.jacobian(q) @ v, expected, atol=1e-7)
+
+
+def test_derivatives_are_slopes_of_the_forward_dynamics(case):
+    kernels, q, v, tau = case
+    by_q, by_v, by_tau = kernels.forward_dynamics_derivatives(q, v, tau)
+    dynamics = kernels.forward_dynamics
+    for exact, expected in (
+        (by_q, slope(lambda x: dynamics(x, v, tau), q)),
+        (by_v, slope(lambda x: dynamics(q, x, tau), v)),
+        (by_tau, slope(lambda x: dynamics(q, v, x), tau)),
+    ):
+        np.testing.assert_allclose(exact, expected, atol=2e-7 * max(1.0, np.abs(exact).max()))
+
+
+def test_energy_changes_by_the_power_of_efforts_and_damping(case):
+    """dE/dt = (tau - D v) . v along the motion."""
+    kernels, q, v, tau = case
+    a = kernels.forward_dynamics(q, v, tau)
+    before, after = (
+        sum(kernels.energy(q + t * v + 0.5 * t**2 * a, v + t * a)) for t in (-STEP, STEP)
+    )
+    power = (tau - kernels.robot.damping * v) @ v
+    scale = 1.0 + abs(before)
+    assert (after - before) / (2 * STEP) == pytest.approx(power, abs=1e-7 * scale, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pa10", "panda", "ur5", "tree1", "tree2"])
+def test_energy_and_tool_pose_are_those_of_the_urdfs_bodies(tmp_path, name):
+    robot = load(name, tmp_path)
+    extras = tmp_path / "arm.yaml"
+    payload = yaml.safe_load(extras.read_text())["payload"] if extras.is_file() else None
+    bodies = Bodies(robot.urdf, payload=payload)
+    q, v, _ = random_state(robot, np.random.default_rng(7))
+    at, speed = (dict(zip(robot.joint_names, x, strict=True)) for x in (q, v))
+    kinetic = bodies.kinetic(at, speed) + 0.5 * robot.armature @ v**2
+    potential = bodies.potential(at, robot.gravity)
+    potential += 0.5 * robot.stiffness @ (q - robot.rest) ** 2
+    kernels = md.customize(robot)
+    assert kernels.energy(q, v) == pytest.approx((kinetic, potential), rel=1e-8)
+    pose = kernels.forward_kinematics(q)
+    np.testing.assert_allclose(pose, bodies.pose(robot.tip, at), atol=1e-12)
+
+
+def test_damping_resists_the_velocity(tmp_path):
+    damped = md.customize(md.load_robot(write(tmp_path, ARM)))
+    free = md.customize(
+        md.load_robot(write(tmp_path, changed(ARM, ('damping="0.5"', 'damping="0"'))))
+    )
+    q, v, tau = np.array([0.3, -0.2]), np.array([2.0, 1.0]), np.zeros(2)
+    resistance = damped.inverse_dynamics(q, v, tau) - free.inverse_dynamics(q, v, tau)
+    np.testing.assert_allclose(resistance, [0.5 * 2.0, 0.0], atol=1e-13)
+    slowed = damped.forward_dynamics(q, v, tau) - free.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(damped.mass_matrix(q) @ slowed, -resistance, atol=1e-12)
+
+
+def test_spring_pulls_towards_its_rest(tmp_path):
+    spring = {"springs": {"elbow": {"stiffness": 40.0, "rest": 0.5}}}
+    plain = md.customize(md.load_robot(write(tmp_path, ARM)))
+    sprung = md.customize(md.load_robot(write(tmp_path, ARM, spring)))
+    q, zero = np.array([0.3, -0.2]), np.zeros(2)
+    pull = plain.inverse_dynamics(q, zero, zero) - sprung.inverse_dynamics(q, zero, zero)
+    np.testing.assert_allclose(pull, [0.0, 40.0 * 0.7], atol=1e-13)
+    stored = sprung.energy(q, zero)[1] - plain.energy(q, zero)[1]
+    assert stored == pytest.approx(0.5 * 40.0 * 0.7**2)
+
+
+def test_armature_is_on_the_diagonal_of_the_mass_matrix(tmp_path):
+    plain = md.customize(md.load_robot(write(tmp_path, ARM)))
+    geared = md.customize(md.load_robot(write(tmp_path, ARM, {"armature": {"elbow": 0.3}})))
+    q = np.array([0.3, -0.2])
+    difference = geared.mass_matrix(q) - plain.mass_matrix(q)
+    np.testing.assert_allclose(difference, np.diag([0.0, 0.3]), atol=1e-14)
+
+
+def test_results_belong_to_the_caller(case):
+    kernels, q, v, tau = case
+    for call in (
+        lambda x: kernels.forward_dynamics(x, v, tau),
+        lambda x: kernels.inverse_dynamics(x, v, tau),
+        kernels.mass_matrix,
+        kernels.forward_kinematics,
+        kernels.jacobian,
+        lambda x: np.stack(kernels.forward_dynamics_derivatives(x, v, tau)),
+    ):
+        result = call(q)
+        kept = result.copy()
+        call(q + 0.1)
+        np.testing.assert_array_equal(result, kept)
+
+
+@pytest.mark.parametrize("bad", [np.zeros(6), np.full(7, np.nan), np.full(7, np.inf), "abc", None])
+@pytest.mark.parametrize("place", range(3))
+def test_bad_arguments_are_named(bad, place):
+    kernels = md.customize(md.load_robot("pa10"))
+    arguments = [np.zeros(7)] * 3
+    arguments[place] = bad
+    with pytest.raises(md.ManipDynError, match=f"^{('q', 'v', 'tau')[place]} "):
+        kernels.forward_dynamics(*arguments)
+
+
+def test_payload_of_a_cut_link_is_gone_and_of_a_locked_link_stays(tmp_path):
+    path = random_tree(tmp_path, 3)
+    robot = md.load_robot(path)
+    locked = md.load_robot(path, lock={"joint_6": 0.2})
+    q, zero = np.full(6, 0.2), np.zeros(6)
+    full = md.customize(robot).inverse_dynamics(q, zero, zero)
+    rest = [i for i, name in enumerate(robot.joint_names) if name != "joint_6"]
+    held = md.customize(locked).inverse_dynamics(q[rest], zero[rest], zero[rest])
+    np.testing.assert_allclose(held, full[rest], rtol=1e-10)
