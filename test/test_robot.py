@@ -3,8 +3,17 @@
 import numpy as np
 import pinocchio
 import pytest
-from arms import KINOVA, PANDA, SHIPPED, example, load, random_state, random_tree, write
-from arms import write_shipped
+from arms import (
+    KINOVA,
+    PANDA,
+    SHIPPED,
+    example,
+    load,
+    random_state,
+    random_tree,
+    write,
+    write_shipped,
+)
 from bodies import Bodies
 
 import manip_dyn as md

@@ -8,6 +8,7 @@ from typing import Any
 
 from manip_dyn.demo.scenarios import SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import isolate, perform
+from manip_dyn.errors import ManipDynError, closest
 
 REPORT_EVERY = 0.25
 
@@ -22,6 +23,7 @@ def demo(name: str | None, mode: str | None, as_json: bool) -> int:
     """
     isolate()
     chosen = SCENARIOS if name is None else (scenario(name),)
+    _check_mode(mode, chosen)
     summaries: dict[str, dict[str, Any]] = {}
     for each in chosen:
         for run in each.runs:
@@ -34,6 +36,12 @@ def demo(name: str | None, mode: str | None, as_json: bool) -> int:
     else:
         print("all runs stayed within their bounds" if success else "a run left its bounds")
     return 0 if success else 1
+
+
+def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
+    labels = [run.label for each in chosen for run in each.runs]
+    if mode is not None and mode not in labels:
+        raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
 
 
 def _perform(each: Scenario, run: Run, quiet: bool) -> dict[str, Any]:

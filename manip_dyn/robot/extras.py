@@ -23,7 +23,7 @@ import numpy as np
 import yaml
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.robot.description import check_inertia_tensor
+from manip_dyn.robot.checks import check_inertia_tensor
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -62,8 +62,9 @@ def read_extras(path: Path, joints: Iterable[str], links: Iterable[str]) -> Extr
         return Extras()
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise ManipDynError(f"'{path}' is not readable YAML: {error}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise ManipDynError(f"'{path}' is not readable YAML: {reason}") from error
     content = _mapping(f"'{path}'", content, ("gravity", "armature", "springs", "payload"))
     where, joints, links = f"'{path}'", list(joints), list(links)
     armature = _mapping(f"{where}, armature", content.get("armature", {}), joints)

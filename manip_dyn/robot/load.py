@@ -14,6 +14,7 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.robot.description import Description, find_urdf
 from manip_dyn.robot.extras import Extras, Payload, read_extras
 from manip_dyn.robot.model import Robot
+from manip_dyn.robot.reference import Reference
 from manip_dyn.validate import Vector
 
 
@@ -69,7 +70,7 @@ def _build(description: Description, extras: Extras, tip: str) -> Robot:
         notes=tuple(_notes(names, joints)),
         model=model,
     )
-    _check_signs(robot)
+    _check_mass_matrix(robot)
     return robot
 
 
@@ -117,15 +118,13 @@ def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
     return notes
 
 
-def _check_signs(robot: Robot) -> None:
-    for label, values in (
-        ("damping", robot.damping),
-        ("effort limit", robot.tau_max),
-        ("velocity limit", robot.v_max),
-    ):
-        for joint, value in zip(robot.joint_names, values, strict=True):
-            if not value >= 0.0:
-                raise ManipDynError(
-                    f"robot '{robot.name}': joint '{joint}' has the {label} {value:g}; "
-                    "expected 0 or more"
-                )
+def _check_mass_matrix(robot: Robot) -> None:
+    """Refuse a joint that nothing resists: its acceleration would not be defined."""
+    posture = np.full(robot.n, 0.1)
+    inertias = Reference(robot).mass_matrix(posture).diagonal()
+    for joint, inertia in zip(robot.joint_names, inertias, strict=True):
+        if inertia <= 1e-12:
+            raise ManipDynError(
+                f"robot '{robot.name}': joint '{joint}' moves no inertia ({inertia:g} kg m^2 or "
+                "kg about its axis); expected more than 0, or an armature in the YAML beside it"
+            )

@@ -2,7 +2,7 @@
 
 Pinocchio's own forward dynamics ignores joint damping and knows no joint springs; both are
 added here. Every function takes and returns float64 arrays, checks nothing and returns arrays
-that belong to the caller.
+that belong to the caller. Pinocchio's bindings drop dimensions of size one; here they stay.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Reference:
 
     def mass_matrix(self, q: Vector) -> Vector:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
-        return pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD).copy()
+        n = self._robot.n
+        mass = pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD)
+        return mass.reshape(n, n).copy()
 
     def forward_kinematics(self, q: Vector) -> Vector:
         """Return the pose of the tip in the base frame as a homogeneous matrix (4, 4)."""
@@ -50,9 +52,10 @@ class Reference:
 
         Both are expressed in the base frame; the linear velocity is that of the tip's origin.
         """
-        return pinocchio.computeFrameJacobian(
+        jacobian = pinocchio.computeFrameJacobian(
             self._model, self._data, q, self._tip, pinocchio.LOCAL_WORLD_ALIGNED
         )
+        return jacobian.reshape(6, self._robot.n)
 
     def forward_dynamics_derivatives(
         self, q: Vector, v: Vector, tau: Vector
@@ -60,7 +63,10 @@ class Reference:
         """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
         robot = self._robot
         tau = tau + self._passive_effort(q, v)
-        by_q, by_v, by_tau = pinocchio.computeABADerivatives(self._model, self._data, q, v, tau)
+        by_q, by_v, by_tau = (
+            matrix.reshape(robot.n, robot.n)
+            for matrix in pinocchio.computeABADerivatives(self._model, self._data, q, v, tau)
+        )
         by_tau = np.triu(by_tau) + np.triu(by_tau, 1).T
         return by_q - by_tau * robot.stiffness, by_v - by_tau * robot.damping, by_tau
 

@@ -1,0 +1,70 @@
+"""What the demo measures from joint states, on motions whose answer is known."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.clik import Pose
+from manip_dyn.demo.measure import CircleLog, MotionLog
+
+PERIOD = 1_000_000
+
+
+def bang_bang(t, begin, switch, acceleration):
+    """Return position and velocity of a double integrator: +a, -a, rest."""
+    final = begin + 2.0 * (switch - begin)
+    first = np.clip(t, begin, switch) - begin
+    second = np.clip(t, switch, final) - switch
+    peak = acceleration * (switch - begin)
+    position = acceleration * first**2 / 2 + peak * second - acceleration * second**2 / 2
+    return position, acceleration * (first - second)
+
+
+def log_of(begin, switch, acceleration=-3.0, samples=600):
+    travel = bang_bang(1e9, begin, switch, acceleration)[0]
+    log = MotionLog(np.array([1.0 + travel, 0.0]))
+    for k in range(samples):
+        q, v = bang_bang(k * PERIOD * 1e-9, begin, switch, acceleration)
+        log.add(k * PERIOD, np.array([1.0 + q, 0.0]), np.array([v, 0.0]), np.zeros(2))
+    return log
+
+
+@pytest.mark.parametrize(
+    ("begin", "switch"), [(0.0, 0.1), (0.0, 0.1234567), (0.0205, 0.1999), (0.0203, 0.15001)]
+)
+def test_switch_and_final_time_between_samples(begin, switch):
+    summary = log_of(begin, switch).summary()
+    assert summary["switch_time_s"] == pytest.approx(switch - begin, abs=1e-11)
+    assert summary["final_time_s"] == pytest.approx(2.0 * (switch - begin), abs=1e-11)
+    assert summary["final_position_error"] < 1e-14
+    assert summary["missed_samples"] == 0
+
+
+def test_missed_and_repeated_samples():
+    log = log_of(0.0, 0.1)
+    log.add(599 * PERIOD, np.ones(2), np.ones(2), np.ones(2))
+    log.add(602 * PERIOD, log.goal, np.zeros(2), np.zeros(2))
+    assert log.summary()["missed_samples"] == 2
+    log.keep_until(600 * PERIOD)
+    assert log.count == 600
+
+
+def test_digest_sees_one_bit():
+    one, same, other = (MotionLog(np.zeros(1)) for _ in range(3))
+    for log, value in ((one, 0.1), (same, 0.1), (other, np.nextafter(0.1, 1.0))):
+        log.add(0, np.array([value]), np.zeros(1), np.zeros(1))
+    assert one.digest() == same.digest() != other.digest()
+
+
+def test_circle_errors_of_known_offsets():
+    robot = md.load_robot("pa10")
+    q = np.array([0.1, 0.4, -0.2, 1.0, 0.3, 0.6, 0.0])
+    pose = md.customize(robot).forward_kinematics(q)
+    log = CircleLog(robot, settle=1.0)
+    for t, offset in ((0.0, 3e-3), (1.0, 2e-3), (2.0, 1e-3)):
+        log.add(t, q, Pose(pose[:3, 3] + [0.0, offset, 0.0], pose[:3, :3]))
+    summary = log.summary()
+    assert summary["max_position_error_m"] == pytest.approx(3e-3)
+    assert summary["steady_position_error_m"] == pytest.approx(2e-3)
+    assert summary["final_position_error_m"] == pytest.approx(1e-3)
+    assert summary["max_orientation_error_rad"] < 1e-15

@@ -1,0 +1,212 @@
+"""What cannot be a robot is refused with one sentence that names the thing and its value."""
+
+import re
+from pathlib import Path
+
+import pytest
+from arms import ARM, changed, write
+
+from manip_dyn import ManipDynError, load_robot
+
+UPPER_INERTIAL = re.search(r"<inertial>.*?</inertial>", ARM, re.DOTALL).group()
+SHOULDER_LIMIT = '<limit lower="-2" upper="2.5" velocity="3" effort="50"/>'
+END = "</robot>"
+
+
+def rigid(name, parent, child):
+    return (
+        f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{child}"/>'
+        "</joint>"
+    )
+
+
+def check_refused(words, source, **options):
+    """Load and expect one line of refusal that matches the expression `words`."""
+    with pytest.raises(ManipDynError, match=words) as caught:
+        load_robot(source, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_unchanged_arm_loads(tmp_path):
+    assert load_robot(write(tmp_path, ARM)).joint_names == ("shoulder", "elbow")
+
+
+BROKEN = {
+    "mimic": ("<dynamics", '<mimic joint="elbow"/><dynamics', "'shoulder' mimics 'elbow'"),
+    "floating": ('elbow" type="revolute', 'elbow" type="floating', "'elbow' is floating"),
+    "planar": ('elbow" type="revolute', 'elbow" type="planar', "'elbow' is planar"),
+    "unknown type": ('elbow" type="revolute', 'elbow" type="hinge', "'elbow' is hinge"),
+    "no limit": (SHOULDER_LIMIT, "", "'shoulder' has no <limit>"),
+    "lower above upper": ('lower="-2"', 'lower="2.6"', "'shoulder'.*lower 2.6 above upper 2.5"),
+    "lower nan": ('lower="-2"', 'lower="nan"', "'shoulder'.*lower.*'nan'"),
+    "effort text": ('effort="50"', 'effort="strong"', "'shoulder'.*effort.*'strong'"),
+    "effort negative": ('effort="50"', 'effort="-5"', "'shoulder'.*effort.*-5"),
+    "velocity negative": ('velocity="3"', 'velocity="-3"', "'shoulder'.*velocity.*-3"),
+    "damping negative": ('damping="0.5"', 'damping="-0.5"', "'shoulder'.*damping.*-0.5"),
+    "damping nan": ('damping="0.5"', 'damping="nan"', "'shoulder'.*damping.*nan"),
+    "axis zero": ('axis xyz="0 1 0"', 'axis xyz="0 0 0"', "'shoulder'.*axis '0 0 0'"),
+    "axis nan": ('axis xyz="0 1 0"', 'axis xyz="nan 1 0"', "'shoulder'.*axis.*'nan 1 0'"),
+    "axis inf": ('axis xyz="0 1 0"', 'axis xyz="inf 1 0"', "'shoulder'.*axis.*'inf 1 0'"),
+    "axis short": ('axis xyz="0 1 0"', 'axis xyz="0 1"', "'shoulder'.*axis.*'0 1'"),
+    "origin nan": ('xyz="0 0 0.3"', 'xyz="nan 0 0.3"', "'shoulder'.*'nan 0 0.3'"),
+    "origin inf": ('xyz="0 0 0.4"', 'xyz="inf 0 0.4"', "'elbow'.*'inf 0 0.4'"),
+    "origin short": ('xyz="0 0 0.25"', 'xyz="0 0.25"', "'flange'.*'0 0.25'"),
+    "rpy text": ('rpy="0 0 0"', 'rpy="0 0 up"', "'shoulder'.*'0 0 up'"),
+    "no inertial": (UPPER_INERTIAL, "", "'upper'.*'shoulder'.*no mass"),
+    "no mass": ('<mass value="4"/>', "", "'upper'.*<mass>"),
+    "no inertia": (re.search("<inertia .*?/>", ARM).group(), "", "'upper'.*<inertia>"),
+    "mass zero": ('value="4"', 'value="0"', "'upper'.*no mass"),
+    "mass negative": ('value="4"', 'value="-4"', "'upper'.*mass -4"),
+    "mass nan": ('value="4"', 'value="nan"', "'upper'.*mass.*'nan'"),
+    "mass infinite": ('value="4"', 'value="inf"', "'upper'.*mass.*'inf'"),
+    "mass text": ('value="4"', 'value="heavy"', "'upper'.*mass.*'heavy'"),
+    "centre of mass nan": ('xyz="0 0 0.2"', 'xyz="nan 0 0.2"', "'upper'.*'nan 0 0.2'"),
+    "centre of mass text": ('xyz="0 0 0.2"', 'xyz="0 0 z"', "'upper'.*'0 0 z'"),
+    "inertia nan": ('ixx="0.05"', 'ixx="nan"', "'upper'.*ixx.*'nan'"),
+    "inertia negative": ('ixx="0.05"', 'ixx="-0.05"', "'upper'.*non-physical.*-0.05"),
+    "inertia beyond triangle": ('ixx="0.05"', 'ixx="0.5"', "'upper'.*non-physical.*0.5"),
+    "inertia indefinite": ('ixy="0"', 'ixy="0.2"', "'upper'.*non-physical"),
+    "unknown parent": ('<parent link="base"/>', '<parent link="bas"/>', "'shoulder'.*'bas'"),
+    "no child": ('<child link="upper"/>', "", "'shoulder'.*child"),
+    "no joint name": (' name="elbow"', "", "joint.*name"),
+    "two roots": (END, f'<link name="stray"/>{END}', r"2 root links \(base, stray\)"),
+    "two parents": (END, rigid("weld", "base", "lower") + END, "'lower'.*'elbow' and 'weld'"),
+    "link twice": (END, f'<link name="upper"/>{END}', "link 'upper' is defined twice"),
+    "joint twice": (
+        END,
+        f'<link name="more"/>{rigid("elbow", "tool0", "more")}{END}',
+        "joint 'elbow' is defined twice",
+    ),
+    "cycle apart": (
+        END,
+        f'<link name="a"/><link name="b"/>{rigid("ab", "a", "b")}{rigid("ba", "b", "a")}{END}',
+        r"links a, b form a cycle",
+    ),
+    "own child": ('<child link="upper"/>', '<child link="base"/>', "'?base'?.*cycle"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), BROKEN.values(), ids=BROKEN)
+def test_broken_urdf(tmp_path, old, new, words):
+    check_refused(words, write(tmp_path, changed(ARM, (old, new))))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not well-formed XML"),
+        (b"robot: arm", "not well-formed XML"),
+        (bytes(range(256)), "not well-formed XML"),
+        (ARM[:300].encode(), "not well-formed XML"),
+        (b'<?xml version="1.0" encoding="klingon"?><robot/>', "klingon|not well-formed XML"),
+        (b"<sdf/>", "root is <sdf>; expected <robot>"),
+        (b"<robot name='empty'/>", "'empty' has no links"),
+        (b"<robot name='rock'><link name='base'/></robot>", "'rock' has no movable joint"),
+    ],
+)
+def test_file_without_a_robot(tmp_path, content, words):
+    path = tmp_path / "arm.urdf"
+    path.write_bytes(content)
+    check_refused(words, path)
+
+
+def test_file_that_may_not_be_read(tmp_path, monkeypatch):
+    def deny(_path):
+        raise PermissionError(13, "Permission denied")
+
+    path = write(tmp_path, ARM)
+    monkeypatch.setattr(Path, "read_bytes", deny)
+    check_refused("arm.urdf' cannot be read: Permission denied", path)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("pa11", "'pa11' is not shipped; did you mean 'pa10'"),
+        ("zebra", "'zebra' is not shipped; known: .*ibm7535.*pa10"),
+        ("", "'' is not shipped; known: .*pa10"),
+        ("/nowhere/arm.urdf", "'/nowhere/arm.urdf': no such file"),
+        ("arm.urdf", "'arm.urdf': no such file"),
+        (Path("robots") / "arm", "'robots/arm': no such file"),
+    ],
+)
+def test_robot_that_is_not_there(source, words):
+    check_refused(words, source)
+
+
+def test_folder_is_not_a_robot(tmp_path):
+    check_refused("no such file", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"lock": {"sholder": 0.0}}, "'sholder'.*did you mean 'shoulder'"),
+        ({"lock": {"elbow": 1.6}}, "'elbow' is 1.6; expected -1.5 to 1.5"),
+        ({"lock": {"elbow": float("nan")}}, "'elbow' is 'nan'"),
+        ({"lock": {"elbow": float("inf")}}, "'elbow' is inf"),
+        ({"lock": {"elbow": None}}, "'elbow' is 'None'"),
+        ({"lock": {"flange": 0.0}}, "'flange'.*fixed; expected a movable joint"),
+        ({"lock": {"shoulder": 0.0, "elbow": 0.0}}, "no movable joint"),
+        ({"tip": "tool"}, "no link 'tool'.*did you mean 'tool0'"),
+        ({"tip": "base"}, "no movable joint"),
+    ],
+)
+def test_bad_lock_or_tip(tmp_path, options, words):
+    check_refused(words, write(tmp_path, ARM), **options)
+
+
+def test_lock_of_a_leader_takes_its_follower_out_of_its_limits(tmp_path):
+    mimic = '<mimic joint="shoulder" multiplier="2"/></joint>'
+    follower = changed(ARM, ('effort="20"/>\n  </joint>', f'effort="20"/>{mimic}'))
+    path = write(tmp_path, follower)
+    assert load_robot(path, lock={"elbow": 1.0}).joint_names == ("shoulder",)
+    check_refused("'elbow' is 1.6", path, lock={"shoulder": 0.8})
+
+
+def test_mimic_with_a_bad_number(tmp_path):
+    mimic = '<mimic joint="shoulder" multiplier="x"/></joint>'
+    path = write(tmp_path, changed(ARM, ('effort="20"/>\n  </joint>', f'effort="20"/>{mimic}')))
+    check_refused("'elbow'.*'x'", path, lock={"shoulder": 0.8})
+
+
+@pytest.mark.parametrize(
+    ("extras", "words"),
+    [
+        ("gravty: [0, 0, 1]", "unknown key 'gravty'; did you mean 'gravity'"),
+        ("gravity: [0, 0]", r"gravity has shape \(2,\)"),
+        ("gravity: [.nan, 0, 0]", "gravity is .nan"),
+        ("gravity: [0, 0, down]", "gravity is .*'down'"),
+        ("armature: {sholder: 1}", "armature.*'sholder'; did you mean 'shoulder'"),
+        ("armature: {elbow: -1}", "armature of elbow is -1"),
+        ("armature: {elbow: .nan}", "armature of elbow is nan"),
+        ("armature: 3", "armature is 3"),
+        ("springs: {elbow: 3}", "spring of elbow is 3"),
+        ("springs: {elbow: {rest: 0}}", "spring of elbow, stiffness is None"),
+        ("springs: {elbow: {stiffness: -2}}", "spring of elbow, stiffness is -2"),
+        ("springs: {elbow: {stiffness: 2, rest: .inf}}", "spring of elbow, rest is .inf"),
+        ("payload: {link: hand, mass: 1}", "payload: link is 'hand'"),
+        ("payload: {link: tool0}", "payload, mass is None"),
+        ("payload: {link: tool0, mass: 0}", "payload, mass is 0 kg"),
+        ("payload: {link: tool0, mass: .nan}", "payload, mass is nan"),
+        ("payload: {link: tool0, mass: 1, com: [0]}", "payload, com"),
+        ("payload: {link: tool0, mass: 1, inertia: [1, 1, 3, 0, 0, 0]}", "payload.*non-physical"),
+        ("[gravity]", "expected keys gravity"),
+        ("gravity: [0", "not readable YAML"),
+    ],
+)
+def test_bad_extras(tmp_path, extras, words):
+    check_refused(f"arm.yaml.*{words}", write(tmp_path, ARM, extras))
+
+
+def test_extras_that_are_not_utf8(tmp_path):
+    path = write(tmp_path, ARM)
+    path.with_suffix(".yaml").write_bytes("gravity: [0, 0, 0]  # für".encode("latin-1"))
+    check_refused("arm.yaml", path)
+
+
+def test_joint_without_any_inertia_about_its_axis(tmp_path):
+    """A point mass on the last joint's axis: its acceleration would not be defined."""
+    lower = re.findall(r"<inertial>.*?</inertial>", ARM, re.DOTALL)[1]
+    point = '<inertial><mass value="2"/><inertia ixx="0" iyy="0" izz="0"/></inertial>'
+    check_refused("'elbow'|'lower'", write(tmp_path, changed(ARM, (lower, point))))

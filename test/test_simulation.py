@@ -1,0 +1,241 @@
+"""The simulator: order, energy balance, exact switches, repeatable and exact time."""
+
+import numpy as np
+import pytest
+from arms import ARM, changed, load, random_state, write, write_shipped
+from scipy.integrate import solve_ivp
+
+import manip_dyn as md
+from manip_dyn.integrate import rk4_step
+from manip_dyn.simulation import Simulation, gravity_compensation, held
+
+
+def by_scipy(robot, q0, v0, torque, duration):
+    """Return the final q and v (2n,) under torque(t, q, v) by DOP853 at 1e-12."""
+    kernels, n = md.customize(robot), robot.n
+
+    def rhs(t, y):
+        q, v = y[:n], y[n:]
+        return np.concatenate([v, kernels.forward_dynamics(q, v, torque(t, q, v))])
+
+    y0 = np.concatenate([q0, v0])
+    solution = solve_ivp(rhs, (0, duration), y0, method="DOP853", rtol=1e-12, atol=1e-12)
+    return solution.y[:, -1]
+
+
+def end_of(result):
+    return np.concatenate([result.q[-1], result.v[-1]])
+
+
+def swing(_t, q, v):
+    """Return smooth efforts by position and velocity, gentle enough for any arm."""
+    return 0.5 * np.sin(5.0 * q + np.arange(len(q))) - 0.2 * np.cos(q) ** 2 * v
+
+
+def shake(t, q, _v):
+    """Return smooth efforts by time."""
+    return 3.0 * np.sin(20.0 * t + np.arange(len(q)))
+
+
+def test_rk4_step_integrates_cubics_exactly():
+    y = rk4_step(lambda t, _y: np.array([4.0 * t**3, 1.0]), 0.5, np.array([2.0, 0.0]), 0.25)
+    np.testing.assert_allclose(y, [2.0 + 0.75**4 - 0.5**4, 0.25], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["pa10", "ibm7535", "tree1"])
+def test_order_four(tmp_path, name):
+    robot = load(name, tmp_path)
+    q, v, _ = random_state(robot, np.random.default_rng(5))
+    exact = by_scipy(robot, q, v, swing, 0.4)
+    errors = [
+        np.abs(end_of(md.simulate(robot, q, v, swing, 0.4, step)) - exact).max()
+        for step in (0.01, 0.005, 0.0025)
+    ]
+    assert np.log2(np.divide(errors[:-1], errors[1:])).min() > 3.7
+
+
+@pytest.mark.parametrize("name", ["pa10", "tree1"])
+def test_energy_balance_residual_shrinks_with_the_fourth_power(tmp_path, name):
+    """Kinetic + potential energy = work of the efforts and the damping."""
+    robot = load(name, tmp_path)
+    q, v, _ = random_state(robot, np.random.default_rng(6))
+    runs = [md.simulate(robot, q, v, swing, 0.4, step) for step in (0.01, 0.005, 0.0025)]
+    residuals = [np.abs(run.energy[:, 3]).max() for run in runs]
+    assert np.log2(np.divide(residuals[:-1], residuals[1:])).min() > 3.5
+    assert np.abs(runs[0].energy[-1, 2]) > 1e3 * residuals[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "torque"), [("pa10", lambda _t, q, _v: 0.0 * q), ("ibm7535", shake)]
+)
+def test_motion_is_scipys(tmp_path, name, torque):
+    robot = load(name, tmp_path)
+    q, v = np.linspace(0.3, -0.2, robot.n), np.zeros(robot.n)
+    result = md.simulate(robot, q, v, torque, 1.0)
+    np.testing.assert_allclose(end_of(result), by_scipy(robot, q, v, torque, 1.0), atol=5e-9)
+
+
+@pytest.mark.parametrize("step", [1e-3, 7e-3, 0.1])
+@pytest.mark.parametrize("switch_ns", [333_777_123, 400_000_000, 1])
+def test_switch_inside_a_step_is_exact(step, switch_ns):
+    """One-link arm, I = 10: constant acceleration +1 until the switch, -1 after it."""
+    robot = md.load_robot("one_link_horizontal")
+    schedule = md.Schedule(robot, [0, switch_ns], [[10.0], [-10.0]])
+    result = md.simulate(robot, [0.1], [0.2], schedule, 0.7, step)
+    s, rest = switch_ns * 1e-9, 0.7 - switch_ns * 1e-9
+    v = 0.2 + s
+    q = 0.1 + 0.2 * s + s**2 / 2
+    np.testing.assert_allclose(result.q[-1], q + v * rest - rest**2 / 2, atol=1e-12)
+    np.testing.assert_allclose(result.v[-1], v - rest, atol=1e-12)
+
+
+def test_switches_keep_the_order_on_a_nonlinear_arm():
+    robot = md.load_robot("one_link_vertical")
+    schedule = md.Schedule(robot, [0, 123_456_789, 217_000_001], [[8.0], [-8.0], [4.0]])
+    y, begin = np.array([0.5, 0.0]), 0.0
+    for end, effort in ((0.123456789, 8.0), (0.217000001, -8.0), (0.4, 4.0)):
+        y = by_scipy(robot, y[:1], y[1:], lambda *_, e=effort: np.array([e]), end - begin)
+        begin = end
+    fine, coarse = (
+        np.abs(end_of(md.simulate(robot, [0.5], [0.0], schedule, 0.4, step)) - y).max()
+        for step in (0.005, 0.01)
+    )
+    assert fine < 1e-7
+    assert np.log2(coarse / fine) > 3.5
+
+
+def test_schedule_holds_its_last_effort_and_begins_with_its_first():
+    robot = md.load_robot("one_link_horizontal")
+    schedule = md.Schedule(robot, [100, 200], [[1.0], [2.0]])
+    asked = (-5, 99, 100, 199, 200, 10**12)
+    efforts = [schedule.effort(t, np.zeros(1), np.zeros(1))[0] for t in asked]
+    assert efforts == [1.0, 1.0, 1.0, 1.0, 2.0, 2.0]
+    assert [schedule.next_switch(t) for t in (0, 100, 199, 200)] == [200, 200, 200, None]
+
+
+@pytest.mark.parametrize("torque", [[1e6], lambda _t, _q, _v: np.array([1e6])])
+def test_efforts_saturate_at_the_limit(torque):
+    result = md.simulate(md.load_robot("one_link_horizontal"), [0.0], [0.0], torque, 1.0)
+    assert result.tau.max() == 10.0
+    np.testing.assert_allclose(result.v[-1], 1.0, rtol=1e-12)
+
+
+def test_gravity_compensation_holds_the_arm():
+    robot = md.load_robot("pa10")
+    law = gravity_compensation(md.customize(robot))
+    start = np.linspace(0.5, -0.5, 7)
+    result = md.simulate(robot, start, np.zeros(7), law, 1.0)
+    np.testing.assert_allclose(result.q[-1], start, atol=1e-12)
+    assert np.abs(result.tau[0]).max() > 1.0
+
+
+def test_runs_repeat_bit_for_bit(tmp_path):
+    robot = load("tree1", tmp_path)
+    q, v, _ = random_state(robot, np.random.default_rng(7))
+    first, second = (md.simulate(robot, q, v, swing, 0.2) for _ in range(2))
+    for field in ("t", "q", "v", "tau", "energy"):
+        np.testing.assert_array_equal(getattr(first, field), getattr(second, field))
+
+
+def test_reset_repeats_bit_for_bit_however_the_time_is_cut():
+    simulation = Simulation(md.load_robot("pa10"), np.full(7, 0.3), np.full(7, -0.1))
+    simulation.advance(50_000_000)
+    once = simulation.q
+    simulation.reset()
+    for _ in range(10):
+        simulation.advance(5_000_000)
+    np.testing.assert_array_equal(simulation.q, once)
+
+
+def test_time_is_exact_after_ten_thousand_steps():
+    simulation = Simulation(md.load_robot("one_link_vertical"), [0.1], [0.0], step=1e-3 / 3)
+    for _ in range(10_000):
+        simulation.advance(simulation.step_ns)
+    assert simulation.time_ns == 10_000 * 333_333
+
+
+def test_divergence_is_reported_and_the_last_good_state_kept(tmp_path):
+    stiff = changed(ARM, ('damping="0.5"', 'damping="1e6"'))
+    robot = md.load_robot(write(tmp_path, stiff))
+    result = md.simulate(robot, [0.1, 0.0], [0.5, 0.0], [0.0, 0.0], 10.0, step=0.1)
+    assert not result.success
+    assert "'arm' diverged at" in result.reason
+    assert result.t[-1] < 10.0
+    assert len(result.t) == len(result.q) == len(result.energy)
+    assert np.all(np.isfinite(result.q))
+
+
+@pytest.mark.parametrize(
+    ("duration", "period", "times"),
+    [
+        (0.01, None, np.arange(11) * 1e-3),
+        (0.01, 0.004, [0.0, 0.004, 0.008, 0.01]),
+        (0.0025, None, [0.0, 0.001, 0.002, 0.0025]),
+    ],
+)
+def test_trajectory_is_sampled_to_the_end(duration, period, times):
+    robot = md.load_robot("pa10")
+    result = md.simulate(robot, np.zeros(7), np.zeros(7), np.ones(7), duration, 1e-3, period)
+    np.testing.assert_allclose(result.t, times, rtol=1e-12)
+    assert result.q.shape == result.v.shape == result.tau.shape == (len(times), 7)
+    assert result.energy.shape == (len(times), 4)
+    assert (result.success, result.reason) == (True, "the duration is over")
+
+
+def test_load_at_the_tip_slows_the_arm(tmp_path):
+    """I = 10 + 5 * 1^2 with 5 kg at the end of the 1 m rod."""
+    load = {"payload": {"link": "tool0", "mass": 5.0}}
+    robot = md.load_robot(write_shipped(tmp_path, "one_link_horizontal", **load))
+    result = md.simulate(robot, [0.0], [0.0], [6.0], 1.0)
+    np.testing.assert_allclose(result.v[-1], 6.0 / 15.0, rtol=1e-12)
+
+
+ZERO = [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([0.0], ZERO, ZERO, 1.0), r"q0 has shape \(1,\); expected \(2,\)"),
+        ((["a", "b"], ZERO, ZERO, 1.0), "q0 is .*expected 2 numbers"),
+        (([4.0, 0.0], ZERO, ZERO, 1.0), "initial position of joint 'shoulder' is 4 rad"),
+        ((ZERO, [np.nan, 0.0], ZERO, 1.0), "v0 is .nan"),
+        ((ZERO, ZERO, [1.0], 1.0), r"effort has shape \(1,\)"),
+        ((ZERO, ZERO, [np.inf, 0.0], 1.0), "effort is .inf"),
+        ((ZERO, ZERO, ZERO, 0.0), "duration is 0 s; expected a number above 0"),
+        ((ZERO, ZERO, ZERO, np.nan), "duration is nan s"),
+        ((ZERO, ZERO, ZERO, 1.0, -1e-3), "step is -0.001 s"),
+        ((ZERO, ZERO, ZERO, 1.0, 1e-10), "step is 1e-10 s; expected at least 1 nanosecond"),
+        ((ZERO, ZERO, ZERO, 1.0, 1e-3, 0.0), "sample_period is 0 s"),
+        ((ZERO, ZERO, lambda _t, _q, _v: np.zeros(3), 1.0), "effort"),
+    ],
+)
+def test_bad_arguments(arguments, words):
+    with pytest.raises(md.ManipDynError, match=words):
+        md.simulate(md.load_robot("ibm7535"), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("times", "efforts", "words"),
+    [
+        ([], [], "0 times and 0 efforts"),
+        ([0, 1], [[0.0]], "2 times and 1 efforts"),
+        ([5, 5], [[0.0], [1.0]], "5 ns after 5 ns; expected rising times"),
+        ([0], [[np.nan]], "effort is .nan"),
+        ([0], [[1.0, 2.0]], r"effort has shape \(2,\)"),
+    ],
+)
+def test_bad_schedule(times, efforts, words):
+    with pytest.raises(md.ManipDynError, match=words):
+        md.Schedule(md.load_robot("one_link_horizontal"), times, efforts)
+
+
+def test_schedule_may_be_arrays():
+    robot = md.load_robot("one_link_horizontal")
+    schedule = md.Schedule(robot, np.array([0, 10]), np.array([[1.0], [2.0]]))
+    assert schedule.next_switch(0) == 10
+
+
+def test_constant_effort_has_no_switch():
+    law = held(md.load_robot("one_link_horizontal"), [3.0])
+    assert law.next_switch(0) is None
