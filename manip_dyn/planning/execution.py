@@ -65,7 +65,7 @@ class PlanExecutor:
         The first segment begins at offset 0; further ones only where the efforts jump inside
         the horizon.
         """
-        if self.arrived or self._off_course(q, v):
+        if self.arrived or self._moves_away(v):
             self.arrived = True
             return [Segment(0.0, self._hold(q, v))]
         segments, offset, q, v = self._drive(q, v)
@@ -80,10 +80,8 @@ class PlanExecutor:
         ]
         return np.array(shares) @ np.array([segment.effort for segment in inside])
 
-    def _off_course(self, q: Vector, v: Vector) -> bool:
-        curve, joint = self._move.curve, self._move.joint
-        backwards = curve.sign * v[joint] < -self.ON_CURVE
-        return backwards or curve.sign * (curve.goal - q[joint]) <= 0.0
+    def _moves_away(self, v: Vector) -> bool:
+        return self._move.curve.sign * v[self._move.joint] < -self.ON_CURVE
 
     def _drive(self, q: Vector, v: Vector):
         """Return the driving segment and, if the curve is met in time, the state there."""
@@ -95,16 +93,15 @@ class PlanExecutor:
             state = curve.motion.propagate(q[joint], v[joint], curve.drive, duration)
             return max(curve.gap(*state), -1e9)
 
-        driving = [Segment(0.0, self._efforts(q, v, curve.drive))]
         if gap(self._horizon) < 0.0:
-            return driving, None, q, v
+            return [self._segment(0.0, q, v, curve.drive, self._horizon)], None, q, v
         offset = brentq(gap, 0.0, self._horizon, xtol=1e-13)
+        driving = [self._segment(0.0, q, v, curve.drive, offset)]
         return driving, offset, *self._moved(q, v, curve.drive, offset)
 
     def _brake(self, offset: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the braking segment and, if rest falls inside the horizon, the holding one."""
         curve, joint = self._move.curve, self._move.joint
-        braking = [Segment(offset, self._efforts(q, v, curve.brake))]
 
         def speed(duration: float) -> float:
             moved = curve.motion.propagate(q[joint], v[joint], curve.brake, duration)
@@ -112,23 +109,34 @@ class PlanExecutor:
 
         left = self._horizon - offset
         if left <= 0.0 or speed(left) > 0.0:
-            return braking
+            return [self._segment(offset, q, v, curve.brake, left)]
         rest = brentq(speed, 0.0, left, xtol=1e-13) if speed(0.0) > 0.0 else 0.0
         self.arrived = True
+        braking = self._segment(offset, q, v, curve.brake, rest)
         q, v = self._moved(q, v, curve.brake, rest)
-        return [*braking, Segment(offset + rest, self._hold(q, v))]
+        return [braking, Segment(offset + rest, self._hold(q, v))]
+
+    def _segment(
+        self, offset: float, q: Vector, v: Vector, effort: float, duration: float
+    ) -> Segment:
+        """Return the efforts that hold the others while the joint is driven by `effort`.
+
+        They change with the state and stay constant over the segment, so they are those of its
+        middle: what the held joints are disturbed by is of second order in the period.
+        """
+        q, v = self._moved(q, v, effort, 0.5 * max(duration, 0.0))
+        efforts = self._move.curve.motion.full_efforts(q, v, effort, self._feedback(q, v))
+        return Segment(offset, self._limited(efforts))
 
     def _moved(self, q: Vector, v: Vector, effort: float, duration: float):
+        """Return the state after `duration` s: the joint under `effort`, the others drifting."""
         joint = self._move.joint
-        q, v = q.copy(), v.copy()
+        q, v = q + duration * v, v.copy()
+        q[joint] -= duration * v[joint]
         q[joint], v[joint] = self._move.curve.motion.propagate(
             q[joint], v[joint], effort, duration
         )
         return q, v
-
-    def _efforts(self, q: Vector, v: Vector, effort: float) -> Vector:
-        feedback = self._feedback(q, v)
-        return self._limited(self._move.curve.motion.full_efforts(q, v, effort, feedback))
 
     def _hold(self, q: Vector, v: Vector) -> Vector:
         return self._limited(self._kernels.inverse_dynamics(q, v, self._feedback(q, v)))

@@ -39,7 +39,7 @@ class Schedule:
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
         """Take efforts (k, n) from `times_ns` (k,) on; rising times, finite efforts."""
-        if len(times_ns) != len(efforts) or not times_ns:
+        if len(times_ns) != len(efforts) or len(times_ns) == 0:
             raise ManipDynError(
                 f"an effort schedule has {len(times_ns)} times and {len(efforts)} efforts; "
                 "expected as many of both, and at least one"
@@ -83,8 +83,8 @@ class Feedback:
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the function's efforts, saturated."""
-        limit = self._robot.tau_max
-        return np.clip(self._function(time_ns * 1e-9, q, v), -limit, limit)
+        efforts = finite_vector("effort", self._function(time_ns * 1e-9, q, v), self._robot.n)
+        return np.clip(efforts, -self._robot.tau_max, self._robot.tau_max)
 
     def next_switch(self, time_ns: int) -> None:
         """Return None: there is no announced jump."""
