@@ -30,6 +30,7 @@ setup(
     install_requires=[
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
+        "numba>=0.58",  # compiles the generated kernels
         "pin>=3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF
     ],

@@ -26,6 +26,15 @@ def finite_vector(name: str, value: Any, size: int) -> Vector:
     return array
 
 
+def rotation_matrix(name: str, value: Any) -> Vector:
+    """Return `value` as a (3, 3) float64 array that is a rotation to 1e-6."""
+    matrix = np.array(value, dtype=np.float64)
+    proper = matrix.shape == (3, 3) and np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-6
+    if not proper or np.linalg.det(matrix) < 0.0:
+        raise ManipDynError(f"{name} is {matrix.tolist()}; expected a rotation matrix (3, 3)")
+    return matrix
+
+
 def positive(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a finite float greater than zero."""
     number = _number(name, value, unit)

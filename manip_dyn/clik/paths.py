@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import Vector, finite_vector, positive
+from manip_dyn.validate import Vector, finite_vector, positive, rotation_matrix
 
 
 class Pose(NamedTuple):
@@ -70,7 +70,7 @@ class Circle:
         outward -= (outward @ axis) * axis
         self._x = outward / np.linalg.norm(outward)
         self._y = np.cross(axis, self._x)
-        self._rotation = np.array(rotation, dtype=np.float64)
+        self._rotation = rotation_matrix("tool rotation", rotation)
         self.radius = self._speed / self._rate
         self.period = 2.0 * np.pi / self._rate
 

@@ -1,13 +1,83 @@
-"""`customize`: a robot's equations of motion as callable kernels.
-
-The functions run pinocchio's algorithms; the signature is the one that customized
-straight-line kernels share.
-"""
+"""`customize`: a robot's equations of motion as compiled kernels."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
+import numpy as np
+
+from manip_dyn.codegen.build import compiled_module
 from manip_dyn.robot import Reference, Robot
 from manip_dyn.validate import Vector, finite_vector
+
+
+class InPlace:
+    """Jitted functions that write into the caller's array ``out``, allocate and check nothing.
+
+    Arguments are contiguous float64 arrays (n,); other numba code can call them. Compiled at
+    the first call, from the cache afterwards.
+    """
+
+    def __init__(self, module: ModuleType):
+        """Take the functions of a generated module."""
+        self.forward_dynamics = module.forward_dynamics
+        self.inverse_dynamics = module.inverse_dynamics
+        self.mass_matrix = module.mass_matrix
+        self.forward_kinematics = module.forward_kinematics
+        self.jacobian = module.jacobian
+        self.energy = module.energy
+
+
+class Unchecked:
+    """The kernels with results in new arrays, for callers that know their arguments are good."""
+
+    def __init__(self, robot: Robot):
+        """Generate (or find in the cache) the functions of `robot`."""
+        self.in_place = InPlace(compiled_module(robot))
+        self._n = robot.n
+        self._reference = Reference(robot)
+
+    def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
+        """Return the accelerations (n,)."""
+        out = np.empty(self._n)
+        self.in_place.forward_dynamics(q, v, tau, out)
+        return out
+
+    def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Return the efforts (n,)."""
+        out = np.empty(self._n)
+        self.in_place.inverse_dynamics(q, v, a, out)
+        return out
+
+    def mass_matrix(self, q: Vector) -> Vector:
+        """Return the joint-space inertia matrix (n, n)."""
+        out = np.empty((self._n, self._n))
+        self.in_place.mass_matrix(q, out)
+        return out
+
+    def forward_kinematics(self, q: Vector) -> Vector:
+        """Return the pose of the tip (4, 4)."""
+        out = np.empty((4, 4))
+        self.in_place.forward_kinematics(q, out)
+        return out
+
+    def jacobian(self, q: Vector) -> Vector:
+        """Return the geometric Jacobian of the tip (6, n)."""
+        out = np.empty((6, self._n))
+        self.in_place.jacobian(q, out)
+        return out
+
+    def forward_dynamics_derivatives(
+        self, q: Vector, v: Vector, tau: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the accelerations by q, v and tau (pinocchio's)."""
+        return self._reference.forward_dynamics_derivatives(q, v, tau)
+
+    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Return kinetic and potential energy, J."""
+        out = np.empty(2)
+        self.in_place.energy(q, v, out)
+        return float(out[0]), float(out[1])
 
 
 class Kernels:
@@ -15,12 +85,18 @@ class Kernels:
 
     Each is an array of shape (n,) in rad or m (and per s, per s^2; N m or N). Results are new
     arrays. A wrong shape or a non-finite number raises `ManipDynError`.
+
+    Attributes:
+        robot: The robot.
+        unchecked: The same functions without checks.
+        in_place: Jitted functions that write into ``out``.
     """
 
     def __init__(self, robot: Robot):
-        """Make the kernels of `robot`; `unchecked` are the same functions without checks."""
+        """Make the kernels of `robot`."""
         self.robot = robot
-        self.unchecked = Reference(robot)
+        self.unchecked = Unchecked(robot)
+        self.in_place = self.unchecked.in_place
 
     def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
         """Return the accelerations (n,) under the efforts `tau`."""
@@ -31,7 +107,7 @@ class Kernels:
         return self.unchecked.inverse_dynamics(*self._checked(q=q, v=v, a=a))
 
     def mass_matrix(self, q: Vector) -> Vector:
-        """Return the joint-space inertia matrix (n, n)."""
+        """Return the joint-space inertia matrix (n, n), rotor inertias included."""
         return self.unchecked.mass_matrix(*self._checked(q=q))
 
     def forward_kinematics(self, q: Vector) -> Vector:
@@ -49,7 +125,10 @@ class Kernels:
         return self.unchecked.forward_dynamics_derivatives(*self._checked(q=q, v=v, tau=tau))
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return kinetic and potential energy in J; gravity's is zero at the base origin."""
+        """Return kinetic and potential energy in J.
+
+        Gravity's is zero at the base origin and leaves out links that are fixed to the base.
+        """
         return self.unchecked.energy(*self._checked(q=q, v=v))
 
     def _checked(self, **arguments: Vector) -> list[Vector]:
@@ -57,5 +136,5 @@ class Kernels:
 
 
 def customize(robot: Robot) -> Kernels:
-    """Return the kernels of `robot`."""
+    """Return the kernels of `robot`, generated at its first use and cached on disk."""
     return Kernels(robot)

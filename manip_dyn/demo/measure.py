@@ -42,7 +42,7 @@ class CircleLog:
         errors = np.array([row[1] for row in self._rows])
         position = np.linalg.norm(errors[:, :3], axis=1)
         orientation = np.linalg.norm(errors[:, 3:], axis=1)
-        steady = t >= self.settle
+        steady = t >= min(self.settle, t[-1])
         return {
             "samples": len(t),
             "path_time_s": float(t[-1]),
@@ -98,7 +98,8 @@ class MotionLog:
         samples before and two after a kink meet there.
         """
         n = len(self.goal)
-        rows, t = np.array(self._states), np.array(self._stamps) * 1e-9
+        rows = np.array(self._states)
+        t = (np.array(self._stamps) - self._stamps[0]) * 1e-9
         q, v = rows[:, :n], rows[:, n : 2 * n]
         joint = int(np.argmax(np.abs(q[0] - self.goal)))
         speed = v[:, joint]

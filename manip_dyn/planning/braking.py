@@ -47,6 +47,13 @@ class BrakingCurve:
         self._trace = self._backwards(start)
         self._time_end = float(self._trace.t[-1])
         self._beginning = float(self._trace.y[0, -1])
+        if self.sign * (self._beginning - start) > 1e-9:
+            # From before the beginning the joint comes faster than braking can stop it.
+            raise ManipDynError(
+                f"{self._name()} cannot be stopped at {goal:.6g} when it comes from before "
+                f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} does not hold "
+                "its load on the way"
+            )
 
     def gap(self, q: float, v: float) -> float:
         """Return how much the speed towards the goal exceeds the curve's at `q`."""
@@ -70,13 +77,22 @@ class BrakingCurve:
         rhs = self.motion.derivative(self.drive)
 
         crossing = _event(lambda _t, y: max(self.gap(y[0], y[1]), -1e9), direction=1.0)
+        stalled = _event(lambda t, y: self.sign * y[1] if t > 0.0 else 1.0, direction=-1.0)
         fastest = 10.0 * (self._time_end + 1.0)
         while fastest < 1e6:
-            trace = solve_ivp(rhs, (0.0, fastest), [q, v], events=crossing, **TOLERANCES)
+            trace = solve_ivp(
+                rhs, (0.0, fastest), [q, v], events=[crossing, stalled], **TOLERANCES
+            )
             if trace.t_events[0].size:
                 time = float(trace.t_events[0][0])
                 position, velocity = trace.sol(time)
                 return Crossing(time, float(position), float(velocity)), trace.sol
+            if trace.t_events[1].size:
+                raise ManipDynError(
+                    f"{self._name()} stalls at {trace.y[0, -1]:.6g} on the way from {q:.6g} to "
+                    f"{self.goal:.6g}: the effort limit {abs(self.drive):.6g} does not lift its "
+                    "load there"
+                )
             fastest *= 10.0
         raise ManipDynError(f"{self._name()} never reaches its braking curve from {q:.6g}")
 

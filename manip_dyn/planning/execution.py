@@ -69,7 +69,7 @@ class PlanExecutor:
             self.arrived = True
             return [Segment(0.0, self._hold(q, v))]
         segments, offset, q, v = self._drive(q, v)
-        return segments if offset is None else segments + self._brake(offset, q, v)
+        return segments if offset is None else _distinct(segments + self._brake(offset, q, v))
 
     def mean_effort(self, segments: list[Segment], period: float) -> Vector:
         """Return the effort (n,) with the same impulse over `period` s, for a plain actuator."""
@@ -146,3 +146,9 @@ class PlanExecutor:
 
     def _limited(self, effort: Vector) -> Vector:
         return np.clip(effort, -self._robot.tau_max, self._robot.tau_max)
+
+
+def _distinct(segments: list[Segment]) -> list[Segment]:
+    """Drop what would be over within the nanosecond in which it begins: time is whole there."""
+    begins = [round(segment.offset * 1e9) for segment in segments] + [-1]
+    return [s for s, begin, end in zip(segments, begins, begins[1:], strict=False) if begin != end]

@@ -15,6 +15,7 @@ from manip_dyn.robot.tree import (
     links_of,
     movable_joints_of,
     parent_of,
+    path_to,
     root_links_of,
 )
 from manip_dyn.validate import Vector
@@ -108,8 +109,8 @@ def check_dynamics(where: str, root: Element) -> None:
                 f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not modelled; "
                 f"lock it, as in lock={{'{name}': 0.0}}, or set a tip before it"
             )
-    for name, link in links_of(root).items():
-        _check_body(f"{where}: link '{name}'", link)
+    for name in _moving_links(root):
+        _check_body(f"{where}: link '{name}'", links_of(root)[name])
     for name, joint in movable_joints_of(root).items():
         if _rigid_mass(root, child_of(joint)) <= 0.0:
             raise ManipDynError(
@@ -125,7 +126,7 @@ def check_inertia_tensor(where: str, tensor: Vector) -> None:
     (0.1 % of slack for rounded figures).
     """
     moments = np.linalg.eigvalsh(tensor)
-    slack = 1e-3 * float(np.abs(moments).max())
+    slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
     if moments[0] < -slack or moments[2] > moments[0] + moments[1] + slack:
         raise ManipDynError(
             f"{where} has the non-physical principal inertias {moments.tolist()} kg m^2; expected "
@@ -182,6 +183,12 @@ def _check_body(where: str, link: Element) -> None:
         raise ManipDynError(f"{where} has the mass {mass.get('value')} kg; expected 0 or more")
     ixx, ixy, ixz, iyy, iyz, izz = (float(tensor.get(key, "0")) for key in INERTIA_KEYS)
     check_inertia_tensor(where, np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+
+
+def _moving_links(root: Element) -> list[str]:
+    """Return the links that are not rigidly fixed to the base."""
+    movable = movable_joints_of(root)
+    return [name for name in links_of(root) if any(j in movable for j in path_to(root, name))]
 
 
 def _rigid_mass(root: Element, link: str) -> float:

@@ -32,6 +32,8 @@ from manip_dyn.share import share_directory, shipped_robots
 
 def find_urdf(source: str | Path) -> Path:
     """Return the file of a shipped robot's name or of a path to any URDF."""
+    if not isinstance(source, (str, Path)):
+        raise ManipDynError(f"robot is {source!r}; expected a name or the path of a URDF")
     if isinstance(source, str) and source in shipped_robots():
         return share_directory() / "urdf" / f"{source}.urdf"
     path = Path(source).expanduser()

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.errors import ManipDynError
+from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description, find_urdf
 from manip_dyn.robot.extras import Extras, Payload, read_extras
 from manip_dyn.robot.model import Robot
@@ -41,6 +42,8 @@ def load_robot(
     extras = read_extras(path.with_suffix(".yaml"), description.joints(), description.links())
     if tip is not None:
         description.cut(tip)
+    if not isinstance(lock or {}, Mapping):
+        raise ManipDynError(f"lock is {lock!r}; expected joint names with their positions")
     description.lock(lock or {})
     description.check_dynamics()
     tip = tip or description.default_tip()
@@ -69,6 +72,8 @@ def _build(description: Description, extras: Extras, tip: str) -> Robot:
         urdf=description.text(),
         notes=tuple(_notes(names, joints)),
         model=model,
+        bodies=bodies_of(model),
+        tip_frame=frame_of(model, tip),
     )
     _check_mass_matrix(robot)
     return robot
@@ -115,6 +120,8 @@ def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
             notes.append(f"joint '{name}': Coulomb friction {friction:g} is not modelled")
         if _attribute(joint, "limit", "effort", math.inf) == 0.0:
             notes.append(f"joint '{name}': the effort limit is 0, so no torque can act on it")
+        if _attribute(joint, "limit", "velocity", math.inf) == 0.0:
+            notes.append(f"joint '{name}': the speed limit is 0, so no plan or track can move it")
     return notes
 
 

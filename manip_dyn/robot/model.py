@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pinocchio
 
 from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.robot.bodies import Body, Frame
 from manip_dyn.validate import Vector
 
 
@@ -35,6 +36,8 @@ class Robot:
         urdf: The URDF text after `lock` and `tip` were applied.
         notes: What the URDF says that this package does not model, one sentence each.
         model: The pinocchio model; only `manip_dyn.robot` may look inside.
+        bodies: The moving bodies as plain numbers, one per joint.
+        tip_frame: The tip's frame on its body.
     """
 
     name: str
@@ -54,6 +57,8 @@ class Robot:
     urdf: str = field(repr=False)
     notes: tuple[str, ...] = field(repr=False)
     model: pinocchio.Model = field(repr=False)
+    bodies: tuple[Body, ...] = field(repr=False)
+    tip_frame: Frame = field(repr=False)
 
     @property
     def n(self) -> int:

@@ -84,11 +84,12 @@ class Simulation:
     def _step(self, stop_ns: int) -> None:
         begin_ns, n = self.time_ns, self.robot.n
         dynamics, law, damping = self.kernels.unchecked, self.law, self.robot.damping
+        # Efforts that jump at `stop_ns` still act in this step's last stage.
+        last_ns = stop_ns - 1 if law.next_switch(begin_ns) == stop_ns else stop_ns
 
         def rhs(t: float, y: Vector) -> Vector:
             q, v = y[:n], y[n : 2 * n]
-            # Efforts jump only at `stop_ns`; there the stage still sees those from before.
-            tau = law.effort(min(begin_ns + round(t * 1e9), stop_ns - 1), q, v)
+            tau = law.effort(min(begin_ns + round(t * 1e9), last_ns), q, v)
             power = v @ (tau - damping * v)
             return np.concatenate([v, dynamics.forward_dynamics(q, v, tau), [power]])
 
