@@ -27,6 +27,22 @@ class InPlace:
         self.jacobian = module.jacobian
         self.energy = module.energy
 
+    def compile(self) -> None:
+        """Compile all functions now, or load them from the cache, instead of at their first call.
+
+        For loops with deadlines: afterwards no call is slow.
+        """
+        vector, matrix = "float64[::1]", "float64[:,::1]"
+        for function, arguments, out in (
+            (self.forward_dynamics, 3, vector),
+            (self.inverse_dynamics, 3, vector),
+            (self.mass_matrix, 1, matrix),
+            (self.forward_kinematics, 1, matrix),
+            (self.jacobian, 1, matrix),
+            (self.energy, 2, vector),
+        ):
+            function.compile(f"void({', '.join([vector] * arguments + [out])})")
+
 
 class Unchecked:
     """The kernels with results in new arrays, for callers that know their arguments are good."""

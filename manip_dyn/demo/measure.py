@@ -76,11 +76,6 @@ class MotionLog:
         self._stamps.append(stamp_ns)
         self._states.append(np.concatenate([q, v, effort]))
 
-    def keep_until(self, stamp_ns: int) -> None:
-        """Drop the states after `stamp_ns`."""
-        count = sum(stamp <= stamp_ns for stamp in self._stamps)
-        del self._stamps[count:], self._states[count:]
-
     @property
     def count(self) -> int:
         """Number of states."""

@@ -9,6 +9,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import Schedule
@@ -22,7 +23,7 @@ NEWEST_ONLY = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
 
 def load_robot_from_parameters(values: dict[str, object]) -> Robot:
-    """Return the robot that the parameters ``robot``, ``lock`` and ``tip`` name."""
+    """Return the robot that ``robot``, ``lock`` and ``tip`` name, its kernels compiled."""
     lock = {}
     for entry in filter(None, (part.strip() for part in str(values["lock"]).split(","))):
         joint, _, position = entry.partition("=")
@@ -32,7 +33,9 @@ def load_robot_from_parameters(values: dict[str, object]) -> Robot:
             raise ManipDynError(
                 f"parameter 'lock' has the entry '{entry}'; expected JOINT=POSITION"
             ) from error
-    return load_robot(str(values["robot"]), lock=lock, tip=str(values["tip"]) or None)
+    robot = load_robot(str(values["robot"]), lock=lock, tip=str(values["tip"]) or None)
+    customize(robot).in_place.compile()
+    return robot
 
 
 def joint_array(name: str, values: object, robot: Robot) -> Vector:

@@ -32,8 +32,13 @@ PARAMETERS = (
     Parameter("measure", "motion", "What to measure", choices=("circle", "motion")),
     Parameter("goal", NUMBERS, "Goal of the motion, in joint order", "rad or m"),
     Parameter("settle", 5.0, "Path time after which circle errors count as steady", "s", 0.0, 1e6),
+    Parameter("patience", 3.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3),
     Parameter("rest", 0.2, "Time for which the arm must have rested at the end", "s", 0.0, 1e3),
 )
+
+
+AT_REST = 1e-3
+"""Joint speed below which a motion counts as over, rad/s or m/s."""
 
 
 class MonitorNode(Node):
@@ -93,7 +98,7 @@ class MonitorNode(Node):
     def _measure_motion(self, values: dict[str, Any]) -> None:
         goal = finite_vector("parameter 'goal'", values["goal"], self._robot.n)
         self._motion = MotionLog(goal)
-        self._rest = values["rest"]
+        self._rest, self._patience = values["rest"], values["patience"]
         self._asked = False
         self._planned: tuple[int, float, float] | None = None
         depth = messages.EVERY_MESSAGE
@@ -134,8 +139,8 @@ class MonitorNode(Node):
         start, switch, final = self._planned
         t = (stamp - start) * 1e-9
         tell(progress=min(t / (final + self._rest), 1.0))
-        if t >= final + self._rest:
-            self._motion.keep_until(start + round((final + self._rest) * 1e9))
+        late = t >= final + self._rest + self._patience
+        if late or (t >= final + self._rest and np.abs(state[1]).max() < AT_REST):
             planned = {"planned_switch_time_s": switch, "planned_final_time_s": final}
             digest = {"log_sha256": self._motion.digest()}
             self._finish(self._motion.summary() | planned | digest)
