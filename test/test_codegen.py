@@ -15,10 +15,12 @@ from numba.core.runtime import _nrt_python, rtsys
 import manip_dyn as md
 from manip_dyn.codegen.algorithms import inverse_dynamics, mass_matrix
 from manip_dyn.codegen.motion import joint_poses
-from manip_dyn.codegen.trace import trace
+from manip_dyn.codegen.trace import trace_kernels
 from manip_dyn.robot import Reference
 
-ROBOTS = (*SHIPPED, "panda", "ur5", "kinova", "tree1", "tree2")
+ROBOTS = (*SHIPPED, "panda", "ur5", "tree2")
+SMALL = (*SHIPPED, "ur5", "tree2")
+"""Robots whose derivatives compile in some seconds."""
 
 
 def relative(actual, expected):
@@ -39,10 +41,12 @@ def test_kernels_agree_with_pinocchio(tmp_path, name):
             ("forward_kinematics", (q,)),
             ("jacobian", (q,)),
             ("energy", (q, v)),
+            *([("forward_dynamics_derivatives", (q, v, tau))] if name in SMALL else []),
         ):
             ours = getattr(kernels, function)(*arguments)
             theirs = getattr(reference, function)(*arguments)
-            assert relative(ours, theirs) < 1e-12, function
+            bound = 1e-11 if "derivatives" in function else 1e-12
+            assert relative(ours, theirs) < bound, function
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
@@ -64,7 +68,7 @@ def test_algorithms_over_floats_agree_on_random_trees(tmp_path_factory, seed, jo
 
 def test_customizing_leaves_only_what_the_arm_needs():
     """A planar double link: Fan's eqs. 6.21-6.22 have one sine, one cosine, no gravity."""
-    functions = {f.name: f for f in trace(md.load_robot("ibm7535"))}
+    functions = {f.name: f for f in trace_kernels(md.load_robot("ibm7535"))}
     inverse = functions["inverse_dynamics"]
     count = inverse.graph.count(inverse.outputs)
     assert (count["sin"], count["cos"]) == (1, 1)

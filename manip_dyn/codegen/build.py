@@ -13,6 +13,7 @@ import platform
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,17 +21,16 @@ from types import ModuleType
 import numba
 
 from manip_dyn.codegen.emit import module_text
-from manip_dyn.codegen.trace import trace
+from manip_dyn.codegen.trace import Function
 from manip_dyn.robot import Robot
 
 
-def compiled_module(robot: Robot) -> ModuleType:
-    """Return the module of the robot's kernels, generated and cached at need."""
-    name = f"{_identifier(robot.name)}_{_fingerprint(robot)}"
+def compiled_module(robot: Robot, trace: Callable[[Robot], list[Function]]) -> ModuleType:
+    """Return the module of the functions that `trace` finds, generated and cached at need."""
+    name = f"{_identifier(robot.name)}_{trace.__name__}_{_fingerprint(robot)}"
     path = cache_directory() / f"{name}.py"
     if not path.is_file():
-        text = module_text(robot.name, trace(robot))
-        path = _write(path, text)
+        path = _write(path, module_text(robot.name, trace(robot)))
     return _load(name, path)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from manip_dyn.codegen.build import compiled_module
-from manip_dyn.robot import Reference, Robot
+from manip_dyn.codegen.trace import trace_derivatives, trace_kernels
+from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
 
@@ -18,8 +20,10 @@ class InPlace:
     the first call, from the cache afterwards.
     """
 
-    def __init__(self, module: ModuleType):
-        """Take the functions of a generated module."""
+    def __init__(self, robot: Robot):
+        """Generate (or find in the cache) the functions of `robot`."""
+        self._robot = robot
+        module = compiled_module(robot, trace_kernels)
         self.forward_dynamics = module.forward_dynamics
         self.inverse_dynamics = module.inverse_dynamics
         self.mass_matrix = module.mass_matrix
@@ -27,10 +31,15 @@ class InPlace:
         self.jacobian = module.jacobian
         self.energy = module.energy
 
-    def compile(self) -> None:
-        """Compile all functions now, or load them from the cache, instead of at their first call.
+    @cached_property
+    def forward_dynamics_derivatives(self) -> Callable[..., None]:
+        """Derivatives (3, n, n) of the accelerations by q, v and tau; generated on demand."""
+        return compiled_module(self._robot, trace_derivatives).forward_dynamics_derivatives
 
-        For loops with deadlines: afterwards no call is slow.
+    def compile(self) -> None:
+        """Compile all functions but the derivatives now, or load them from the cache.
+
+        For loops with deadlines: afterwards no first call is slow.
         """
         vector, matrix = "float64[::1]", "float64[:,::1]"
         for function, arguments, out in (
@@ -49,9 +58,8 @@ class Unchecked:
 
     def __init__(self, robot: Robot):
         """Generate (or find in the cache) the functions of `robot`."""
-        self.in_place = InPlace(compiled_module(robot))
+        self.in_place = InPlace(robot)
         self._n = robot.n
-        self._reference = Reference(robot)
 
     def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
         """Return the accelerations (n,)."""
@@ -86,8 +94,10 @@ class Unchecked:
     def forward_dynamics_derivatives(
         self, q: Vector, v: Vector, tau: Vector
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the accelerations by q, v and tau (pinocchio's)."""
-        return self._reference.forward_dynamics_derivatives(q, v, tau)
+        """Return the derivatives (n, n) of the accelerations by q, v and tau."""
+        out = np.empty((3, self._n, self._n))
+        self.in_place.forward_dynamics_derivatives(q, v, tau, out)
+        return out[0], out[1], out[2]
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
         """Return kinetic and potential energy, J."""

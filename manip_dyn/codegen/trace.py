@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from manip_dyn.codegen import algorithms, motion, vectors
+from manip_dyn.codegen.derivatives import jacobian, substitute
 from manip_dyn.codegen.expression import Graph, Scalar
 from manip_dyn.robot import Robot
 
@@ -29,7 +30,7 @@ class Function(NamedTuple):
         return [value for _, value in self.entries]
 
 
-def trace(robot: Robot) -> list[Function]:
+def trace_kernels(robot: Robot) -> list[Function]:
     """Run the algorithms over expressions and return the robot's functions."""
     n = robot.n
     return [
@@ -39,6 +40,18 @@ def trace(robot: Robot) -> list[Function]:
         _function("forward_kinematics", ("q",), (4, 4), robot, _forward_kinematics),
         _function("jacobian", ("q",), (6, n), robot, _jacobian),
         _function("energy", ("q", "v"), (2,), robot, _energy),
+    ]
+
+
+def trace_derivatives(robot: Robot) -> list[Function]:
+    """Return the function of the forward dynamics' derivatives.
+
+    Its output (3, n, n) holds the derivatives of the accelerations by q, v and tau.
+    """
+    n = robot.n
+    shape = (3, n, n)
+    return [
+        _function("forward_dynamics_derivatives", ("q", "v", "tau"), shape, robot, _derivatives)
     ]
 
 
@@ -53,7 +66,9 @@ def _function(
     inputs = [[graph.input(f"{each}[{i}]") for i in range(robot.n)] for each in arguments]
     result = algorithm(robot, *inputs)
     places = list(itertools.product(*map(range, shape)))
-    values = result if len(shape) == 1 else [value for row in result for value in row]
+    values = result
+    for _ in shape[1:]:
+        values = [value for row in values for value in row]
     lifted = [_as_scalar(graph, value) for value in values]
     return Function(name, arguments, graph, shape, list(zip(places, lifted, strict=True)))
 
@@ -104,6 +119,26 @@ def _energy(robot: Robot, q: list, v: list) -> list:
     for i, stretch in enumerate(a - b for a, b in zip(q, robot.rest.tolist(), strict=True)):
         potential += 0.5 * robot.stiffness[i] * (stretch * stretch)
     return [kinetic, potential]
+
+
+def _derivatives(robot: Robot, q: list, v: list, tau: list) -> list[list[list]]:
+    """Return da/dq, da/dv, da/dtau from M a + h(q, v) = tau: da/dx = -M^-1 dID/dx at fixed a."""
+    graph, n = q[0].graph, robot.n
+    poses = motion.joint_poses(robot.bodies, q)
+    armature = robot.armature.tolist()
+    # Accelerations as inputs of their own: the inverse dynamics is differentiated at fixed a.
+    symbols = [graph.input(f"a{i}") for i in range(n)]
+    efforts = _inverse_dynamics(robot, q, v, symbols)
+    by_state = jacobian(graph, efforts, [*q, *v])
+    actual = _forward_dynamics(robot, q, v, tau)
+    known = {symbol.place: value for symbol, value in zip(symbols, actual, strict=True)}
+    by_state = substitute(graph, by_state, known)
+    units = [[graph.constant(float(i == k)) for i in range(n)] for k in range(n)]
+    solve = algorithms.solve_by_articulated_bodies
+    inverse = [solve(robot.bodies, poses, armature, unit) for unit in units]
+    columns = vectors.transposed(by_state)
+    solved = [[-vectors.dot(row, column) for column in columns] for row in inverse]
+    return [[row[:n] for row in solved], [row[n:] for row in solved], inverse]
 
 
 def _world(robot: Robot, q: list) -> list:
