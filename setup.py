@@ -41,11 +41,14 @@ setup(
             "ros-jazzy-rmw-fastrtps-cpp>=8.4",
             "ros-jazzy-common-interfaces>=5.3",
         ],
+        "bench": ["pin>=3"],  # peers that benchmarks/ times beside this package
+        "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot
         # tests, properties over random robots, robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",
             "hypothesis>=6.90",
             "example-robot-data>=4.1",
+            "matplotlib>=3.7",
             "ruff>=0.6",
             "mypy>=1.8",
             "types-PyYAML",

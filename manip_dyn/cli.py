@@ -14,6 +14,7 @@ from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import SCENARIOS
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning import plan_zero_net_work
+from manip_dyn.plots import plot_plan
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.share import shipped_robots
 from manip_dyn.simulation import simulate
@@ -105,6 +106,7 @@ def _add_plan(commands) -> None:
     _add_robot_options(command)
     command.add_argument("--start", required=True, help="joint positions, comma separated")
     command.add_argument("--goal", required=True, help="joint positions, comma separated")
+    command.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.set_defaults(run=_plan)
 
@@ -113,6 +115,8 @@ def _plan(options: argparse.Namespace) -> int:
     robot = _robot(options)
     start, goal = _numbers("--start", options.start), _numbers("--goal", options.goal)
     plan = plan_zero_net_work(robot, start, goal)
+    if options.plot:
+        plot_plan(robot, plan, options.plot)
     content = {
         "status": plan.status,
         "moving": None if plan.moving is None else robot.joint_names[plan.moving],

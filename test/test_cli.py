@@ -20,6 +20,13 @@ def test_plan_answers_as_the_api(capsys):
     assert answer["switch_times"] == {"shoulder": plan.switch_times[0], "elbow": []}
 
 
+def test_plan_draws_a_picture(tmp_path):
+    file = tmp_path / "plan.png"
+    arguments = ["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--plot", str(file)]
+    assert main(arguments) == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
 def test_simulate_answers_as_the_api(capsys):
     assert main(["simulate", "ibm7535", "--torque", "1,0", "--duration", "0.1", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -58,6 +65,10 @@ def test_robots_lists_and_describes(capsys):
         (["robots", "pa10", "--lock", "S3"], "--lock S3 is ''"),
         (["robots", "pa10", "--tip", "toll0"], "did you mean 'tool0'"),
         (["track", "pa10", "--center=9,0,0"], "not reached by 'pa10'"),
+        (
+            ["plan", "ibm7535", "--start", "1,0", "--goal", "0,0", "--plot", "/no/folder/a.png"],
+            "plot '/no/folder/a.png' cannot be written",
+        ),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
     ],

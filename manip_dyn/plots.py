@@ -1,0 +1,55 @@
+"""Pictures of what was computed; needs matplotlib (the extra ``plot``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import Plan
+from manip_dyn.robot import Robot
+
+
+def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
+    """Draw positions, velocities and efforts of a plan over time into `file` (PNG, SVG, PDF)."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ManipDynError(
+            "plots need matplotlib; expected pip install 'manip_dyn[plot]'"
+        ) from error
+    end = max(plan.t_final, 1e-3)
+    edges = [np.nextafter(plan.t_switch, 0.0), plan.t_switch, np.nextafter(end, 0.0), end]
+    t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *edges])
+    states = [plan.state(float(each)) for each in t]
+    rows = (
+        ("position", "", np.array([q for q, _ in states])),
+        ("velocity", "/s", np.array([v for _, v in states])),
+        ("effort", "", np.array([plan.torque(float(each)) for each in t])),
+    )
+    figure = Figure(figsize=(7.0, 7.0), layout="constrained")
+    figure.suptitle(
+        f"{robot.name}: switch at {plan.t_switch:.5f} s, arrival at {plan.t_final:.5f} s"
+    )
+    for axes, (label, suffix, values) in zip(
+        figure.subplots(3, 1, sharex=True), rows, strict=True
+    ):
+        for i, joint in enumerate(plan.joint_names):
+            axes.plot(t, values[:, i], label=joint)
+        units = sorted({_effort_unit(robot, i) if label == "effort" else robot.unit(i) + suffix
+                        for i in range(robot.n)})  # fmt: skip
+        axes.set_ylabel(f"{label} [{', '.join(units)}]")
+        axes.grid(alpha=0.3)
+        for jump in (plan.t_switch, plan.t_final):
+            axes.axvline(jump, color="grey", linestyle=":", linewidth=1.0)
+    figure.axes[0].legend()
+    figure.axes[-1].set_xlabel("time [s]")
+    try:
+        figure.savefig(file, dpi=120)
+    except (OSError, ValueError) as error:
+        raise ManipDynError(f"plot '{file}' cannot be written: {error}") from error
+
+
+def _effort_unit(robot: Robot, joint: int) -> str:
+    return "N" if robot.joint_types[joint] == "prismatic" else "N m"
