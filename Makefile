@@ -27,7 +27,8 @@ test-oldest:
 $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[ros,test]'
+	# compat: a regular path entry, so that a folder called manip_dyn elsewhere does not hide it
+	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[ros,test]'
 	rm -f $(VENV)/.ready-*
 	touch $@
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, Shutdown
 from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration
+from launch.substitutions import FileContent, LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
 
@@ -18,6 +19,7 @@ OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
 def generate_launch_description():
     """Return the tracker and, with rviz:=true, what shows it."""
     use_sim_time = {"use_sim_time": LaunchConfiguration("use_sim_time")}
+    shown_urdf = ParameterValue(FileContent(LaunchConfiguration("urdf")), value_type=str)
     shared = {"namespace": LaunchConfiguration("namespace"), "output": "screen"}
     return LaunchDescription(
         [
@@ -25,11 +27,6 @@ def generate_launch_description():
                 "params_file",
                 default_value=str(SHARE / "config" / "pa10_circle.yaml"),
                 description="Parameters of the nodes (a standard ROS 2 parameters file)",
-            ),
-            DeclareLaunchArgument(
-                "real_time_factor",
-                default_value="1.0",
-                description="Path time per wall time",
             ),
             DeclareLaunchArgument(
                 "use_sim_time",
@@ -43,24 +40,29 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "rviz",
                 default_value="false",
-                description="Start robot_state_publisher and RViz",
+                description="Start robot_state_publisher and rviz2 (both from a ROS installation)",
                 choices=["true", "false"],
+            ),
+            DeclareLaunchArgument(
+                "urdf",
+                default_value=str(SHARE / "urdf" / "pa10.urdf"),
+                description="The robot that RViz shows (the one that params_file names)",
             ),
             Node(
                 package="manip_dyn",
                 executable="clik_tracker_node",
                 parameters=[
                     LaunchConfiguration("params_file"),
-                    {"real_time_factor": LaunchConfiguration("real_time_factor")},
                     use_sim_time,
                 ],
+                on_exit=Shutdown(),
                 **shared,
             ),
             Node(
                 package="robot_state_publisher",
                 executable="robot_state_publisher",
                 parameters=[
-                    {"robot_description": (SHARE / "urdf" / "pa10.urdf").read_text()},
+                    {"robot_description": shown_urdf},
                     use_sim_time,
                 ],
                 remappings=OWN_TF,

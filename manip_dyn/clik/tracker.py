@@ -17,6 +17,9 @@ from manip_dyn.integrate import rk4_step
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
+RK4_STABILITY = 2.785
+"""End of the real stability interval of the classical Runge-Kutta method."""
+
 
 @dataclass(frozen=True)
 class ClikSettings:
@@ -71,6 +74,12 @@ class Tracker:
         self.step_size = positive("step", step, "s")
         self.settings = settings or ClikSettings()
         self._kernels = customize(robot).unchecked
+        rate = self.settings.gain * self.step_size
+        if rate > RK4_STABILITY:
+            raise ManipDynError(
+                f"gain * step is {rate:.3g}; RK4 is unstable above {RK4_STABILITY} (expected a "
+                "smaller gain or step)"
+            )
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
         self.reset()

@@ -9,6 +9,7 @@ import numpy as np
 
 from manip_dyn.codegen.build import compiled_module
 from manip_dyn.codegen.trace import trace_derivatives, trace_kernels
+from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
@@ -163,4 +164,6 @@ class Kernels:
 
 def customize(robot: Robot) -> Kernels:
     """Return the kernels of `robot`, generated at its first use and cached on disk."""
+    if not isinstance(robot, Robot):
+        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
     return Kernels(robot)

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from manip_dyn.demo.scenarios import SCENARIOS, Run, Scenario, scenario
-from manip_dyn.demo.supervisor import isolate, perform
+from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
 from manip_dyn.errors import ManipDynError, closest
 
 REPORT_EVERY = 0.25
@@ -34,7 +34,9 @@ def demo(name: str | None, mode: str | None, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
     else:
-        print("all runs stayed within their bounds" if success else "a run left its bounds")
+        print(
+            "all runs stayed within their bounds" if success else "a run failed or left its bounds"
+        )
     return 0 if success else 1
 
 
@@ -46,7 +48,11 @@ def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
 
 def _perform(each: Scenario, run: Run, quiet: bool) -> dict[str, Any]:
     show = _silence if quiet else _Progress(f"{each.name} / {run.label}: {run.title}")
-    summary = perform(each, run, show)
+    try:
+        summary = perform(each, run, show)
+    except RunFailedError as error:
+        print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
+        return {"success": False, "reason": str(error)}
     beyond = [key for key, bound in run.bounds.items() if not summary[key] <= bound]
     if not quiet:
         _print_table(summary, run.bounds)

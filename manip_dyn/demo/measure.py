@@ -32,9 +32,9 @@ class CircleLog:
         self._rows.append((t, task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))))
 
     @property
-    def last_time(self) -> float:
-        """Path time of the newest row, s."""
-        return self._rows[-1][0] if self._rows else 0.0
+    def duration(self) -> float:
+        """Path time from the first row to the newest, s."""
+        return self._rows[-1][0] - self._rows[0][0] if self._rows else 0.0
 
     def summary(self) -> dict[str, float]:
         """Return the largest, steady and final errors, m and rad."""
@@ -45,7 +45,8 @@ class CircleLog:
         steady = t >= min(self.settle, t[-1])
         return {
             "samples": len(t),
-            "path_time_s": float(t[-1]),
+            "missed_samples": _missed(t),
+            "path_time_s": float(t[-1] - t[0]),
             "max_position_error_m": float(position.max()),
             "steady_position_error_m": float(position[steady].max()),
             "final_position_error_m": float(position[-1]),
@@ -103,7 +104,7 @@ class MotionLog:
         final = self._kink(t, speed, self._arrival(speed))
         return {
             "samples": len(t),
-            "missed_samples": round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t),
+            "missed_samples": _missed(t),
             "switch_time_s": switch - began,
             "final_time_s": final - began,
             "final_position_error": float(np.abs(q[-1] - self.goal).max()),
@@ -127,3 +128,10 @@ class MotionLog:
                 crossing = (v[k] - v[k + 1] + after * t[k + 1] - before * t[k]) / (jump or 1.0)
                 time = float(np.clip(crossing, t[k], t[k + 1]))
         return time
+
+
+def _missed(t: Vector) -> int:
+    """Return how many samples of an even grid are missing between the first and the last."""
+    if len(t) < 2:
+        return 0
+    return round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import queue
@@ -18,6 +19,11 @@ from typing import IO, Any
 from manip_dyn.demo.scenarios import Run, Scenario
 from manip_dyn.errors import ManipDynError
 
+
+class RunFailedError(ManipDynError):
+    """A run did not come to its end: a node died, or time ran out."""
+
+
 STOP_TIMEOUT = 5.0
 """Wall time that a node has to end after SIGINT before it is killed, s."""
 
@@ -26,7 +32,7 @@ def perform(scenario: Scenario, run: Run, progress: Callable[[float], None]) -> 
     """Run the nodes of `scenario` and return the monitor's summary.
 
     Raises:
-        ManipDynError: If a node dies or the run takes longer than its timeout.
+        RunFailedError: If a node dies or the run takes longer than its timeout.
     """
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
         nodes: dict[str, Node] = {}
@@ -41,7 +47,7 @@ def perform(scenario: Scenario, run: Run, progress: Callable[[float], None]) -> 
                     progress(content["progress"])
                 elif "summary" in content:
                     return content["summary"]
-            raise ManipDynError(f"the monitor ended without a summary: {monitor.last_words()}")
+            raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")
         finally:
             stop(list(nodes.values()))
 
@@ -52,6 +58,8 @@ class Node:
     def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
         """Start `manip_dyn.nodes.<name>` with the scenario's file and the run's overrides."""
         command = [sys.executable, "-m", f"manip_dyn.nodes.{name}", "--ros-args"]
+        # A namespace of its own: nodes that already run in this domain do not mix in.
+        command += ["-r", f"__ns:=/demo_{os.getpid()}"]
         command += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
@@ -91,7 +99,12 @@ def stop(nodes: list[Node]) -> None:
 
 
 def isolate() -> None:
-    """Keep the nodes of this process and its children on this machine and apart from others."""
+    """Keep the nodes on this machine; let SIGTERM stop them as Ctrl-C does."""
+    if importlib.util.find_spec("rclpy") is None:
+        raise ManipDynError(
+            "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
+        )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
 
@@ -119,9 +132,9 @@ def _lines(
             yield json.loads(line)
         for node in nodes.values():
             if node is not monitor and node.process.poll() is not None:
-                raise ManipDynError(
+                raise RunFailedError(
                     f"node '{node.name}' ended with exit code {node.process.returncode}: "
                     f"{node.last_words()}"
                 )
         if time.monotonic() > deadline:
-            raise ManipDynError(f"the run did not finish within {run.timeout:g} s")
+            raise RunFailedError(f"the run did not finish within {run.timeout:g} s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ PARAMETERS = (
               "effort of the period", choices=("exact", "sampled")),
     Parameter("stiffness", 100.0, "Position feedback of held joints", "1/s^2", 0.0, 1e6),
     Parameter("damping", 20.0, "Velocity feedback of held joints", "1/s", 0.0, 1e6),
+    Parameter("state_timeout", 1.0, "Wall time without joint states after which a motion is given "
+              "up; 0: never", "s", 0.0, 1e6),
     Parameter("hold_duration", 0.0, "Time after arrival for which the goal is held by feedback; "
               "0: for good", "s", 0.0, 1e6),
     Parameter("rest_speed", 1e-3, "Joint speed up to which the arm counts as resting", "rad/s or "
@@ -80,6 +83,8 @@ class BangBangPlannerNode(Node):
         self.create_service(Trigger, "~/plan", self._on_plan)
         self.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(self, lambda: self._status)
+        self._heard_at = time.monotonic()
+        self.create_timer(0.1, self._watch)
 
     def _parameter_goal(self) -> np.ndarray | None:
         goal = self._values["goal"]
@@ -88,6 +93,17 @@ class BangBangPlannerNode(Node):
         goal = finite_vector("parameter 'goal'", goal, self._robot.n)
         self._robot.check_within_limits("goal", goal)
         return goal
+
+    def _watch(self) -> None:
+        """Give up when the arm is not heard any more: its next state may be any."""
+        silence = time.monotonic() - self._heard_at
+        if silence > self._values["state_timeout"] > 0.0:
+            self._give_up(f"no joint states for {silence:.1f} s")
+
+    def _give_up(self, reason: str) -> None:
+        if self._executor is not None:
+            self._executor = None
+            self._set_status(diagnostics.ERROR, "lost", f"gave up: {reason}")
 
     # ------------------------------------------------------------------- input
     def _on_joint_state(self, message: JointState) -> None:
@@ -99,6 +115,9 @@ class BangBangPlannerNode(Node):
             self.get_logger().warning(f"dropped: {error}", throttle_duration_sec=1.0)
             return
         stamp = messages.to_nanoseconds(message.header.stamp)
+        self._heard_at = time.monotonic()
+        if self._measured is not None and stamp < self._measured[0]:
+            self._give_up("time went back: the arm was reset")
         if self._measured is None:
             self._set_status(diagnostics.OK, "idle", "waiting for a goal")
         elif stamp == self._measured[0]:

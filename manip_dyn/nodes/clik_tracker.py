@@ -17,6 +17,7 @@ from std_msgs.msg import Header, String
 from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn import clik
+from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import diagnostics, messages
 from manip_dyn.nodes.pacing import Pacer
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare, on_change
@@ -71,6 +72,7 @@ class ClikTrackerNode(Node):
         self._pacer = Pacer(self._cycle, self._wall_period())
         if self.get_parameter("use_sim_time").value:
             self.create_timer(self._wall_period(), self._cycle)
+            self.get_logger().info("use_sim_time is set: time comes from /clock")
         else:
             self._pacer.start()
 
@@ -220,16 +222,13 @@ class ClikTrackerNode(Node):
 
 def circle_from_parameters(values: dict[str, Any]) -> clik.Circle:
     """Return the circle that the ``circle.*`` parameters describe."""
-    defaults = {
-        "center": (0, 0, 0),
-        "normal": (0, 0, 1),
-        "start": (1, 0, 0),
-        "tool_rpy": (0, 0, 0),
-    }
     given = {
-        key: list(values[f"circle.{key}"]) or list(map(float, default))
-        for key, default in defaults.items()
+        key: list(values[f"circle.{key}"]) for key in ("center", "normal", "start", "tool_rpy")
     }
+    for key in ("center", "normal", "start"):
+        if not given[key]:
+            raise ManipDynError(f"parameter 'circle.{key}' is not set; expected 3 numbers")
+    given["tool_rpy"] = given["tool_rpy"] or [0.0, 0.0, 0.0]
     rpy = finite_vector("circle.tool_rpy", given["tool_rpy"], 3)
     return clik.Circle(
         center=given["center"],

@@ -88,10 +88,11 @@ class MonitorNode(Node):
         if self._path is None or stamp not in self._joints or stamp not in self._desired:
             return
         origin, period = self._path
-        t = (stamp - origin) * 1e-9
-        self._circle.add(t, self._joints.pop(stamp), self._desired.pop(stamp))
-        tell(progress=min(t / period, 1.0))
-        if t >= period:
+        self._circle.add(
+            (stamp - origin) * 1e-9, self._joints.pop(stamp), self._desired.pop(stamp)
+        )
+        tell(progress=min(self._circle.duration / period, 1.0))
+        if self._circle.duration >= period:
             self._finish(self._circle.summary() | {"round_s": period})
 
     # ------------------------------------------------------------------ motion
@@ -125,7 +126,8 @@ class MonitorNode(Node):
     def _on_plan(self, message: JointTrajectory) -> None:
         start = messages.to_nanoseconds(message.header.stamp)
         times = [messages.to_nanoseconds(point.time_from_start) for point in message.points]
-        self._planned = (start, times[1] * 1e-9, times[-1] * 1e-9)
+        if len(times) >= 3:
+            self._planned = (start, times[1] * 1e-9, times[-1] * 1e-9)
 
     def _on_moving_joints(self, message: JointState) -> None:
         stamp = messages.to_nanoseconds(message.header.stamp)
@@ -149,7 +151,8 @@ class MonitorNode(Node):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            if "mean rate [Hz]" in values:
+            mine = status.name.startswith(self.get_namespace().strip("/"))
+            if mine and "mean rate [Hz]" in values:
                 self._pacing = values
 
     def _finish(self, summary: dict[str, Any]) -> None:

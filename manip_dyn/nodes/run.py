@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
+from rclpy.exceptions import NotInitializedException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -23,9 +25,10 @@ def run(factory: Callable[[], Node], args: list[str] | None = None) -> int:
     """
     # The pacing thread must get the interpreter within a fraction of a control period.
     sys.setswitchinterval(2e-4)
-    node = None
+    node, begun = None, False
     try:
         rclpy.init(args=args)
+        begun = True
         node = factory()
         executor = SingleThreadedExecutor()
         executor.add_node(node)
@@ -35,14 +38,17 @@ def run(factory: Callable[[], Node], args: list[str] | None = None) -> int:
     except ManipDynError as error:
         get_logger("manip_dyn").fatal(str(error))
         return BAD_INPUT
-    except RCLError as error:
+    except (RCLError, NotInitializedException) as error:
+        if begun and not rclpy.ok():
+            return STOPPED  # by a signal, while the node was being made
         get_logger("manip_dyn").fatal(str(error).strip().splitlines()[0])
         return BAD_INPUT
     finally:
+        # Launch systems send a second signal; the node is ending already.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
         if node is not None:
-            close = getattr(node, "close", None)
-            if close is not None:
-                close()
+            node.close() if hasattr(node, "close") else None
             node.destroy_node()
         rclpy.try_shutdown()
     return STOPPED

@@ -46,6 +46,9 @@ PARAMETERS = (
     Parameter("publish_clock", False, "Publish simulated time on /clock and stamp with it"),
 )  # fmt: skip
 
+MAX_AGE, MAX_LEAD = 1.0, 60.0
+"""How old a trajectory may be without a command_timeout, and how far ahead it may begin, s."""
+
 HEARTBEAT = 0.1
 """Wall time between repeated joint states while lockstep or pause lets no time pass, s."""
 
@@ -116,7 +119,8 @@ class SimulatorNode(Node):
             try:
                 now = self._simulation.time_ns
                 schedule = messages.schedule_from(message, self._robot, self._origin_ns, now)
-                self._refuse_stale(schedule.times_ns[0])
+                if messages.to_nanoseconds(message.header.stamp):
+                    self._refuse_stale(schedule.times_ns[0])
                 if schedule.times_ns[0] > now:
                     schedule = schedule.preceded_by(now, self._simulation.effort)
                 self._accept(schedule)
@@ -132,10 +136,11 @@ class SimulatorNode(Node):
 
     def _refuse_stale(self, start_ns: int) -> None:
         age = (self._simulation.time_ns - start_ns) * 1e-9
-        if 0.0 < self._values["command_timeout"] < age:
+        oldest = self._values["command_timeout"] or MAX_AGE
+        if not -MAX_LEAD <= age <= oldest:
             raise ManipDynError(
-                f"effort trajectory began {age:.3f} s ago; expected at most the command_timeout "
-                f"of {self._values['command_timeout']:g} s"
+                f"effort trajectory begins {-age:.3f} s from now; expected {-oldest:g} to "
+                f"{MAX_LEAD:g} s, on the time line of joint_states"
             )
 
     def _drop(self, error: ManipDynError) -> None:

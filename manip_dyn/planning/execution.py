@@ -65,7 +65,7 @@ class PlanExecutor:
         The first segment begins at offset 0; further ones only where the efforts jump inside
         the horizon.
         """
-        if self.arrived or self._moves_away(v):
+        if self.arrived or self._comes_back(q, v):
             self.arrived = True
             return [Segment(0.0, self._hold(q, v))]
         segments, offset, q, v = self._drive(q, v)
@@ -80,8 +80,11 @@ class PlanExecutor:
         ]
         return np.array(shares) @ np.array([segment.effort for segment in inside])
 
-    def _moves_away(self, v: Vector) -> bool:
-        return self._move.curve.sign * v[self._move.joint] < -self.ON_CURVE
+    def _comes_back(self, q: Vector, v: Vector) -> bool:
+        """Whether the joint has passed the goal and does not move on."""
+        curve, joint = self._move.curve, self._move.joint
+        passed = curve.sign * (q[joint] - curve.goal) >= 0.0
+        return passed and curve.sign * v[joint] <= 0.0
 
     def _drive(self, q: Vector, v: Vector):
         """Return the driving segment and, if the curve is met in time, the state there."""

@@ -81,6 +81,11 @@ def check_joints(where: str, root: Element) -> None:
         if joint.get("type") != "continuous":
             if limit is None:
                 raise ManipDynError(f"{named} has no <limit>; expected lower, upper and effort")
+            missing = next(
+                (key for key in ("effort", "velocity") if key not in limit.attrib), None
+            )
+            if missing is not None:
+                raise ManipDynError(f"{named} has a <limit> without {missing}")
             lower, upper = (float(limit.get(key, "0")) for key in ("lower", "upper"))
             if lower > upper:
                 raise ManipDynError(f"{named} has lower {lower:g} above upper {upper:g}")
@@ -95,8 +100,6 @@ def check_joints(where: str, root: Element) -> None:
 
 def check_dynamics(where: str, root: Element) -> None:
     """Refuse joints that are not modelled and bodies that no body can be."""
-    if not movable_joints_of(root):
-        raise ManipDynError(f"{where} has no movable joint; expected at least one")
     for name, joint in joints_of(root).items():
         mimic, kind = joint.find("mimic"), joint.get("type")
         if kind not in (*MOVABLE, "fixed"):
@@ -109,6 +112,8 @@ def check_dynamics(where: str, root: Element) -> None:
                 f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not modelled; "
                 f"lock it, as in lock={{'{name}': 0.0}}, or set a tip before it"
             )
+    if not movable_joints_of(root):
+        raise ManipDynError(f"{where} has no movable joint; expected at least one")
     for name in _moving_links(root):
         _check_body(f"{where}: link '{name}'", links_of(root)[name])
     for name, joint in movable_joints_of(root).items():

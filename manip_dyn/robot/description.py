@@ -58,6 +58,7 @@ class Description:
         if self.root.tag != "robot":
             raise ManipDynError(f"robot '{path}': root is <{self.root.tag}>; expected <robot>")
         self.name = self.root.get("name") or path.stem
+        self.root.set("name", self.name)
         self._where = f"robot '{self.name}'"
         checks.check_tree(self._where, self.root)
         checks.check_numbers(self._where, self.root)

@@ -33,8 +33,8 @@ class Simulation:
 
     def __init__(self, robot: Robot, q0: ArrayLike, v0: ArrayLike, step: float = 1e-3):
         """Start at rest-or-moving state (q0, v0), each (n,), with an RK4 step of `step` s."""
-        self.robot = robot
         self.kernels: Kernels = customize(robot)
+        self.robot = robot
         self.step_ns = nanoseconds("step", step)
         self._start = (finite_vector("q0", q0, robot.n), finite_vector("v0", v0, robot.n))
         robot.check_within_limits("initial position", self._start[0])

@@ -131,6 +131,41 @@ def test_abort_stops_the_arm(arm):
     assert arm.states[-1].position[0] > 0.5
 
 
+@pytest.mark.parametrize("speed", [1e-5, -1e-5])
+def test_a_start_that_does_not_quite_rest_is_no_arrival(ros, speed):
+    states = ros.listen(JointState, "joint_states")
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    start = {"initial_position": [0.975, 0.0], "initial_velocity": [speed, 0.0]}
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", **start)
+    ros.start(BangBangPlannerNode, robot="ibm7535", goal=[0.0, 0.0], hold_duration=0.01)
+    ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
+    assert np.abs(states[-1].position).max() < 1e-5
+    assert min(s.position[0] for s in states) > -1e-5
+
+
+def test_a_reset_arm_is_given_up(arm):
+    send(arm, ["shoulder"], [0.0])
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    assert arm.call(Trigger, "simulator/reset").success
+    arm.expect_warning("gave up", "time went back")
+    arm.until(lambda: state(arm) == "lost", "the status does not tell")
+    send(arm, ["shoulder"], [0.9])
+    arm.until(lambda: state(arm) == "reached", "it takes no goal any more")
+
+
+def test_a_silent_arm_is_given_up(ros):
+    statuses = ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    simulator = ros.start(
+        SimulatorNode, robot="ibm7535", mode="lockstep", initial_position=[0.975, 0.0]
+    )
+    ros.start(BangBangPlannerNode, robot="ibm7535", goal=[0.0, 0.0], state_timeout=0.3)
+    ros.until(lambda: state(ros) == "executing", "it does not start")
+    ros.executor.remove_node(simulator)
+    simulator.close()
+    ros.until(lambda: state(ros) == "lost", "the silence goes unnoticed")
+    assert "no joint states" in statuses[-1].message
+
+
 def test_bad_joint_states_are_dropped_with_a_reason(ros):
     ros.start(BangBangPlannerNode, robot="ibm7535")
     states = ros.publisher(JointState, "joint_states")

@@ -106,7 +106,8 @@ def test_a_run_without_end_times_out():
         perform(scenario("ibm7535_zero_net_work"), run, lambda _: None)
 
 
-def test_ctrl_c_stops_the_demo_and_leaves_no_node_behind():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
     command = [sys.executable, "-m", "manip_dyn.cli", "demo", "pa10_circle"]
     process = subprocess.Popen(
         command,
@@ -115,7 +116,10 @@ def test_ctrl_c_stops_the_demo_and_leaves_no_node_behind():
         start_new_session=True,
     )
     time.sleep(4.0)
-    os.killpg(process.pid, signal.SIGINT)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal's Ctrl-C does
+    else:
+        process.send_signal(number)
     process.communicate(timeout=20)
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
