@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -16,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.nodes import diagnostics, messages
+from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
 from manip_dyn.nodes.run import run
@@ -48,12 +48,15 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-class BangBangPlannerNode(Node):
+class BangBangPlannerNode(SetUpNode):
     """Plans on ~/goal and answers every joint state with a command while it executes."""
 
     def __init__(self, **options: Any):
-        """Declare parameters, load the robot and wait for joint states."""
+        """Take rclpy's node options."""
         super().__init__("bang_bang_planner", **options)
+
+    def set_up(self) -> None:
+        """Declare parameters, load the robot and wait for joint states."""
         self._values = declare(self, PARAMETERS)
         self._robot = messages.load_robot_from_parameters(self._values)
         self._goal = self._parameter_goal()

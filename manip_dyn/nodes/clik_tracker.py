@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, TwistStamped, Vector3
 from nav_msgs.msg import Path
-from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
@@ -19,6 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from manip_dyn import clik
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import diagnostics, messages
+from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.pacing import Pacer
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare, on_change
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
@@ -50,12 +50,15 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-class ClikTrackerNode(Node):
+class ClikTrackerNode(SetUpNode):
     """Follows a circle in kinematic mode; the mathematics is in `clik.Tracker`."""
 
     def __init__(self, **options: Any):
-        """Declare parameters, load the robot, find the start posture and start the clock."""
+        """Take rclpy's node options."""
         super().__init__("clik_tracker", **options)
+
+    def set_up(self) -> None:
+        """Declare parameters, load the robot, find the start posture and start the clock."""
         values = declare(self, PARAMETERS)
         self._values = values
         self._robot = messages.load_robot_from_parameters(values)

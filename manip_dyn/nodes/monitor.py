@@ -13,7 +13,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
-from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -22,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory
 from manip_dyn.clik import Pose
 from manip_dyn.demo.measure import CircleLog, MotionLog
 from manip_dyn.nodes import messages
+from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
 from manip_dyn.nodes.run import run
@@ -41,12 +41,15 @@ AT_REST = 1e-3
 """Joint speed below which a motion counts as over, rad/s or m/s."""
 
 
-class MonitorNode(Node):
+class MonitorNode(SetUpNode):
     """Chooses what to measure; the measuring itself is in `manip_dyn.demo.measure`."""
 
     def __init__(self, **options: Any):
-        """Declare parameters, subscribe and tell that it is ready."""
+        """Take rclpy's node options."""
         super().__init__("monitor", **options)
+
+    def set_up(self) -> None:
+        """Declare parameters, subscribe and tell that it is ready."""
         values = declare(self, PARAMETERS)
         self._robot = messages.load_robot_from_parameters(values)
         self._pacing: dict[str, str] = {}

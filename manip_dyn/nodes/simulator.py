@@ -7,7 +7,6 @@ import threading
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
@@ -16,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import diagnostics, messages
+from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.pacing import Pacer
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare, on_change
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
@@ -53,12 +53,15 @@ HEARTBEAT = 0.1
 """Wall time between repeated joint states while lockstep or pause lets no time pass, s."""
 
 
-class SimulatorNode(Node):
+class SimulatorNode(SetUpNode):
     """Integrates the arm and publishes its state; the mathematics is in `Simulation`."""
 
     def __init__(self, **options: Any):
-        """Declare parameters, load the robot and start the clock."""
+        """Take rclpy's node options."""
         super().__init__("simulator", **options)
+
+    def set_up(self) -> None:
+        """Declare parameters, load the robot and start the clock."""
         values = declare(self, PARAMETERS)
         self._values = values
         self._robot = messages.load_robot_from_parameters(values)
