@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class Kernels:
     def __init__(self, robot: Robot):
         """Make the kernels of `robot`."""
         self.robot = robot
-        self.unchecked = Unchecked(robot)
+        self.unchecked = _unchecked(robot)
         self.in_place = self.unchecked.in_place
 
     def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
@@ -160,6 +160,12 @@ class Kernels:
 
     def _checked(self, **arguments: Vector) -> list[Vector]:
         return [finite_vector(name, value, self.robot.n) for name, value in arguments.items()]
+
+
+@lru_cache(maxsize=64)
+def _unchecked(robot: Robot) -> Unchecked:
+    """Return the one set of functions of a robot: they have no state, so all callers share it."""
+    return Unchecked(robot)
 
 
 def customize(robot: Robot) -> Kernels:

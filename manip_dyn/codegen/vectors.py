@@ -71,8 +71,3 @@ def add_matrices(*matrices: Sequence[Sequence[Any]]) -> Matrix3:
 def about_z(c: Any, s: Any, a: Sequence[Any]) -> Vector3:
     """Return `a` turned about z by the angle of cosine c and sine s."""
     return [c * a[0] - s * a[1], s * a[0] + c * a[1], a[2]]
-
-
-def outer(a: Sequence[Any], b: Sequence[Any]) -> Matrix3:
-    """Return the outer product."""
-    return [[x * y for y in b] for x in a]

@@ -15,7 +15,7 @@ from rclpy.node import Node
 
 from manip_dyn.errors import ManipDynError
 
-STOPPED, FAILED, BAD_INPUT = 0, 1, 2
+STOPPED, BAD_INPUT = 0, 2
 
 
 def run(factory: Callable[[], Node], args: list[str] | None = None) -> int:
@@ -48,7 +48,8 @@ def run(factory: Callable[[], Node], args: list[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         if node is not None:
-            node.close() if hasattr(node, "close") else None
+            if hasattr(node, "close"):
+                node.close()
             node.destroy_node()
         rclpy.try_shutdown()
     return STOPPED
