@@ -3,6 +3,7 @@
 from manip_dyn.clik import Circle, ClikSettings, track
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import METHODS, Events, Series, Solution, Status, integrate
 from manip_dyn.planning import Plan, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import Schedule, Trajectory, simulate
@@ -10,15 +11,21 @@ from manip_dyn.simulation import Schedule, Trajectory, simulate
 __version__ = "0.1.0"
 
 __all__ = [
+    "METHODS",
     "Circle",
     "ClikSettings",
+    "Events",
     "Kernels",
     "ManipDynError",
     "Plan",
     "Robot",
     "Schedule",
+    "Series",
+    "Solution",
+    "Status",
     "Trajectory",
     "customize",
+    "integrate",
     "load_robot",
     "plan_zero_net_work",
     "simulate",

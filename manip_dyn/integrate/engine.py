@@ -1,0 +1,168 @@
+"""Engines: a method and a right-hand side compiled together into one time loop.
+
+Other numba code runs an engine in place::
+
+    engine = compile_engine(rhs, METHODS["rk4"], size=2)
+    space = engine.space(step=1e-3)
+    run = engine.run                # njit: run(t, t_end, p, y, space) -> status
+
+    @njit
+    def mine(p, y, space):
+        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or what space[2][0] says
+
+`space` is a tuple of arrays that the caller owns; nothing is allocated. Afterwards
+``space[2][0]`` is the time reached and ``space[3][:3]`` are steps, failures and evaluations.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from numpy.typing import ArrayLike
+
+from manip_dyn.generated import generated_module
+from manip_dyn.integrate.functions import fingerprint, importable
+from manip_dyn.integrate.loop import module_text
+from manip_dyn.integrate.method import Method, Options
+from manip_dyn.validate import Vector
+
+Space = tuple[Any, ...]
+_memory_modules = itertools.count()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A compiled time loop.
+
+    Attributes:
+        method: Its method.
+        options: What it was generated for.
+        advance: ``advance(p, y, space) -> status``: goes on from what `space` says.
+        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly.
+        rows: Rows of the work array.
+        degree: Degree of its dense output.
+        scratch: Rows of the scratch array of a Taylor series.
+        cached: Whether the machine code is kept on disk.
+    """
+
+    method: Method
+    options: Options
+    advance: Callable[..., int]
+    run: Callable[..., int]
+    rows: int
+    degree: int
+    scratch: int
+    cached: bool
+
+    def space(
+        self,
+        *,
+        step: float = 0.0,
+        rtol: ArrayLike = 0.0,
+        atol: ArrayLike = 0.0,
+        first_step: float = 0.0,
+        min_step: float = 0.0,
+        max_step: float = np.inf,
+        max_steps: float = np.inf,
+        event_tolerance: float = 1e-12,
+        stops: int = 1,
+        every_step: bool = False,
+        room: tuple[int, int, int] = (0, 0, 0),
+    ) -> Space:
+        """Return the arrays that the loop works with, in the order that `loop` unpacks.
+
+        Args:
+            step: The fixed step, s.
+            rtol: Relative tolerance, scalar or (m,).
+            atol: Absolute tolerance, scalar or (m,), in the units of the state.
+            first_step: First step of a controlled method, s; 0 to find one.
+            min_step: Smallest step, s.
+            max_step: Largest step, s.
+            max_steps: Steps, failed ones included, before giving up.
+            event_tolerance: How well the time of an event is found, s.
+            stops: For how many stops there is room.
+            every_step: Whether every step is recorded, or only the marked stops.
+            room: Rows for recorded states, polynomials and events; a record without room is
+                not kept, a full one pauses the loop.
+        """
+        size, events = self.options.size, len(self.options.directions)
+        limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
+        return (
+            np.array(limits, dtype=np.float64),
+            np.stack([np.broadcast_to(np.asarray(x, float), (size,)) for x in (rtol, atol)]),
+            np.zeros(4),
+            np.zeros(10, dtype=np.int64),
+            np.zeros((stops, 4)),
+            np.zeros((self.rows, size)),
+            np.zeros((self.scratch, max(self.options.orders) + 1)),
+            np.zeros((4, max(events, 1))),
+            self.record(*room),
+        )
+
+    def record(self, rows: int, spans: int, events: int) -> tuple[Vector, ...]:
+        """Return empty arrays for states, polynomials and events."""
+        size = self.options.size
+        degree = self.degree if spans else 0
+        return (
+            np.empty(rows),
+            np.empty((rows, size)),
+            np.empty((spans, 2)),
+            np.empty((spans, degree + 1, size)),
+            np.empty(events),
+            np.empty((events, size)),
+            np.empty(events, dtype=np.int64),
+        )
+
+
+@lru_cache(maxsize=256)
+def compile_engine(
+    rhs: Dispatcher,
+    method: Method,
+    options: Options,
+    signal: Dispatcher | None = None,
+    act: Dispatcher | None = None,
+    scratch: int = 0,
+) -> Engine:
+    """Return the engine of a right-hand side; it is compiled when it is first called.
+
+    If all functions are global functions of modules, the machine code is kept on disk.
+
+    Args:
+        rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.
+        method: The method.
+        options: What the loop is for.
+        signal: The function of `Events`, if there are any.
+        act: Their action.
+        scratch: Rows of scratch that a `Series` needs.
+    """
+    functions = {"rhs": rhs, "signal": signal, "act": act}
+    used = {name: function for name, function in functions.items() if function is not None}
+    homes = {name: importable(function) for name, function in used.items()}
+    cached = all(homes.values())
+    imports = [
+        f"from {home[0]} import {home[1]} as {name}" for name, home in homes.items() if home
+    ]
+    text = module_text(method, options, imports if cached else [], cached)
+    if cached:
+        content = text.encode() + b"".join(fingerprint(function) for function in used.values())
+        module = vars(generated_module(method.name, content, lambda: text))
+    else:
+        module = {"__name__": f"manip_dyn_in_memory_{next(_memory_modules)}", **used}
+        exec(compile(text, f"<{module['__name__']}>", "exec"), module)
+    pieces = method.pieces(options)
+    return Engine(
+        method,
+        options,
+        module["advance"],
+        module["run"],
+        pieces.rows,
+        pieces.degree,
+        scratch,
+        cached,
+    )

@@ -1,0 +1,124 @@
+"""The user's functions: compiled if they are not, and known to the disk cache if they can be."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.validate import Vector
+
+_jit = partial(numba.njit, error_model="numpy", fastmath={"contract"})
+
+
+def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
+    """Return ``rhs(t, y, p, out)``, compiled, of what the user gave.
+
+    Args:
+        function: ``rhs(t, y, p, out)`` that writes the derivative into `out` (m,), or
+            ``f(t, y)`` that returns it; numba-compiled or plain Python.
+        t: A time to try ``f(t, y)`` at, s.
+        y: A state (m,) to try it with.
+    """
+    if _number_of_arguments("rhs", function) == 2:
+        return _writing(function, len(y), t, tuple(y))
+    return compiled("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
+
+
+@lru_cache(maxsize=256)
+def compiled(name: str, function: Any, signature: str, arguments: int) -> Dispatcher:
+    """Return `function` as a numba function; it is compiled when its caller is."""
+    if _number_of_arguments(name, function) != arguments:
+        raise ManipDynError(f"{name} is {_named(function)}; expected a function {signature}")
+    return function if isinstance(function, Dispatcher) else _jit(function)
+
+
+def not_compilable(name: str, error: Exception) -> ManipDynError:
+    """Return the error that says what numba could not compile."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("Failed in", "During:", "File"))]
+    return ManipDynError(f"{name} cannot be compiled by numba: {' '.join(told)[:600]}")
+
+
+def importable(function: Dispatcher) -> tuple[str, str] | None:
+    """Return module and name of a compiled global function of a module that has a file."""
+    module, name = function.py_func.__module__, function.py_func.__name__
+    home = sys.modules.get(module)
+    found = module != "__main__" and getattr(home, name, None) is function
+    return (module, name) if found and getattr(home, "__file__", None) else None
+
+
+def fingerprint(function: Any) -> bytes:
+    """Return a digest of a compiled function and of all it uses: other functions and numbers."""
+    digest = hashlib.sha256()
+    _digest(function, digest, set())
+    return digest.digest()
+
+
+def _digest(value: Any, digest: Any, seen: set[int]) -> None:
+    if isinstance(value, Dispatcher):
+        value = value.py_func
+    if isinstance(value, FunctionType):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        file = Path(value.__code__.co_filename)
+        digest.update(file.read_bytes() if file.is_file() else value.__code__.co_code)
+        used = inspect.getclosurevars(value)
+        for name, inner in sorted({**used.globals, **used.nonlocals}.items()):
+            digest.update(name.encode())
+            _digest(inner, digest, seen)
+    elif isinstance(value, np.ndarray):
+        digest.update(value.tobytes())
+    elif isinstance(value, (int, float, complex, str, tuple)):
+        digest.update(repr(value).encode())
+
+
+@lru_cache(maxsize=256)
+def _writing(function: Any, size: int, t: float, y: tuple[float, ...]) -> Dispatcher:
+    """Return the in-place form of ``f(t, y)``, tried once at (t, y)."""
+    inner = compiled("rhs", function, "f(t, y)", 2)
+
+    @_jit
+    def rhs(t, y, p, out):
+        derivative = inner(t, y)
+        for i in range(size):
+            out[i] = derivative[i]
+
+    state = np.array(y)
+    try:
+        shape = np.shape(inner(t, state))
+        rhs(t, state, np.empty(0), np.empty(size))
+    except NumbaError as error:
+        raise not_compilable("rhs", error) from error
+    if shape != (size,):
+        raise ManipDynError(f"rhs returns an array of shape {shape}; expected ({size},)")
+    return rhs
+
+
+@lru_cache(maxsize=256)
+def _number_of_arguments(name: str, function: Any) -> int:
+    plain: Callable[..., Any] | Any = getattr(function, "py_func", function)
+    if not isinstance(plain, FunctionType):
+        raise ManipDynError(
+            f"{name} is {_named(function)}; expected a Python function or one compiled by numba"
+        )
+    return len(inspect.signature(plain).parameters)
+
+
+def _named(function: Any) -> str:
+    name = getattr(function, "__name__", None)
+    if name is None:
+        return repr(function)
+    return f"{name}{inspect.signature(getattr(function, 'py_func', function))}"

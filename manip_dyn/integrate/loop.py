@@ -1,0 +1,194 @@
+"""The time loop that all methods share, as text; a method's pieces go where ``# [name]`` stands.
+
+The generated module is compiled as a whole, the right-hand side inside it. What pieces may use:
+
+    t, y, p         time, state (m,) and parameters at the start of the step
+    h, sign         the step (negative backwards in time) and its sign
+    first, last     times at which the start and the end of the step are evaluated: strictly
+                    inside the piece between two switches, on whichever side the jump counts
+    known           how many derivatives at the start of the step are up to date
+    planned         the step that the control wants, h without the stops
+    step            the fixed step, with its sign
+    locating        whether h is a trial in the search for an event
+    error, memory   norm of the error estimate (1 is what the tolerances allow); the control's
+    evaluations, failures, status, the limits and the arrays of `workspace`
+"""
+
+from __future__ import annotations
+
+from manip_dyn.integrate.control import CONTROL_CONSTANTS
+from manip_dyn.integrate.events import event_lines
+from manip_dyn.integrate.method import Method, Options
+from manip_dyn.integrate.status import Status
+
+OPTIONS = '{"error_model": "numpy", "fastmath": {"contract"}, "cache": %s}'
+
+_TEMPLATE = '''"""{title}
+
+Written by manip_dyn.integrate.loop; do not edit.
+"""
+
+from math import exp, inf, isfinite, log, sqrt
+
+from numba import njit
+
+# [imports]
+# [constants]
+
+
+@njit(**{options})
+def advance(p, y, space):
+    limits, tolerances, clock, counts, stops, work, scratch, signals, record = space
+    times, states, spans, polynomials, event_times, event_states, event_indices = record
+    step, smallest, largest, event_tolerance = limits[0], limits[1], limits[2], limits[3]
+    most, every = limits[4], limits[5] != 0.0
+    t, planned, memory, origin = clock[0], clock[1], clock[2], clock[3]
+    steps, failures, evaluations = counts[0], counts[1], counts[2]
+    stop, since, known, armed = counts[3], counts[4], counts[5], counts[6]
+    rows, pieces, found = counts[7], counts[8], counts[9]
+    sign = 1.0 if stops[-1, 0] > t else -1.0
+    step *= sign
+    planned = sign * abs(planned)
+    status = PAUSED
+    rejected = False
+    locating = False
+    settled = False
+    low = high = probe = 0.0
+    high_lands = False
+    rounds = 0
+    # [views]
+    # [signals]
+    while True:
+        if stop == stops.shape[0]:
+            status = SUCCESS
+            break
+        if steps + failures >= most:
+            status = TOO_MANY_STEPS
+            break
+        if not locating and (
+            0 < times.shape[0] <= rows
+            or 0 < spans.shape[0] <= pieces
+            or 0 < event_times.shape[0] < found + EVENTS
+        ):
+            break
+        target, earliest, latest = stops[stop, 0], stops[stop, 1], stops[stop, 2]
+        remaining = target - t
+        first = min(max(t, earliest), latest)
+        # [prepare]
+        # [arm]
+        # [choose]
+        # [probe]
+        reached = target if landing else t + h
+        last = min(max(reached, earliest), latest)
+        # [attempt]
+        # [judge]
+        # [locate]
+        steps += 1
+        # [polynomial]
+        # [closing]
+        since += 1
+        # [clock]
+        for i in range(SIZE):
+            y[i] = u[i]
+        marked = int(stops[stop, 3]) if landing else 0
+        if (every or marked >= 2) and rows < times.shape[0]:
+            times[rows] = t
+            for i in range(SIZE):
+                states[rows, i] = y[i]
+            rows += 1
+        # [adapt]
+        if landing:
+            stop += 1
+            origin = t
+            since = 0
+            if marked % 2 == 1:
+                known = 0
+                memory = 0.0
+        # [act]
+    clock[0], clock[1], clock[2], clock[3] = t, planned, memory, origin
+    counts[0], counts[1], counts[2] = steps, failures, evaluations
+    counts[3], counts[4], counts[5], counts[6] = stop, since, known, armed
+    counts[7], counts[8], counts[9] = rows, pieces, found
+    return status
+
+
+@njit(**{options})
+def run(t, t_end, p, y, space):
+    clock, counts, stops = space[2], space[3], space[4]
+    clock[0], clock[1], clock[2], clock[3] = t, space[0][6], 0.0, t
+    counts[:] = 0
+    stops[0, 0], stops[0, 1], stops[0, 2], stops[0, 3] = t_end, -inf, inf, 2.0
+    return advance(p, y, space)
+'''
+
+_CHOOSE_FIXED = """
+landing = (target - origin - (since + 1) * step) * sign <= 1e-6 * abs(step)
+h = remaining if landing else step
+""".strip().splitlines()
+
+_CHOOSE_ADAPTIVE = """
+landing = abs(remaining) <= 1.01 * abs(planned)
+h = remaining if landing else planned
+""".strip().splitlines()
+
+_CLOCK_FIXED = ["t = target if landing else origin + since * step"]
+_CLOCK_ADAPTIVE = ["t = reached"]
+_CLOCK_FIXED_EVENTS = """
+if locating and not landing:
+    t = reached
+    origin = t
+    since = 0
+else:
+    t = target if landing else origin + since * step
+""".strip().splitlines()
+
+
+def module_text(method: Method, options: Options, imports: list[str], cache: bool) -> str:
+    """Return the source of the module that holds `advance` and `run`.
+
+    Args:
+        method: Whose pieces fill the loop.
+        options: What the loop is for.
+        imports: Lines that bring the functions `rhs`, and `signal` and `act` for events.
+        cache: Whether numba may keep the machine code on disk.
+    """
+    pieces = method.pieces(options)
+    clock = _CLOCK_FIXED_EVENTS if options.directions else _CLOCK_FIXED
+    blocks = {
+        "imports": imports,
+        "constants": _constants(options),
+        "views": pieces.views,
+        "prepare": pieces.prepare,
+        "choose": _CHOOSE_ADAPTIVE if options.adaptive else _CHOOSE_FIXED,
+        "attempt": pieces.attempt,
+        "judge": pieces.judge,
+        "polynomial": pieces.polynomial if options.dense else [],
+        "closing": pieces.closing,
+        "clock": _CLOCK_ADAPTIVE if options.adaptive else clock,
+        "adapt": pieces.adapt,
+        **event_lines(options),
+    }
+    title = f"{method.name} for states of {options.size} numbers."
+    text = _TEMPLATE.replace("{title}", title).replace("{options}", OPTIONS % cache)
+    return "\n".join(line for row in text.splitlines() for line in _filled(row, blocks)) + "\n"
+
+
+def _filled(row: str, blocks: dict[str, list[str]]) -> list[str]:
+    """Return a row of the template, or the block that it stands for at its indentation."""
+    marker = row.strip()
+    if not marker.startswith("# ["):
+        return [row]
+    indent = " " * (len(row) - len(row.lstrip()))
+    return [indent + line for line in blocks[marker[3:-1]]]
+
+
+def _constants(options: Options) -> list[str]:
+    codes = [f"{status.name} = {int(status)}" for status in Status]
+    return [
+        *codes,
+        *CONTROL_CONSTANTS,
+        f"SIZE = {options.size}",
+        f"EVENTS = {len(options.directions)}",
+        f"DIRECTIONS = {options.directions or (0,)}",
+        f"TERMINAL = {options.terminal or (False,)}",
+    ]

@@ -1,0 +1,264 @@
+"""The arguments of `integrate`, checked: what to integrate, how, and what to keep."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.integrate.control import CONTROLLERS, NORMS
+from manip_dyn.integrate.events import Events
+from manip_dyn.integrate.functions import compiled, right_hand_side
+from manip_dyn.integrate.method import Method, Options
+from manip_dyn.integrate.registry import METHODS
+from manip_dyn.integrate.stops import planned_stops
+from manip_dyn.integrate.taylor import HIGHEST_ORDER, LOWEST_ORDER, Series, Taylor, order_for
+from manip_dyn.validate import Vector, finite_vector, not_negative, positive
+
+DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An initial value problem and how to solve it; every value is checked.
+
+    Attributes:
+        method: The method.
+        options: What its loop is generated for.
+        functions: `rhs`, and the events' `signal` and `act`, compiled.
+        scratch: Rows of scratch that a series needs.
+        t: Start, s.
+        y: State at the start (m,).
+        p: Parameters.
+        stops: Where steps end, see `planned_stops` (n, 4).
+        settings: Arguments of `Engine.space`.
+        t_eval: Times that are asked for (k,), s, or None for every step.
+        land: Whether steps end at `t_eval`.
+        dense: Whether the solution keeps its dense output.
+    """
+
+    method: Method
+    options: Options
+    functions: dict[str, Dispatcher | None]
+    scratch: int
+    t: float
+    y: Vector
+    p: Any
+    stops: Vector
+    settings: dict[str, Any]
+    t_eval: Vector | None
+    land: bool
+    dense: bool
+
+
+def checked_problem(
+    rhs: Any,
+    t_span: Any,
+    y0: Any,
+    *,
+    method: str | Method,
+    step: float | None,
+    rtol: Any,
+    atol: Any,
+    p: Any,
+    events: Any,
+    t_switch: Any,
+    t_eval: Any,
+    land: bool,
+    dense: bool,
+    controller: str,
+    norm: str,
+    order: int | None,
+    first_step: float | None,
+    min_step: float,
+    max_step: float,
+    max_steps: int,
+) -> Problem:
+    """Return the problem that the arguments of `integrate` describe."""
+    solver = _method(method)
+    span = finite_vector("t_span", t_span, 2)
+    if span[0] == span[1]:
+        raise ManipDynError(f"t_span is {span.tolist()}; expected two different times")
+    y = finite_vector("y0", y0, np.size(y0))
+    if y.size == 0:
+        raise ManipDynError("y0 has no numbers; expected at least one")
+    adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
+    if adaptive and max_step < min_step:
+        raise ManipDynError(
+            f"max_step is {max_step:g} s; expected min_step ({min_step:g} s) or more"
+        )
+    times = None if t_eval is None else _times("t_eval", t_eval, span)
+    between = dense or (times is not None and not land)
+    found = _events(events)
+    orders, scratch, function = _series(solver, rhs, order, adaptive, tolerances)
+    options = Options(
+        size=y.size,
+        adaptive=adaptive,
+        dense=between,
+        controller=_one_of("controller", controller, CONTROLLERS),
+        norm=_one_of("norm", norm, NORMS),
+        directions=found.directions if found else (),
+        terminal=found.terminals if found else (),
+        acts=found is not None and found.action is not None,
+        orders=orders,
+    )
+    return Problem(
+        method=solver,
+        options=options,
+        functions={
+            "rhs": function or right_hand_side(rhs, float(span[0]), y),
+            "signal": compiled("events.function", found.function, "(t, y, p, out)", 4)
+            if found
+            else None,
+            "act": compiled("events.action", found.action, "(index, t, y, p)", 4)
+            if found and found.action
+            else None,
+        },
+        scratch=scratch,
+        t=float(span[0]),
+        y=y,
+        p=_parameters(p),
+        stops=planned_stops(
+            span,
+            _times("t_switch", () if t_switch is None else t_switch, None),
+            times if times is not None and land else np.empty(0),
+        ),
+        settings={
+            **tolerances,
+            "step": 0.0 if adaptive else step,
+            "first_step": _first_step(first_step, adaptive and not isinstance(solver, Taylor)),
+            "min_step": not_negative("min_step", min_step, "s"),
+            "max_step": max_step if max_step == math.inf else positive("max_step", max_step, "s"),
+            "max_steps": positive("max_steps", max_steps),
+            "event_tolerance": found.tolerance if found else 0.0,
+            "every_step": times is None,
+        },
+        t_eval=times,
+        land=land,
+        dense=dense,
+    )
+
+
+def _method(method: Any) -> Method:
+    if isinstance(method, Method):
+        return method
+    if method not in METHODS:
+        hint = closest(str(method), METHODS)
+        raise ManipDynError(f"method is {method!r}; expected one of md.METHODS{hint}")
+    return METHODS[method]
+
+
+def _tolerances(
+    method: Method, step: float | None, rtol: Any, atol: Any, size: int
+) -> tuple[bool, dict[str, Vector]]:
+    """Return whether steps are adaptive, and the tolerances (m,) if they are."""
+    asked = rtol is not None or atol is not None
+    if step is not None:
+        positive("step", step, "s")
+        if asked:
+            raise ManipDynError(
+                f"step is {step:g} s beside rtol or atol; expected one or the other"
+            )
+        return False, {}
+    if not method.adaptive:
+        what = "rtol or atol are given" if asked else "step is missing"
+        raise ManipDynError(
+            f"{what}, but method '{method.name}' has no error estimate; expected a fixed step"
+        )
+    if not asked:
+        rtol, atol = DEFAULT_RTOL, DEFAULT_ATOL
+    relative = _tolerance("rtol", 0.0 if rtol is None else rtol, size)
+    absolute = _tolerance("atol", rtol if atol is None else atol, size)
+    if np.any(relative + absolute == 0.0):
+        raise ManipDynError("rtol and atol are both 0 for a component; expected one above 0")
+    return True, {"rtol": relative, "atol": absolute}
+
+
+def _tolerance(name: str, value: Any, size: int) -> Vector:
+    if np.ndim(value) == 0:
+        return np.full(size, not_negative(name, value))
+    vector = finite_vector(name, value, size)
+    if np.any(vector < 0.0):
+        raise ManipDynError(f"{name} is {vector.tolist()}; expected 0 or more")
+    return vector
+
+
+def _times(name: str, value: Any, span: Vector | None) -> Vector:
+    """Return times (k,); inside the span and in its direction if one is given."""
+    times = finite_vector(name, value, np.size(value))
+    if span is None:
+        return np.unique(times)
+    sign = np.sign(span[1] - span[0])
+    if np.any(sign * np.diff(times) <= 0.0):
+        raise ManipDynError(f"{name} goes back at some time; expected times from t0 towards t_end")
+    outside = times[(sign * (times - span[0]) < 0.0) | (sign * (times - span[1]) > 0.0)]
+    if outside.size:
+        raise ManipDynError(
+            f"{name} holds {outside[0]:g} s; expected times inside {span.tolist()}"
+        )
+    return times
+
+
+def _events(events: Any) -> Events | None:
+    if events is None or isinstance(events, Events):
+        return events
+    return Events(events)
+
+
+def _series(
+    method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
+) -> tuple[tuple[int, int], int, Dispatcher | None]:
+    """Return the orders, the rows of scratch and the function of a Taylor series."""
+    if not isinstance(method, Taylor):
+        if order is not None:
+            raise ManipDynError(f"order is {order!r}; expected none: '{method.name}' has its own")
+        if isinstance(rhs, Series):
+            raise ManipDynError(f"rhs is a Series; expected a function for '{method.name}'")
+        return (0, 0), 0, None
+    if not isinstance(rhs, Series):
+        raise ManipDynError(f"rhs is {rhs!r}; expected an md.Series for '{method.name}'")
+    function = compiled("series.function", rhs.function, "(t, y, p, order, work, out)", 6)
+    if order is None:
+        if not adaptive:
+            raise ManipDynError("order is missing; expected one beside the fixed step")
+        smallest = [float(np.min(tolerances[name])) for name in ("rtol", "atol")]
+        orders = [order_for(value or max(smallest)) for value in smallest]
+        return (orders[0], orders[1]), rhs.quantities, function
+    if not isinstance(order, int) or not LOWEST_ORDER <= order <= HIGHEST_ORDER:
+        raise ManipDynError(
+            f"order is {order!r}; expected a whole number from {LOWEST_ORDER} to {HIGHEST_ORDER}"
+        )
+    return (order, order), rhs.quantities, function
+
+
+def _first_step(first_step: float | None, controlled: bool) -> float:
+    if first_step is None:
+        return 0.0
+    if not controlled:
+        raise ManipDynError(f"first_step is {first_step}; expected none: no control to start")
+    return positive("first_step", first_step, "s")
+
+
+def _parameters(p: Any) -> Any:
+    parameters = np.empty(0) if p is None else p
+    if isinstance(parameters, list):
+        raise ManipDynError("p is a list; expected a float64 array or a tuple of arrays")
+    try:
+        numba.typeof(parameters)
+    except (TypeError, ValueError) as error:
+        raise ManipDynError(
+            f"p is {p!r}; expected a float64 array, or a tuple of arrays, that numba can type"
+        ) from error
+    return parameters
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        hint = closest(str(value), allowed)
+        raise ManipDynError(f"{name} is {value!r}; expected {' or '.join(allowed)}{hint}")
+    return value

@@ -1,0 +1,184 @@
+"""`integrate`: one call from an initial value problem to its solution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+from numpy.typing import ArrayLike
+
+from manip_dyn.integrate.dense import DenseOutput
+from manip_dyn.integrate.engine import Engine, Space, compile_engine
+from manip_dyn.integrate.events import Events
+from manip_dyn.integrate.functions import not_compilable
+from manip_dyn.integrate.method import Method
+from manip_dyn.integrate.problem import Problem, checked_problem
+from manip_dyn.integrate.solution import FoundEvents, Solution
+from manip_dyn.integrate.status import Status
+from manip_dyn.integrate.taylor import Taylor
+
+_ROOM = 256
+"""Rows of a record to begin with; a full one doubles."""
+
+
+def integrate(
+    rhs: Any,
+    t_span: ArrayLike,
+    y0: ArrayLike,
+    *,
+    method: str | Method = "rkdp87",
+    step: float | None = None,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+    p: Any = None,
+    events: Events | Any = None,
+    t_switch: ArrayLike | None = None,
+    t_eval: ArrayLike | None = None,
+    land: bool = True,
+    dense: bool = False,
+    controller: str = "pi",
+    norm: str = "max",
+    order: int | None = None,
+    first_step: float | None = None,
+    min_step: float = 0.0,
+    max_step: float = math.inf,
+    max_steps: int = 10_000_000,
+) -> Solution:
+    """Integrate y' = rhs(t, y) from t_span[0] to t_span[1], forwards or backwards.
+
+    Args:
+        rhs: ``rhs(t, y, p, out)`` that writes the derivative into `out` (m,), or ``f(t, y)``
+            that returns it; numba compiles either. For ``taylor`` a `Series`.
+        t_span: Start and end (2,), s.
+        y0: State at the start (m,).
+        method: Name in `METHODS`, or a method.
+        step: Fixed step, s; the last one is shortened so that the end is met exactly.
+        rtol: Relative tolerance, scalar or (m,). Default 1e-6 if no step is given, 0 beside an
+            atol.
+        atol: Absolute tolerance, scalar or (m,), in the units of the state. Default 1e-9 if no
+            tolerance is given, as much as rtol beside one.
+        p: Parameters: a float64 array or a tuple of arrays. Default: an empty array.
+        events: `Events`, or a function ``(t, y, p, out)`` whose one value ends the integration
+            where it crosses zero.
+        t_switch: Times at which rhs jumps (k,), s: steps end exactly there.
+        t_eval: Times of the samples (k,), s. Default: every step.
+        land: Whether steps end at `t_eval`, which keeps the full accuracy; otherwise the
+            samples come from the dense output.
+        dense: Whether the solution can be called with any time in the span.
+        controller: ``"pi"`` or ``"paper"``, see `control`.
+        norm: ``"max"`` or ``"rms"``: norm of the error over the tolerances.
+        order: Order of a Taylor series. Default: what the tolerance asks for.
+        first_step: First step of a controlled method, s. Default: found.
+        min_step: Smallest step, s; what needs a smaller one ends with STEP_UNDERFLOW.
+        max_step: Largest step, s.
+        max_steps: Steps, failed ones included, before TOO_MANY_STEPS.
+
+    Raises:
+        ManipDynError: For bad arguments. What goes wrong on the way is the solution's status.
+    """
+    problem = checked_problem(
+        rhs, t_span, y0, method=method, step=step, rtol=rtol, atol=atol, p=p, events=events,
+        t_switch=t_switch, t_eval=t_eval, land=land, dense=dense, controller=controller,
+        norm=norm, order=order, first_step=first_step, min_step=min_step, max_step=max_step,
+        max_steps=max_steps,
+    )  # fmt: skip
+    engine = compile_engine(
+        method=problem.method,
+        options=problem.options,
+        scratch=problem.scratch,
+        **problem.functions,
+    )
+    space = _prepared(engine, problem)
+    y = problem.y.copy()
+    status, space = _advanced(engine, problem, y, space)
+    return _solution(problem, status, y, space)
+
+
+def _prepared(engine: Engine, problem: Problem) -> Space:
+    """Return the arrays of the loop, set to the start of the problem."""
+    every = problem.settings["every_step"]
+    samples = 0 if problem.t_eval is None or not problem.land else len(problem.t_eval) + 2
+    room = (
+        _ROOM if every else samples,
+        _ROOM if problem.options.dense else 0,
+        _ROOM if problem.options.directions else 0,
+    )
+    space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
+    limits, _, clock, counts, stops, *_, record = space
+    clock[:] = problem.t, limits[6], 0.0, problem.t
+    stops[:] = problem.stops
+    if every or (samples and problem.t_eval is not None and problem.t in problem.t_eval[:1]):
+        record[0][0], record[1][0], counts[7] = problem.t, problem.y, 1
+    return space
+
+
+def _advanced(
+    engine: Engine, problem: Problem, y: np.ndarray, space: Space
+) -> tuple[Status, Space]:
+    """Run the loop; whenever a record is full, double it and go on."""
+    while True:
+        try:
+            status = Status(engine.advance(problem.p, y, space))
+        except NumbaError as error:
+            raise not_compilable("rhs, or a function of events,", error) from error
+        if status is not Status.PAUSED:
+            return status, space
+        *arrays, record = space
+        room = [2 * len(record[k]) for k in (0, 2, 4)]
+        larger = engine.record(room[0], room[1], room[2])
+        for new, old in zip(larger, record, strict=True):
+            new[: len(old)] = old
+        space = (*arrays, larger)
+
+
+def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
+    """Return what the arrays of the loop say."""
+    clock, counts, record = space[2], space[3], space[-1]
+    steps, failures, evaluations = (int(number) for number in counts[:3])
+    rows, pieces, found = (int(number) for number in counts[7:10])
+    dense = DenseOutput(record[2][:pieces], record[3][:pieces]) if pieces else None
+    t, states = record[0][:rows], record[1][:rows]
+    if problem.t_eval is not None and not problem.land:
+        sign = np.sign(problem.stops[-1, 0] - problem.t)
+        t = problem.t_eval[sign * (clock[0] - problem.t_eval) >= 0.0]
+        states = dense(t) if dense else np.tile(y, (len(t), 1))
+    return Solution(
+        t=t,
+        y=states,
+        status=status,
+        reason=_reason(problem, status, y, space),
+        t_last=float(clock[0]),
+        y_last=y,
+        steps=steps,
+        failures=failures,
+        evaluations=evaluations,
+        events=FoundEvents(record[4][:found], record[5][:found], record[6][:found]),
+        method=problem.method.name,
+        dense=dense if problem.dense else None,
+    )
+
+
+def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> str:
+    """Return the status in one sentence."""
+    limits, clock, counts, record = space[0], space[2], space[3], space[-1]
+    t, step = float(clock[0]), abs(float(limits[0] or clock[1]))
+    if status is Status.EVENT:
+        return f"event {record[6][counts[9] - 1]} was found at t = {t:.9g} s"
+    if status is Status.NON_FINITE:
+        return _non_finite(problem, t, y, step)
+    if status is Status.STEP_UNDERFLOW:
+        return f"the tolerances need a step below {step:.3g} s at t = {t:.17g} s"
+    if status is Status.TOO_MANY_STEPS:
+        return f"max_steps = {limits[4]:.0f} steps were used up at t = {t:.9g} s"
+    return f"t = {t:.9g} s was reached in {counts[0]} steps"
+
+
+def _non_finite(problem: Problem, t: float, y: np.ndarray, step: float) -> str:
+    if not isinstance(problem.method, Taylor) and problem.functions["rhs"] is not None:
+        derivative = np.zeros_like(y)
+        problem.functions["rhs"](t, y, problem.p, derivative)
+        if not np.all(np.isfinite(derivative)):
+            return f"the derivative at t = {t:.9g} s is {derivative}; expected finite numbers"
+    return f"numbers are not finite in a step of {step:.3g} s from t = {t:.9g} s"
