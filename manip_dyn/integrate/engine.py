@@ -105,6 +105,14 @@ class Engine:
             self.record(*room),
         )
 
+    @staticmethod
+    def start(space: Space, t: float, stops: Vector) -> None:
+        """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
+        limits, _, clock, counts, *_ = space
+        clock[:] = t, limits[6], 0.0, t
+        counts[:] = 0
+        space[4][:] = stops
+
     def record(self, rows: int, spans: int, events: int) -> tuple[Vector, ...]:
         """Return empty arrays for states, polynomials and events."""
         size = self.options.size

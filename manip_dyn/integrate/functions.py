@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -19,7 +19,9 @@ from numba.core.errors import NumbaError
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector
 
-_jit = partial(numba.njit, error_model="numpy", fastmath={"contract"})
+
+def _jit(function: Callable[..., Any]) -> Any:
+    return numba.njit(error_model="numpy", fastmath={"contract"})(function)
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:

@@ -106,9 +106,8 @@ def _prepared(engine: Engine, problem: Problem) -> Space:
         _ROOM if problem.options.directions else 0,
     )
     space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
-    limits, _, clock, counts, stops, *_, record = space
-    clock[:] = problem.t, limits[6], 0.0, problem.t
-    stops[:] = problem.stops
+    engine.start(space, problem.t, problem.stops)
+    counts, record = space[3], space[-1]
     if every or (samples and problem.t_eval is not None and problem.t in problem.t_eval[:1]):
         record[0][0], record[1][0], counts[7] = problem.t, problem.y, 1
     return space

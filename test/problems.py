@@ -1,0 +1,94 @@
+"""Initial value problems with known solutions, as global functions that the disk cache knows."""
+
+import numpy as np
+from numba import njit
+
+from manip_dyn.integrate import METHODS, Options, compile_engine
+from manip_dyn.integrate.registry import ALIASES
+
+CLASSICAL = [name for name in METHODS if name not in ALIASES and name != "taylor"]
+"""All methods that take a right-hand side."""
+EMBEDDED = [name for name in CLASSICAL if METHODS[name].adaptive]
+
+
+@njit
+def scripted(t, y, p, out):
+    """Write p's row of this call and log the call, or the derivative of `curve`.
+
+    p is (call (1,), rows (s, 2), log (s, 2)); no rows: the derivative.
+    """
+    call, rows, log = p
+    if rows.shape[0] == 0:
+        out[0] = y[0] * y[0] * np.cos(t)
+        out[1] = y[0] * (1.0 + y[1]) * np.cos(t)
+    else:
+        log[call[0], 0] = t
+        log[call[0], 1] = y[0]
+        out[0] = rows[call[0], 0]
+        out[1] = rows[call[0], 1]
+        call[0] += 1
+
+
+def curve(t):
+    """Return the motion (2,) of `scripted`: non-linear, non-autonomous, of period 2 pi."""
+    return np.array([1.0, np.sin(t)]) / (2.0 - np.sin(t))
+
+
+NO_SCRIPT = (np.zeros(1, dtype=np.int64), np.empty((0, 2)), np.empty((0, 2)))
+
+
+def scripted_engine(name):
+    """Return the engine of `scripted`; embedded methods with their error estimate."""
+    method = METHODS[name]
+    return compile_engine(scripted, method, Options(size=2, adaptive=method.adaptive))
+
+
+def advance(engine, y, t, t_end, p, **settings):
+    """Advance `y` (2,) in place; return the status and the space."""
+    space = engine.space(**settings)
+    engine.start(space, t, np.array([t_end, -np.inf, np.inf, 0.0]))
+    return engine.advance(p, y, space), space
+
+
+def advance_evenly(engine, y, t, t_end, count, p, tolerance=1e9):
+    """Advance `y` (2,) in `count` equal steps, whatever the error; return the space."""
+    step = abs(t_end - t) / count
+    settings = {"step": step}
+    if engine.options.adaptive:
+        longest = step * (1.0 + 1e-12)
+        settings = dict(first_step=step, min_step=step, max_step=longest, atol=tolerance)
+    status, space = advance(engine, y, t, t_end, p, **settings)
+    assert status == 0
+    assert space[3][0] == count
+    return space
+
+
+def curve_error(engine, start, length, count):
+    """Return the error (2,) on `curve` after `count` steps over `length`."""
+    y = curve(start)
+    advance_evenly(engine, y, start, start + length, count, NO_SCRIPT)
+    return y - curve(start + length)
+
+
+@njit
+def oscillator(t, y, p, out):
+    """y'' = -y."""
+    out[0] = y[1]
+    out[1] = -y[0]
+
+
+@njit
+def pendulum(t, y, p, out):
+    """y'' = -sin y."""
+    out[0] = y[1]
+    out[1] = -np.sin(y[0])
+
+
+@njit
+def orbit(t, y, p, out):
+    """Kepler's problem, y = (x, y, x', y'), with the gravitational parameter 1."""
+    cube = (y[0] * y[0] + y[1] * y[1]) ** 1.5
+    out[0] = y[2]
+    out[1] = y[3]
+    out[2] = -y[0] / cube
+    out[3] = -y[1] / cube

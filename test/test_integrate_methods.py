@@ -1,0 +1,169 @@
+"""Every method in the registry converges as it claims, and its estimates are what they say."""
+
+import numpy as np
+import pytest
+from problems import (
+    CLASSICAL,
+    EMBEDDED,
+    NO_SCRIPT,
+    advance_evenly,
+    curve,
+    curve_error,
+    orbit,
+    pendulum,
+    scripted,
+    scripted_engine,
+)
+from scipy.integrate import solve_ivp
+
+import manip_dyn as md
+from manip_dyn.integrate import METHODS, Options, compile_engine
+
+STARTS = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+
+
+def rms_error(engine, count, length=1.0):
+    return np.sqrt(np.mean([curve_error(engine, t, length, count) ** 2 for t in STARTS]))
+
+
+def fitted_order(engine, order):
+    """Return the slope of log error over log h, over the smallest steps free of rounding.
+
+    Beyond order 8 double precision leaves no room for small steps: rounding is met at steps
+    where the next terms of the error's expansion in h still count, so the fit includes two.
+    """
+    counts = sorted({round(3 * 1.15**k) for k in range(60)})
+    counts = [n for n in counts if n <= (600 if order < 3 else 100)]
+    errors = []
+    for n in counts:
+        errors.append(rms_error(engine, n))
+        if errors[-1] < 1e-14:
+            errors.pop()
+            break
+    points, terms = (12, 2) if order > 8 else (4, 0)
+    step, error = 1.0 / np.array(counts[: len(errors)])[-points:], np.array(errors)[-points:]
+    columns = [np.log(step), *(step**k for k in range(terms + 1))]
+    return np.linalg.lstsq(np.stack(columns, axis=1), np.log(error), rcond=None)[0][0]
+
+
+@pytest.mark.parametrize("name", CLASSICAL)
+def test_fitted_order_is_the_claimed_one(name):
+    """Multistep methods too: their starter does not lower the order."""
+    order = METHODS[name].order
+    assert fitted_order(scripted_engine(name), order) == pytest.approx(order, abs=0.15)
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_error_estimates_are_asymptotically_right(name):
+    """The estimate of one step goes with the lower order and equals the true difference."""
+    engine, method, start = scripted_engine(name), METHODS[name], 0.3
+    lower = min(method.order, method.embedded_order)
+    steps = {1: 0.02, 2: 0.02, 3: 0.05, 4: 0.08}.get(lower, 0.25) * 0.8 ** np.arange(4)
+    estimates, errors, tolerance = [], [], 1e-2
+    for step in steps:
+        y = curve(start)
+        space = advance_evenly(engine, y, start, start + step, 1, NO_SCRIPT, tolerance)
+        estimates.append(np.exp(space[2][2]) * tolerance)  # the control keeps its logarithm
+        errors.append(np.abs(y - curve(start + step)).max())
+    slope = np.polyfit(np.log(steps), np.log(estimates), 1)[0]
+    assert slope == pytest.approx(lower + 1, abs=0.35)
+    if method.order < method.embedded_order:  # the estimate is the error of what is carried on
+        assert estimates[-1] / errors[-1] == pytest.approx(1.0, abs=0.2)
+    else:
+        assert errors[-1] < 0.3 * estimates[-1]
+
+
+@pytest.mark.parametrize("name", ["rkdp54", "rkdp87", "rkf78"])
+@pytest.mark.parametrize("controller", ["pi", "paper"])
+def test_errors_are_proportional_to_the_tolerance(name, controller):
+    if controller == "paper" and name != "rkdp54":
+        pytest.skip("one method shows it for this control")
+    exact = reference(pendulum, (0.0, 10.0), [2.0, 0.0])
+    errors = []
+    for tolerance in 10.0 ** -np.arange(5, 11):
+        found = md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], method=name, rtol=tolerance,
+                             controller=controller)  # fmt: skip
+        assert found.success
+        errors.append(np.abs(found.y_last - exact).max())
+    slope = np.polyfit(-np.arange(5, 11), np.log10(errors), 1)[0]
+    assert slope == pytest.approx(1.0, abs=0.25)
+    assert max(np.array(errors) * 10.0 ** np.arange(5, 11)) < 200.0
+
+
+def reference(rhs, span, y0):
+    """Return the final state by scipy's DOP853 at its tightest."""
+
+    def plain(t, y):
+        out = np.empty(len(y))
+        rhs(t, y, np.empty(0), out)
+        return out
+
+    found = solve_ivp(plain, span, y0, method="DOP853", rtol=2.5e-14, atol=1e-15)
+    return found.y[:, -1]
+
+
+@pytest.mark.parametrize("norm", ["max", "rms"])
+def test_an_orbit_closes_as_with_dop853(norm):
+    """One turn of an ellipse of eccentricity 0.5, at 1e-12."""
+    y0 = [0.5, 0.0, 0.0, np.sqrt(3.0)]
+    ours = md.integrate(orbit, (0.0, 2.0 * np.pi), y0, rtol=1e-12, atol=1e-12, norm=norm)
+    assert ours.success
+    assert np.abs(ours.y_last - y0).max() < 3e-11
+    theirs = reference(orbit, (0.0, 2.0 * np.pi), y0)
+    assert np.abs(ours.y_last - theirs).max() < 3e-11
+
+
+@pytest.mark.parametrize("name", ["rkdp54", "rkdp87", "rk4"])
+def test_integration_goes_backwards_too(name):
+    how = {"step": 0.01} if name == "rk4" else {"rtol": 1e-9}
+    there = md.integrate(pendulum, (0.0, 3.0), [2.0, 0.0], method=name, **how)
+    back = md.integrate(pendulum, (3.0, 0.0), there.y_last, method=name, **how)
+    assert back.t_last == 0.0
+    assert np.all(np.diff(back.t) < 0.0)
+    np.testing.assert_allclose(back.y_last, [2.0, 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "order"), [("rk2", 2), ("rk4", 4), ("rkdp54", 5), ("rkdp87", 4), ("abm4", 4)]
+)
+def test_dense_output_has_its_order_between_the_steps(name, order):
+    assert METHODS[name].dense_order == order
+    errors, counts = [], (20, 40, 80, 160)
+    times = np.linspace(0.5, 2.5, 501)
+    for count in counts:
+        found = md.integrate(scripted, (0.5, 2.5), curve(0.5), method=name, step=2.0 / count,
+                             p=NO_SCRIPT, dense=True)  # fmt: skip
+        errors.append(np.abs(found(times) - curve(times).T).max())
+        np.testing.assert_allclose(found(found.t), found.y, rtol=1e-13)
+    slopes = -np.diff(np.log2(errors))
+    assert slopes[-1] == pytest.approx(order, abs=0.25)
+
+
+def test_samples_by_landing_are_as_exact_as_the_method_and_by_dense_output_less():
+    times = np.linspace(0.0, 10.0, 23)
+    landed, between = (
+        md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], rtol=1e-10, t_eval=times, land=land)
+        for land in (True, False)
+    )
+    exact = [reference(pendulum, (0.0, t), [2.0, 0.0]) for t in times[1:]]
+    np.testing.assert_array_equal(landed.t, times)
+    np.testing.assert_array_equal(between.t, times)
+    assert np.abs(landed.y[1:] - exact).max() < 1e-8
+    assert 1e-8 < np.abs(between.y[1:] - exact).max() < 1e-2
+    assert between.steps < landed.steps
+
+
+@pytest.mark.parametrize("name", ["rk4", "ab4"])
+def test_the_end_is_met_exactly_whatever_the_step(name):
+    for step in (0.1, 0.03, 1.0 / 3.0, 0.7, 5.0):
+        found = md.integrate(pendulum, (0.0, 2.0), [1.0, 0.0], method=name, step=step)
+        assert found.t_last == found.t[-1] == 2.0
+        assert found.steps == np.ceil(2.0 / step - 1e-6)
+
+
+def test_a_fixed_step_skips_the_stages_that_only_the_estimate_needs():
+    engine = compile_engine(scripted, METHODS["rkf45"], Options(size=2))
+    y = curve(0.3)
+    space = advance_evenly(engine, y, 0.3, 1.3, 10, NO_SCRIPT)
+    assert space[3][2] == 5 * 10  # stage 6 has no weight in the formula of order 4
+    assert np.abs(y - curve(1.3)).max() < 1e-5
