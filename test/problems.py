@@ -30,8 +30,8 @@ def scripted(t, y, p, out):
 
 
 def curve(t):
-    """Return the motion (2,) of `scripted`: non-linear, non-autonomous, of period 2 pi."""
-    return np.array([1.0, np.sin(t)]) / (2.0 - np.sin(t))
+    """Return the motion (2, ...) of `scripted`: non-linear, non-autonomous, of period 2 pi."""
+    return np.array([1.0 + 0.0 * t, np.sin(t)]) / (2.0 - np.sin(t))
 
 
 NO_SCRIPT = (np.zeros(1, dtype=np.int64), np.empty((0, 2)), np.empty((0, 2)))

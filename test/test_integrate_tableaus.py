@@ -135,7 +135,10 @@ def test_the_continuous_extension_of_rkdp54_has_order_4_everywhere():
     table = tableaus()["rkdp54"]
     for theta in (Fraction(k, 7) for k in range(8)):
         cubic = theta**2 * (3 - 2 * theta)
-        weights = [cubic * b + theta**2 * (1 - theta) ** 2 * d for b, d in zip(table.b, table.bump, strict=True)]
+        weights = [
+            cubic * b + theta**2 * (1 - theta) ** 2 * d
+            for b, d in zip(table.b, table.bump, strict=True)
+        ]
         weights[0] += theta * (1 - theta) ** 2
         weights[-1] -= theta**2 * (1 - theta)
         assert sum(weights) == theta

@@ -32,7 +32,8 @@ class Events:
 
     A right-hand side that jumps where the state crosses a surface keeps the order of the method
     only if it does not jump within a step: let it read its mode from `p` and let `action` change
-    the mode.
+    the mode. Two crossings of one function within a step are not seen: bound the step by
+    `max_step` where that can be.
     """
 
     function: Callable[..., Any]
