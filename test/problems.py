@@ -56,7 +56,7 @@ def advance_evenly(engine, y, t, t_end, count, p, tolerance=1e9):
     settings = {"step": step}
     if engine.options.adaptive:
         longest = step * (1.0 + 1e-12)
-        settings = dict(first_step=step, min_step=step, max_step=longest, atol=tolerance)
+        settings = {"first_step": step, "min_step": step, "max_step": longest, "atol": tolerance}
     status, space = advance(engine, y, t, t_end, p, **settings)
     assert status == 0
     assert space[3][0] == count

@@ -114,9 +114,9 @@ def test_stops_evaluate_strictly_between_switches():
 @pytest.mark.parametrize(
     "how",
     [
-        dict(method="rk4", step=0.3),
-        dict(method="ab4", step=0.03),
-        dict(method="rkdp54", rtol=1e-9),
+        {"method": "rk4", "step": 0.3},
+        {"method": "ab4", "step": 0.03},
+        {"method": "rkdp54", "rtol": 1e-9},
     ],
     ids=["rk4", "ab4", "rkdp54"],
 )

@@ -187,8 +187,8 @@ def test_more_trapezoidal_corrections_stay_a_method_of_order_2():
 
 def test_a_tableau_refuses_what_is_no_method():
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
-    good = dict(key="mine", c=(zero, half), a=((zero, zero), (half, zero)), b=(zero, one),
-                b_hat=None, order=2, embedded_order=None, source="here")  # fmt: skip
+    good = {"key": "mine", "c": (zero, half), "a": ((zero, zero), (half, zero)), "b": (zero, one),
+                "b_hat": None, "order": 2, "embedded_order": None, "source": "here"}  # fmt: skip
     assert Tableau(**good).stages == 2
     for change, fault in (
         ({"b": (one,)}, "not square"),

@@ -20,13 +20,14 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
-from manip_dyn.generated import generated_module
+from manip_dyn.generated import generated_module, source_of
 from manip_dyn.integrate.functions import fingerprint, importable
 from manip_dyn.integrate.loop import module_text
 from manip_dyn.integrate.method import Method, Options
@@ -71,6 +72,7 @@ class Engine:
         max_step: float = np.inf,
         max_steps: float = np.inf,
         event_tolerance: float = 1e-12,
+        kinds: ArrayLike = (0, 1),
         stops: int = 1,
         every_step: bool = False,
         room: tuple[int, int, int] = (0, 0, 0),
@@ -86,13 +88,16 @@ class Engine:
             max_step: Largest step, s.
             max_steps: Steps, failed ones included, before giving up.
             event_tolerance: How well the time of an event is found, s.
+            kinds: Directions and terminal flags of the events, (2,) or (2, k).
             stops: For how many stops there is room.
             every_step: Whether every step is recorded, or only the marked stops.
             room: Rows for recorded states, polynomials and events; a record without room is
                 not kept, a full one pauses the loop.
         """
-        size, events = self.options.size, len(self.options.directions)
+        size, events = self.options.size, max(self.options.events, 1)
         limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
+        signals = np.zeros((6, events))
+        signals[4:].T[:] = np.transpose(kinds)
         return (
             np.array(limits, dtype=np.float64),
             np.stack([np.broadcast_to(np.asarray(x, float), (size,)) for x in (rtol, atol)]),
@@ -101,7 +106,7 @@ class Engine:
             np.zeros((stops, 4)),
             np.zeros((self.rows, size)),
             np.zeros((self.scratch, max(self.options.orders) + 1)),
-            np.zeros((4, max(events, 1))),
+            signals,
             self.record(*room),
         )
 
@@ -158,7 +163,8 @@ def compile_engine(
     ]
     text = module_text(method, options, imports if cached else [], cached)
     if cached:
-        content = text.encode() + b"".join(fingerprint(function) for function in used.values())
+        content = text.encode() + source_of(Path(__file__).parent)
+        content += b"".join(fingerprint(function) for function in used.values())
         module = vars(generated_module(method.name, content, lambda: text))
     else:
         module = {"__name__": f"manip_dyn_in_memory_{next(_memory_modules)}", **used}

@@ -75,9 +75,14 @@ class Events:
         return values
 
 
-# The rows of `signals` (4, k): values at the start and end of the step, and at the ends of the
-# bracket in which a crossing is searched.
-_VIEWS = ["before, after, left, right = signals[0], signals[1], signals[2], signals[3]"]
+_IMPORT = ["from manip_dyn.integrate.crossing import any_crosses, copy, crosses, next_trial"]
+
+# The rows of `signals` (6, k): values at the start and end of the step, and at the ends of the
+# bracket in which a crossing is searched; then the kinds, see `crossing`.
+_VIEWS = [
+    "before, after, left, right = signals[0], signals[1], signals[2], signals[3]",
+    "kinds = signals[4:]",
+]
 
 _ARM = """
 if armed == 0:
@@ -91,74 +96,49 @@ if locating:
     landing = settled and high_lands
 """.strip().splitlines()
 
-_CROSSED = """
-{name} = False
-for j in range(EVENTS):
-    rises = {start}[j] < 0.0 <= {end}[j] and DIRECTIONS[j] >= 0
-    falls = {start}[j] > 0.0 >= {end}[j] and DIRECTIONS[j] <= 0
-    {name} = {name} or rises or falls
-""".strip()
-
-# Regula falsi on the earliest of the crossings, every third time a bisection; never closer to
-# an end than half the tolerance, so that the bracket closes from both sides.
-_LOCATE = f"""
+_LOCATE = """
 signal(last, u, p, after)
-{_CROSSED.format(name="crossed", start="before", end="after")}
+crossed = any_crosses(before, after, kinds)
 if (locating or crossed) and not settled:
     if not locating:
         locating = True
         rounds = 0
         low = 0.0
         high_lands = landing
-        for j in range(EVENTS):
-            left[j] = before[j]
+        copy(before, left)
     elif crossed:
         high_lands = False
     if crossed:
         high = h
-        for j in range(EVENTS):
-            right[j] = after[j]
+        copy(after, right)
     else:
         low = h
-        for j in range(EVENTS):
-            left[j] = after[j]
+        copy(after, left)
     width = max(event_tolerance, ROUNDING * abs(t))
-    probe = high
+    rounds += 1
     settled = abs(high - low) <= width
+    probe = high
     if not settled:
-        rounds += 1
-        for j in range(EVENTS):
-            if left[j] * right[j] <= 0.0 and left[j] != right[j]:
-                zero = low + (high - low) * left[j] / (left[j] - right[j])
-                if abs(zero) < abs(probe):
-                    probe = zero
-        if rounds % 3 == 0:
-            probe = 0.5 * (low + high)
-        near, far = abs(low) + 0.5 * width, abs(high) - 0.5 * width
-        probe = sign * min(max(abs(probe), near), far)
+        probe = next_trial(low, high, left, right, kinds, width, rounds % 3 == 0)
     continue
 """.strip().splitlines()
 
 _ACT = """
-for j in range(EVENTS):
-    rises = before[j] < 0.0 <= after[j] and DIRECTIONS[j] >= 0
-    falls = before[j] > 0.0 >= after[j] and DIRECTIONS[j] <= 0
-    if rises or falls:
+for j in range(before.size):
+    if crosses(before[j], after[j], kinds[0, j]):
         if found < event_times.shape[0]:
             event_times[found] = t
             event_indices[found] = j
-            for i in range(SIZE):
-                event_states[found, i] = y[i]
+            copy(y, event_states[found])
             found += 1
         known = 0
         memory = 0.0
-        if TERMINAL[j]:
+        if kinds[1, j] != 0.0:
             status = EVENT
         # [action]
 locating = False
 settled = False
-for j in range(EVENTS):
-    before[j] = after[j]
+copy(after, before)
 if status == EVENT:
     break
 """.strip().splitlines()
@@ -167,13 +147,14 @@ if status == EVENT:
 def event_lines(options: Options) -> dict[str, list[str]]:
     """Return the blocks of the loop that deal with events: empty without events."""
     blocks = {
+        "crossing": _IMPORT,
         "signals": _VIEWS,
         "arm": _ARM,
         "probe": _PROBE,
         "locate": _LOCATE,
         "act": _act_lines(options),
     }
-    return blocks if options.directions else {name: [] for name in blocks}
+    return blocks if options.events else {name: [] for name in blocks}
 
 
 def _act_lines(options: Options) -> list[str]:

@@ -16,6 +16,8 @@ The generated module is compiled as a whole, the right-hand side inside it. What
 
 from __future__ import annotations
 
+import re
+
 from manip_dyn.integrate.control import CONTROL_CONSTANTS
 from manip_dyn.integrate.events import event_lines
 from manip_dyn.integrate.method import Method, Options
@@ -33,6 +35,7 @@ from math import exp, inf, isfinite, log, sqrt
 from numba import njit
 
 # [imports]
+# [crossing]
 # [constants]
 
 
@@ -153,7 +156,7 @@ def module_text(method: Method, options: Options, imports: list[str], cache: boo
         cache: Whether numba may keep the machine code on disk.
     """
     pieces = method.pieces(options)
-    clock = _CLOCK_FIXED_EVENTS if options.directions else _CLOCK_FIXED
+    clock = _CLOCK_FIXED_EVENTS if options.events else _CLOCK_FIXED
     blocks = {
         "imports": imports,
         "constants": _constants(options),
@@ -170,7 +173,8 @@ def module_text(method: Method, options: Options, imports: list[str], cache: boo
     }
     title = f"{method.name} for states of {options.size} numbers."
     text = _TEMPLATE.replace("{title}", title).replace("{options}", OPTIONS % cache)
-    return "\n".join(line for row in text.splitlines() for line in _filled(row, blocks)) + "\n"
+    lines = [line for row in text.splitlines() for line in _filled(row, blocks)]
+    return "\n".join(_numbered(lines)) + "\n"
 
 
 def _filled(row: str, blocks: dict[str, list[str]]) -> list[str]:
@@ -182,13 +186,23 @@ def _filled(row: str, blocks: dict[str, list[str]]) -> list[str]:
     return [indent + line for line in blocks[marker[3:-1]]]
 
 
+def _numbered(lines: list[str]) -> list[str]:
+    """Return the lines with an index of its own, i1, i2, .., in every loop over components.
+
+    Numba compiles that a fifth faster than one index that many loops share.
+    """
+    loops, numbered = 0, []
+    for line in lines:
+        loops += line.strip().startswith("for i in range(")
+        numbered.append(re.sub(r"(?<=[\[ ])i(?=\]| in range)", f"i{loops}", line))
+    return numbered
+
+
 def _constants(options: Options) -> list[str]:
     codes = [f"{status.name} = {int(status)}" for status in Status]
     return [
         *codes,
         *CONTROL_CONSTANTS,
         f"SIZE = {options.size}",
-        f"EVENTS = {len(options.directions)}",
-        f"DIRECTIONS = {options.directions or (0,)}",
-        f"TERMINAL = {options.terminal or (False,)}",
+        f"EVENTS = {options.events}",
     ]

@@ -22,8 +22,7 @@ class Options:
         dense: Whether each step leaves a polynomial.
         controller: ``"pi"`` or ``"paper"``, see `control`.
         norm: ``"max"`` or ``"rms"``: how an error vector becomes a number.
-        directions: Direction of each event function, see `Events`; empty without events.
-        terminal: Which events end the integration.
+        events: Number of event functions.
         acts: Whether events have an action.
         orders: Orders of a Taylor series while the relative and while the absolute tolerance
             rules; both the same with fixed steps.
@@ -34,8 +33,7 @@ class Options:
     dense: bool = False
     controller: str = "pi"
     norm: str = "max"
-    directions: tuple[int, ...] = ()
-    terminal: tuple[bool, ...] = ()
+    events: int = 0
     acts: bool = False
     orders: tuple[int, int] = (0, 0)
 

@@ -102,8 +102,7 @@ def checked_problem(
         dense=between,
         controller=_one_of("controller", controller, CONTROLLERS),
         norm=_one_of("norm", norm, NORMS),
-        directions=found.directions if found else (),
-        terminal=found.terminals if found else (),
+        events=found.count if found else 0,
         acts=found is not None and found.action is not None,
         orders=orders,
     )
@@ -136,6 +135,7 @@ def checked_problem(
             "max_step": max_step if max_step == math.inf else positive("max_step", max_step, "s"),
             "max_steps": positive("max_steps", max_steps),
             "event_tolerance": found.tolerance if found else 0.0,
+            "kinds": (found.directions, found.terminals) if found else (0, 0),
             "every_step": times is None,
         },
         t_eval=times,

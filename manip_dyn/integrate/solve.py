@@ -103,7 +103,7 @@ def _prepared(engine: Engine, problem: Problem) -> Space:
     room = (
         _ROOM if every else samples,
         _ROOM if problem.options.dense else 0,
-        _ROOM if problem.options.directions else 0,
+        _ROOM if problem.options.events else 0,
     )
     space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
     engine.start(space, problem.t, problem.stops)
