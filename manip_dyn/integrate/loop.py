@@ -130,6 +130,9 @@ h = remaining if landing else step
 """.strip().splitlines()
 
 _CHOOSE_ADAPTIVE = """
+if abs(planned) < ROUNDING * abs(t) + 1e-30:
+    status = STEP_UNDERFLOW
+    break
 landing = abs(remaining) <= 1.01 * abs(planned)
 h = remaining if landing else planned
 """.strip().splitlines()

@@ -167,7 +167,7 @@ def _step_lines(size: int) -> list[str]:
         "if before_last > 0.0:",
         "    length = min(length, before_last ** (-1.0 / (order - 1)))",
         "planned = sign * min(largest, length * exp(-0.7 / (order - 1)))",
-        "if abs(planned) < max(smallest, ROUNDING * abs(t) + 1e-30):",
+        "if abs(planned) < smallest:",
         "    status = STEP_UNDERFLOW",
         "    break",
     ]

@@ -1,0 +1,153 @@
+"""The Taylor series method, with recurrences written by hand."""
+
+import numpy as np
+import pytest
+from numba import njit
+from problems import orbit, pendulum
+
+import manip_dyn as md
+from manip_dyn.integrate.taylor import order_for
+
+
+@njit
+def pendulum_series(t, y, p, order, work, out):
+    """Coefficients of y'' = -sin y, by those of the sine and cosine of y (Jorba, Zou, table 1)."""
+    sine, cosine = work[0], work[1]
+    out[0, 0], out[0, 1] = y[0], y[1]
+    sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
+    for k in range(order):
+        out[k + 1, 0] = out[k, 1] / (k + 1)
+        out[k + 1, 1] = -sine[k] / (k + 1)
+        new_sine = new_cosine = 0.0
+        for j in range(1, k + 2):
+            new_sine += j * out[j, 0] * cosine[k + 1 - j]
+            new_cosine -= j * out[j, 0] * sine[k + 1 - j]
+        sine[k + 1] = new_sine / (k + 1)
+        cosine[k + 1] = new_cosine / (k + 1)
+
+
+@njit
+def orbit_series(t, y, p, order, work, out):
+    """Coefficients of Kepler's problem, by those of r^2 and of r^-3."""
+    square, power = work[0], work[1]
+    for i in range(4):
+        out[0, i] = y[i]
+    for k in range(order):
+        square[k] = 0.0
+        for j in range(k + 1):
+            square[k] += out[j, 0] * out[k - j, 0] + out[j, 1] * out[k - j, 1]
+        if k == 0:
+            power[0] = square[0] ** -1.5
+        else:
+            power[k] = 0.0
+            for j in range(k):
+                power[k] += (-1.5 * (k - j) - j) * square[k - j] * power[j]
+            power[k] /= k * square[0]
+        for i in range(2):
+            force = 0.0
+            for j in range(k + 1):
+                force += out[j, i] * power[k - j]
+            out[k + 1, i] = out[k, i + 2] / (k + 1)
+            out[k + 1, i + 2] = -force / (k + 1)
+
+
+@njit
+def breaking_series(t, y, p, order, work, out):
+    """y' = sqrt(p - t): NaN after p[0]."""
+    out[0, 0] = y[0]
+    term = np.sqrt(p[0] - t)
+    for k in range(order):
+        out[k + 1, 0] = term / (k + 1)
+        term *= -(0.5 - k) / ((k + 1) * (p[0] - t))
+
+
+@njit
+def angle(t, y, p, out):
+    out[0] = y[0]
+
+
+PENDULUM, ORBIT = md.Series(pendulum_series, 2), md.Series(orbit_series, 2)
+START = [0.5, 0.0, 0.0, np.sqrt(3.0)]
+
+
+@pytest.mark.parametrize("order", [3, 6, 8])
+def test_fixed_steps_have_the_order_of_the_series(order):
+    exact = md.integrate(PENDULUM, (0.0, 2.0), [2.0, 0.0], method="taylor", rtol=1e-15)
+    counts = {3: (100, 140, 200), 6: (20, 28, 40), 8: (10, 14, 20)}[order]
+    errors = []
+    for n in counts:
+        found = md.integrate(PENDULUM, (0.0, 2.0), [2.0, 0.0], method="taylor", order=order,
+                             step=2.0 / n)  # fmt: skip
+        assert found.evaluations == found.steps == n
+        errors.append(np.abs(found.y_last - exact.y_last).max())
+    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    assert slope == pytest.approx(order, abs=0.15 if order < 8 else 0.4)
+
+
+def test_an_orbit_closes_at_any_tolerance():
+    for tolerance in (1e-6, 1e-9, 1e-12, 1e-15):
+        found = md.integrate(ORBIT, (0.0, 2.0 * np.pi), START, method="taylor", rtol=tolerance)
+        assert found.success
+        assert np.abs(found.y_last - START).max() < max(30.0 * tolerance, 3e-14)
+        assert found.failures == 0
+
+
+def test_it_agrees_with_runge_kutta_and_takes_few_steps():
+    series = md.integrate(PENDULUM, (0.0, 10.0), [2.0, 0.0], method="taylor", rtol=1e-13)
+    stages = md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], rtol=1e-13)
+    np.testing.assert_allclose(series.y_last, stages.y_last, atol=1e-11)
+    assert series.steps < stages.steps / 2
+
+
+def test_the_order_follows_the_tolerance_that_rules():
+    """Jorba, Zou: p = ceil(1 - ln(eps) / 2), with the absolute tolerance while it is larger."""
+    assert order_for(1e-16) == 20
+    assert order_for(1e-8) == 11
+    coarse, fine = (
+        md.integrate(PENDULUM, (0.0, 10.0), [1e-3, 0.0], method="taylor", rtol=rtol, atol=1e-6)
+        for rtol in (1e-16, 1e-4)
+    )
+    assert coarse.steps == fine.steps  # y is so small that atol rules in both
+
+
+def test_dense_output_is_the_series_itself():
+    found = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, dense=True)
+    times = np.linspace(0.0, 6.0, 57)
+    landed = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, t_eval=times)
+    np.testing.assert_allclose(found(times), landed.y, atol=1e-11)
+    assert found.steps < 40
+
+
+def test_events_and_backward_integration():
+    there = md.integrate(PENDULUM, (0.0, 9.0), [2.0, 0.0], method="taylor", rtol=1e-14,
+                         events=angle)  # fmt: skip
+    by_stages = md.integrate(pendulum, (0.0, 9.0), [2.0, 0.0], method="rkdp54", rtol=1e-12,
+                             events=angle)  # fmt: skip
+    assert there.status is md.Status.EVENT
+    assert there.t_last == pytest.approx(by_stages.t_last, abs=1e-9)
+    assert there.evaluations == there.steps  # the search sums the same series again
+    back = md.integrate(PENDULUM, (there.t_last, 0.0), there.y_last, method="taylor", rtol=1e-14)
+    np.testing.assert_allclose(back.y_last, [2.0, 0.0], atol=1e-11)
+
+
+def test_failures_are_statuses():
+    series = md.Series(breaking_series)
+    nan = md.integrate(series, (0.0, 1.0), [0.0], method="taylor", rtol=1e-9, p=np.array([-1.0]))
+    assert nan.status is md.Status.NON_FINITE
+    assert nan.t_last == 0.0
+    ending = md.integrate(series, (0.0, 1.0), [0.0], method="taylor", rtol=1e-9, p=np.array([0.5]))
+    assert ending.status in (md.Status.STEP_UNDERFLOW, md.Status.NON_FINITE)
+    assert ending.t_last == pytest.approx(0.5, abs=1e-4)  # within the tolerance of y
+    few = md.integrate(ORBIT, (0.0, 60.0), START, method="taylor", rtol=1e-9, max_steps=5)
+    assert few.status is md.Status.TOO_MANY_STEPS
+
+
+def test_bad_orders_and_series_are_told():
+    for change, told in (
+        ({"step": 0.1}, "order is missing"),
+        ({"order": 1, "step": 0.1}, "order is 1; expected a whole number from 2 to 60"),
+    ):
+        with pytest.raises(md.ManipDynError, match=told):
+            md.integrate(PENDULUM, (0.0, 1.0), [1.0, 0.0], method="taylor", **change)
+    with pytest.raises(md.ManipDynError, match=r"series.quantities is -1"):
+        md.Series(orbit, -1)
