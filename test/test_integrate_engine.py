@@ -84,7 +84,7 @@ def test_a_full_record_pauses_the_loop_and_more_room_goes_on():
     assert space[2][0] == pytest.approx(0.4)
     space[3][7] = 0  # read the rows, then use them again
     assert engine.advance(NOTHING, y, space) == md.Status.PAUSED
-    space = (*space[:-1], engine.record(10, 0, 0))
+    space = (*space[:-1], engine.record(10, 0, 0, degree=3))
     space[3][7] = 0
     assert engine.advance(NOTHING, y, space) == md.Status.SUCCESS
     assert space[2][0] == 1.0

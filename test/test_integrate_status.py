@@ -28,7 +28,6 @@ def stiff(t, y, p, out):
 
 HOW = {
     "rk4": {"method": "rk4", "step": 0.01},
-    "abm4": {"method": "abm4", "step": 0.01},
     "rkdp54": {"method": "rkdp54", "rtol": 1e-8},
 }
 
@@ -84,7 +83,9 @@ def test_too_many_steps(how):
 
 
 def test_the_longest_step_is_kept_and_the_count_may_be_met():
-    found = md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], rtol=1e-3, max_step=0.0625)
+    found = md.integrate(
+        oscillator, (0.0, 1.0), [1.0, 0.0], method="rkdp54", rtol=1e-3, max_step=0.0625
+    )
     assert np.diff(found.t).max() <= 0.0625 * 1.011
     again = md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, max_steps=10)
     assert again.success

@@ -2,7 +2,7 @@
 
 Other numba code runs an engine in place::
 
-    engine = compile_engine(rhs, METHODS["rk4"], size=2)
+    engine = compile_engine(rhs, METHODS["rk4"], Options(size=2))
     space = engine.space(step=1e-3)
     run = engine.run                # njit: run(t, t_end, p, y, space) -> status
 
@@ -73,6 +73,7 @@ class Engine:
         max_steps: float = np.inf,
         event_tolerance: float = 1e-12,
         kinds: ArrayLike = (0, 1),
+        orders: tuple[int, int] = (0, 0),
         stops: int = 1,
         every_step: bool = False,
         room: tuple[int, int, int] = (0, 0, 0),
@@ -89,6 +90,8 @@ class Engine:
             max_steps: Steps, failed ones included, before giving up.
             event_tolerance: How well the time of an event is found, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
+            orders: Orders of a Taylor series while the relative and while the absolute
+                tolerance rules; with fixed steps the first counts.
             stops: For how many stops there is room.
             every_step: Whether every step is recorded, or only the marked stops.
             room: Rows for recorded states, polynomials and events; a record without room is
@@ -96,18 +99,19 @@ class Engine:
         """
         size, events = self.options.size, max(self.options.events, 1)
         limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
+        terms = max(orders) + 1 if max(orders) else 0
         signals = np.zeros((6, events))
         signals[4:].T[:] = np.transpose(kinds)
         return (
-            np.array(limits, dtype=np.float64),
+            np.array((*limits, *orders), dtype=np.float64),
             np.stack([np.broadcast_to(np.asarray(x, float), (size,)) for x in (rtol, atol)]),
             np.zeros(4),
             np.zeros(10, dtype=np.int64),
             np.zeros((stops, 4)),
-            np.zeros((self.rows, size)),
-            np.zeros((self.scratch, max(self.options.orders) + 1)),
+            np.zeros((self.rows + terms, size)),
+            np.zeros((self.scratch, terms)),
             signals,
-            self.record(*room),
+            self.record(*room, degree=max(self.degree, *orders)),
         )
 
     @staticmethod
@@ -118,10 +122,9 @@ class Engine:
         counts[:] = 0
         space[4][:] = stops
 
-    def record(self, rows: int, spans: int, events: int) -> tuple[Vector, ...]:
-        """Return empty arrays for states, polynomials and events."""
+    def record(self, rows: int, spans: int, events: int, degree: int) -> tuple[Vector, ...]:
+        """Return empty arrays for states, polynomials of a degree and events."""
         size = self.options.size
-        degree = self.degree if spans else 0
         return (
             np.empty(rows),
             np.empty((rows, size)),

@@ -24,8 +24,6 @@ class Options:
         norm: ``"max"`` or ``"rms"``: how an error vector becomes a number.
         events: Number of event functions.
         acts: Whether events have an action.
-        orders: Orders of a Taylor series while the relative and while the absolute tolerance
-            rules; both the same with fixed steps.
     """
 
     size: int
@@ -35,14 +33,14 @@ class Options:
     norm: str = "max"
     events: int = 0
     acts: bool = False
-    orders: tuple[int, int] = (0, 0)
 
 
 class Pieces(NamedTuple):
     """Lines of text of one step; each may use the names that `loop` documents.
 
     Attributes:
-        rows: Number of rows (m,) that the step needs of the work array (rows, m).
+        rows: Number of rows (m,) that the step needs of the work array (rows, m); those of a
+            Taylor series come on top.
         views: Names the rows; the first must be `u`, the state at the end of the step.
         prepare: Brings what is known at the start of the step up to date.
         attempt: Computes `u` from `y` with the step `h`.
@@ -51,7 +49,7 @@ class Pieces(NamedTuple):
             output is not dense.
         closing: Keeps what the next step can use and says so in `known`.
         adapt: Plans the next step from what `judge` found, if adaptive.
-        degree: Degree of the polynomial.
+        degree: Degree of the polynomial; 0 for that of the Taylor series.
     """
 
     rows: int

@@ -104,7 +104,6 @@ def checked_problem(
         norm=_one_of("norm", norm, NORMS),
         events=found.count if found else 0,
         acts=found is not None and found.action is not None,
-        orders=orders,
     )
     return Problem(
         method=solver,
@@ -135,6 +134,7 @@ def checked_problem(
             "max_step": max_step if max_step == math.inf else positive("max_step", max_step, "s"),
             "max_steps": positive("max_steps", max_steps),
             "event_tolerance": found.tolerance if found else 0.0,
+            "orders": orders,
             "kinds": (found.directions, found.terminals) if found else (0, 0),
             "every_step": times is None,
         },

@@ -126,7 +126,7 @@ def _advanced(
             return status, space
         *arrays, record = space
         room = [2 * len(record[k]) for k in (0, 2, 4)]
-        larger = engine.record(room[0], room[1], room[2])
+        larger = engine.record(room[0], room[1], room[2], degree=record[3].shape[1] - 1)
         for new, old in zip(larger, record, strict=True):
             new[: len(old)] = old
         space = (*arrays, larger)

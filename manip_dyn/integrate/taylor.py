@@ -92,9 +92,9 @@ class Taylor(Method):
 
     def pieces(self, options: Options) -> Pieces:
         """Return the text of a step."""
-        size, highest = options.size, max(options.orders)
+        size = options.size
         compute = [
-            *(_order_lines(size, *options.orders) if options.adaptive else []),
+            *(_order_lines(size) if options.adaptive else []),
             "rhs(first, y, p, order, scratch, terms)",
             "evaluations += 1",
             "known = 1",
@@ -104,11 +104,8 @@ class Taylor(Method):
         # A search for an event sums the same series again.
         prepare = ["if known == 0:", *("    " + line for line in compute)]
         return Pieces(
-            rows=highest + 2,
-            views=[
-                "u, terms = work[0], work[1:]",
-                f"order = {highest}",
-            ],
+            rows=1,
+            views=["u, terms = work[0], work[1:]", "order = int(limits[7])"],
             prepare=prepare,
             attempt=[
                 *over(size, "u[i] = terms[order, i]"),
@@ -124,26 +121,29 @@ class Taylor(Method):
                     for line in over(size, "polynomials[pieces, k, i] = power * terms[k, i]")
                 ),
                 "    power *= h",
-                f"for k in range(order + 1, {highest + 1}):",
+                "for k in range(order + 1, polynomials.shape[1]):",
                 *("    " + line for line in over(size, "polynomials[pieces, k, i] = 0.0")),
                 *span_lines(),
             ],
             closing=["known = 0"],
             adapt=[],
-            degree=highest,
+            degree=0,
         )
 
 
-def _order_lines(size: int, relative: int, absolute: int) -> list[str]:
-    """Return the lines that choose the order of a step by the tolerance that rules."""
+def _order_lines(size: int) -> list[str]:
+    """Return the lines that choose the order of a step by the tolerance that rules.
+
+    `limits` hold the orders for the relative and for the absolute tolerance.
+    """
     return [
         "scale = 0.0",
         *over(size, "scale = max(scale, abs(y[i]))"),
-        f"order = {absolute}",
+        "order = int(limits[8])",
         *over(
             size,
             "if tolerances[0, i] * scale > tolerances[1, i]:",
-            f"    order = {relative}",
+            "    order = int(limits[7])",
         ),
     ]
 
