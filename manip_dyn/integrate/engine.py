@@ -100,11 +100,13 @@ class Engine:
         size, events = self.options.size, max(self.options.events, 1)
         limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
         terms = max(orders) + 1 if max(orders) else 0
+        tolerances = np.empty((2, size))
+        tolerances[0], tolerances[1] = rtol, atol
         signals = np.zeros((6, events))
         signals[4:].T[:] = np.transpose(kinds)
         return (
             np.array((*limits, *orders), dtype=np.float64),
-            np.stack([np.broadcast_to(np.asarray(x, float), (size,)) for x in (rtol, atol)]),
+            tolerances,
             np.zeros(4),
             np.zeros(10, dtype=np.int64),
             np.zeros((stops, 4)),

@@ -123,7 +123,7 @@ def checked_problem(
         p=_parameters(p),
         stops=planned_stops(
             span,
-            _times("t_switch", () if t_switch is None else t_switch, None),
+            np.empty(0) if t_switch is None else _times("t_switch", t_switch, None),
             times if times is not None and land else np.empty(0),
         ),
         settings={
@@ -246,6 +246,8 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
 
 def _parameters(p: Any) -> Any:
     parameters = np.empty(0) if p is None else p
+    if isinstance(parameters, np.ndarray) and parameters.dtype == np.float64:
+        return parameters
     if isinstance(parameters, list):
         raise ManipDynError("p is a list; expected a float64 array or a tuple of arrays")
     try:
