@@ -6,7 +6,7 @@ from numba import njit
 from problems import oscillator
 
 import manip_dyn as md
-from manip_dyn.integrate import METHODS, Series
+from manip_dyn.integrate import METHODS, Series, right_hand_side
 
 
 @njit
@@ -111,6 +111,7 @@ def opaque(t, y):
 def test_plain_functions_are_compiled():
     found = md.integrate(flat, (0.0, 1.0), [1.0], rtol=1e-10)
     assert found.y_last[0] == pytest.approx(np.exp(-1.0), rel=1e-9)
+    assert right_hand_side(flat, 0.0, np.ones(1)) is right_hand_side(flat, 1.0, np.zeros(1))
     rate = 2.0
     found = md.integrate(lambda t, y: np.array([-rate * y[0]]), (0.0, 1.0), [1.0], method="rk4",
                          step=0.01)  # fmt: skip

@@ -34,7 +34,14 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
         y: A state (m,) to try it with.
     """
     if _number_of_arguments("rhs", function) == 2:
-        return _writing(function, len(y), t, tuple(y))
+        inner, rhs = _writing(function, len(y))
+        try:
+            shape = np.shape(inner(t, y.copy()))
+        except NumbaError as error:
+            raise not_compilable("rhs", error) from error
+        if shape != y.shape:
+            raise ManipDynError(f"rhs returns an array of shape {shape}; expected {y.shape}")
+        return rhs
     return compiled("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
 
 
@@ -88,8 +95,8 @@ def _digest(value: Any, digest: Any, seen: set[int]) -> None:
 
 
 @lru_cache(maxsize=256)
-def _writing(function: Any, size: int, t: float, y: tuple[float, ...]) -> Dispatcher:
-    """Return the in-place form of ``f(t, y)``, tried once at (t, y)."""
+def _writing(function: Any, size: int) -> tuple[Dispatcher, Dispatcher]:
+    """Return ``f(t, y)``, compiled, and its in-place form for states of `size`."""
     inner = compiled("rhs", function, "f(t, y)", 2)
 
     @_jit
@@ -98,15 +105,7 @@ def _writing(function: Any, size: int, t: float, y: tuple[float, ...]) -> Dispat
         for i in range(size):
             out[i] = derivative[i]
 
-    state = np.array(y)
-    try:
-        shape = np.shape(inner(t, state))
-        rhs(t, state, np.empty(0), np.empty(size))
-    except NumbaError as error:
-        raise not_compilable("rhs", error) from error
-    if shape != (size,):
-        raise ManipDynError(f"rhs returns an array of shape {shape}; expected ({size},)")
-    return rhs
+    return inner, rhs
 
 
 @lru_cache(maxsize=256)
