@@ -31,6 +31,7 @@ setup(
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
         "numba>=0.58",  # compiles the generated kernels
+        "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
         "pin>=3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF
     ],

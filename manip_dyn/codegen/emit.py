@@ -1,4 +1,4 @@
-"""From expression graphs to the text of a Python module of straight-line numba functions."""
+"""From expression graphs to the text of a Python module of straight-line functions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,33 @@ from math import cos, sin
 
 from numba import njit
 
-# Fused multiply-add may be used; nothing may assume that numbers are finite.
-OPTIONS = {{"cache": True, "error_model": "numpy", "fastmath": {{"contract"}}}}
+from manip_dyn.codegen.straight_line import LANES, OPTIONS, many_states, one_state
 
 '''
+KERNEL = """
+_{name}_one = one_state(_{name})
+_{name}_lane = many_states(_{name}, 1)
+_{name}_lanes = many_states(_{name}, LANES)
+
+
+@njit(**OPTIONS)
+def {name}({arguments}, out):
+    _{name}_one(({arguments},), out)
+
+
+@njit(**OPTIONS)
+def {name}_batch({arguments}, out, first, last):
+    aligned = last - (last - first) % LANES
+    for column in range(first, aligned, LANES):
+        _{name}_lanes(({arguments},), out, column)
+    for column in range(aligned, last):
+        _{name}_lane(({arguments},), out, column)
+"""
 SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
 def module_text(robot_name: str, functions: list[Function]) -> str:
-    """Return a module with one in-place function per entry of `functions`.
+    """Return a module with an in-place and a batched function per entry of `functions`.
 
     Each takes its arguments and ``out``, writes all of ``out`` and allocates nothing.
     """
@@ -28,30 +46,34 @@ def module_text(robot_name: str, functions: list[Function]) -> str:
 
 def _function_text(function: Function) -> str:
     operations = function.graph.operations
-    lines = ["@njit(**OPTIONS)", f"def {function.name}({', '.join(function.arguments)}, out):"]
+    arguments = ", ".join(function.declaration.arguments)
+    lines = [f"def _{function.name}({arguments}, out):"]
     for place in function.graph.needed_for(function.outputs):
-        operation = operations[place]
-        if operation.kind != "constant":
-            lines.append(f"    x{place} = {_operation_text(operation, operations)}")
+        if operations[place].kind != "constant":
+            lines.append(f"    x{place} = {operation_text(operations, place)}")
     for index, value in function.entries:
         where = ", ".join(map(str, index))
         lines.append(f"    out[{where}] = {_reference(value, operations)}")
-    return "\n".join(lines) + "\n"
+    kernel = KERNEL.format(name=function.name, arguments=arguments)
+    return "\n".join(lines) + "\n\n" + kernel
 
 
-def _operation_text(operation: Operation, operations: list[Operation]) -> str:
+def operation_text(operations: list[Operation], place: int) -> str:
+    """Return an operation as an expression of names."""
+    operation = operations[place]
     if operation.kind == "input":
         return str(operation.value)
-    names = [_name(place, operations) for place in operation.operands]
+    names = [operand_text(operations, each) for each in operation.operands]
     if operation.kind in SYMBOLS:
         return f"{names[0]} {SYMBOLS[operation.kind]} {names[1]}"
     return f"{operation.kind}({names[0]})"
 
 
-def _name(place: int, operations: list[Operation]) -> str:
+def operand_text(operations: list[Operation], place: int) -> str:
+    """Return the name of an operation's result, or the constant itself."""
     operation = operations[place]
     return repr(float(operation.value)) if operation.kind == "constant" else f"x{place}"
 
 
 def _reference(scalar: Scalar, operations: list[Operation]) -> str:
-    return ("-" if scalar.negative else "") + _name(scalar.place, operations)
+    return ("-" if scalar.negative else "") + operand_text(operations, scalar.place)
