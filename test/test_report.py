@@ -60,7 +60,7 @@ def test_the_counts_are_those_of_the_generated_text(tmp_path, name):
     robot = load(name, tmp_path)
     report = md.customize(robot).report()
     function = trace(Equations(robot, robot.tip_frame), BY_NAME["forward_dynamics"])
-    body = module_text("arm", [function]).split("_forward_dynamics_one")[0]
+    body = module_text("arm", [function]).split('"""')[3]
     after = report["forward_dynamics"].after
     assert len(re.findall(r" \* ", body)) == after.multiplications
     assert len(re.findall(r" [+-] ", body)) == after.additions

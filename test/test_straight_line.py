@@ -8,18 +8,12 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
-from manip_dyn.codegen.straight_line import LANES, many_states, one_state
+from manip_dyn.codegen.straight_line import LANES, Program, many_states, one_state
 from manip_dyn.codegen.trace import DECLARATIONS, argument_size
 from manip_dyn.codegen.trigonometry import LIMIT
 
-
-def _both(x, out):
-    angle = x[0]
-    out[0] = sin(angle)  # noqa: F821
-    out[1] = cos(angle)  # noqa: F821
-
-
-_one, _lanes = one_state(_both), many_states(_both, LANES)
+BOTH = Program("both", ("x",), 1, "out[0] = sin(x[0])\nout[1] = cos(x[0])")
+_one, _lanes = one_state(BOTH), many_states(BOTH, LANES)
 
 
 @numba.njit
@@ -121,7 +115,10 @@ def test_threads_share_a_batch():
         ([np.zeros((7, 4)), np.zeros((7, 5)), np.zeros((7, 4))], r"v has shape \(7, 5\)"),
         ([np.zeros((4, 7))] * 3, r"q has shape \(4, 7\); expected \(7, 7\)"),
         ([np.zeros((7, 4)), np.full((7, 4), np.nan), np.zeros((7, 4))], "v is .*finite"),
-        ([np.zeros((7, 4)) * 1j, np.zeros((7, 4)), np.zeros((7, 4))], "q is array.*expected numbers of shape"),
+        (
+            [np.zeros((7, 4)) * 1j, np.zeros((7, 4)), np.zeros((7, 4))],
+            "q is array.*expected numbers of shape",
+        ),
     ],
 )
 def test_a_bad_batch_is_named(arrays, message):

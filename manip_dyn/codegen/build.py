@@ -8,7 +8,8 @@ from types import ModuleType
 
 from manip_dyn.codegen.emit import module_text
 from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.trace import DECLARATIONS, trace
+from manip_dyn.codegen.solve import TEXT as SOLVE
+from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS, trace
 from manip_dyn.generated import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
@@ -18,8 +19,13 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
 
     def text() -> str:
         equations = Equations(robot, frame)
-        chosen = [each for each in DECLARATIONS if each.module == module]
-        return module_text(robot.name, [trace(equations, each) for each in chosen])
+        wanted = [each for each in DECLARATIONS if each.module == module]
+        straight = [each for each in wanted if robot.n <= each.longest]
+        if straight == wanted:
+            return module_text(robot.name, [trace(equations, each) for each in wanted])
+        straight.append(BY_NAME["forward_dynamics"])
+        text = module_text(robot.name, [trace(equations, each) for each in straight])
+        return text + SOLVE.format(n=robot.n)
 
     return robot_module(robot, frame, module, text)
 

@@ -62,9 +62,13 @@ class Report(NamedTuple):
 
 
 def operation_report(robot: Robot, frame: str) -> Report:
-    """Count the operations of every kernel of a robot but the second derivatives."""
+    """Count the operations of every straight-line kernel but the second derivatives."""
     equations = Equations(robot, robot.frame(frame))
-    kernels = [each for each in DECLARATIONS if each.module != "second_derivatives"]
+    kernels = [
+        each
+        for each in DECLARATIONS
+        if robot.n <= each.longest and each.module != "second_derivatives"
+    ]
     return Report(robot.name, tuple(_row(equations, each) for each in kernels))
 
 

@@ -88,16 +88,16 @@ class SeriesWriter:
             given = self._operations[place].kind == "input"
             lines.append(f"x{place} = {self._entry(place) if given else text_of(place)}")
             if place in self._slope_row:
-                lines.append(f"work[{self._slope_row[place]}] = column * x{place}")
+                lines.append(f"out[{self._slope_row[place]}] = column * x{place}")
             if place in self._row and not given:
                 lines.append(f"{self._entry(place)} = x{place}")
         for (i,), value in self._entries:
             sign = "-" if value.negative else ""
-            lines.append(f"work[{self._blocks['a'] + i}] = {sign}x{value.place}")
+            lines.append(f"out[{self._blocks['a'] + i}] = {sign}x{value.place}")
         return lines
 
     def _entry(self, place: int) -> str:
-        return f"work[{self._row[place]}]"
+        return f"out[{self._row[place]}]"
 
     def _coefficient(self, place: int) -> str:
         kind, operands, _ = self._operations[place]
@@ -105,7 +105,7 @@ class SeriesWriter:
         if kind in SINES:
             other = next(each for each in self._sine_and_cosine(a) if each != place)
             sign = "" if kind == "sin" else "-"
-            return f"{sign}product_tail(work[{self._slope_row[a]}], {self._entry(other)}) / column"
+            return f"{sign}product_tail(out[{self._slope_row[a]}], {self._entry(other)}) / column"
         if kind in ("add", "subtract"):
             return self._sum(a, b, "+" if kind == "add" else "-")
         if kind == "multiply":

@@ -1,7 +1,7 @@
 """Straight-line functions compiled for one state, or for many side by side in SIMD lanes.
 
 Numba's own front end takes most of the time that compiling a long list of assignments costs,
-and LLVM does not vectorize such a list over a batch. So the text of a function goes directly
+and LLVM does not vectorize such a list over a batch. So the text of a program goes directly
 to LLVM here, once with numbers and once with vectors of `LANES` numbers in its operations.
 The rest, types, arrays, calls and the cache on disk, remains numba's.
 """
@@ -9,9 +9,7 @@ The rest, types, arrays, calls and the cache on disk, remains numba's.
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
@@ -29,82 +27,93 @@ OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
-def one_state(function: Callable[..., None]) -> Any:
-    """Return an intrinsic ``(arrays, out)`` that does what `function` does.
+class Program(NamedTuple):
+    """A straight-line function as text.
 
-    Args:
-        function: Assignments from arithmetic, ``sin`` and ``cos`` of names, constants and
-            entries of its arguments, to names and to entries of its last argument, the last
-            of them to such an entry.
+    Attributes:
+        name: For messages.
+        inputs: Names of its input arrays, each with one axis.
+        dimensions: Number of axes of its output array, ``out``.
+        text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and entries
+            of the arrays to names and to entries of ``out``. Text, and not Python functions,
+            because parsing tens of thousands of lines as one function costs too much memory.
     """
 
+    name: str
+    inputs: tuple[str, ...]
+    dimensions: int
+    text: str
+
+
+def one_state(program: Program) -> Any:
+    """Return an intrinsic ``(inputs, out)`` that runs a program."""
+
     @intrinsic
-    def run(_context, arrays, out):
-        _check(function, arrays, out, extra=0)
+    def run(_context, inputs, out):
+        _check(program, inputs, out, extra=0)
 
         def generate(context, builder, signature, values):
-            _emit(function, context, builder, signature, values, lanes=1, column=None)
+            _emit(program, context, builder, signature, values, lanes=1, column=None)
             return context.get_dummy_value()
 
-        return types.void(arrays, out), generate
+        return types.void(inputs, out), generate
 
     return run
 
 
-def many_states(function: Callable[..., None], lanes: int) -> Any:
-    """Return an intrinsic ``(arrays, out, column)`` for `lanes` states from a column on.
+def many_states(program: Program, lanes: int) -> Any:
+    """Return an intrinsic ``(inputs, out, column)`` for `lanes` states from a column on.
 
-    The arrays have one axis more than `function` says, the last one, with a state per column.
+    The arrays have one axis more than the program says, the last one, with a state per column.
     For series, whose columns are coefficients, ``product(out[a], out[b])`` stands for the sum
     of out[a, j] out[b, column - j] over j = 0..column, ``product_tail`` for that from j = 1,
     ``start(out[a])`` for out[a, 0], and ``column`` for the number of the column.
     """
 
     @intrinsic
-    def run(_context, arrays, out, column):
-        _check(function, arrays, out, extra=1)
+    def run(_context, inputs, out, column):
+        _check(program, inputs, out, extra=1)
 
         def generate(context, builder, signature, values):
             *values, place = values
             place = context.cast(builder, place, signature.args[2], types.intp)
-            _emit(function, context, builder, signature, values, lanes, place)
+            _emit(program, context, builder, signature, values, lanes, place)
             return context.get_dummy_value()
 
-        return types.void(arrays, out, column), generate
+        return types.void(inputs, out, column), generate
 
     return run
 
 
-def _check(function, arrays, out, extra: int) -> None:
+def _check(program: Program, inputs, out, extra: int) -> None:
     """Refuse arrays that the generated addresses would misread."""
-    names = list(inspect.signature(function).parameters)
-    dimensions = _output_dimensions(function)
-    wanted = [1 + extra] * len(arrays) + [dimensions + extra]
-    for name, each, ndim in zip(names, [*arrays, out], wanted, strict=True):
+    wanted = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
+    names = (*program.inputs, "out")
+    for name, each, ndim in zip(names, [*inputs, out], wanted, strict=True):
         good = isinstance(each, types.Array) and each.layout == "C" and each.ndim == ndim
         if not (good and each.dtype == types.float64):
             raise TypingError(
-                f"{function.__name__}: {name} is {each}; expected a C-contiguous float64 array "
+                f"{program.name}: {name} is {each}; expected a C-contiguous float64 array "
                 f"of {ndim} dimension(s)"
             )
 
 
-def _emit(function, context, builder, signature, values, lanes: int, column) -> None:
-    tree = _tree(function)
-    names = [argument.arg for argument in tree.args.args]
+def _emit(program, context, builder, signature, values, lanes: int, column) -> None:
     inputs, out = values
-    arrays = [builder.extract_value(inputs, i) for i in range(len(names) - 1)]
-    handles = {}
-    for name, kind, value in zip(names, [*signature.args[0], signature.args[1]], [*arrays, out],
-                                 strict=True):  # fmt: skip
-        handles[name] = arrayobj.make_array(kind)(context, builder, value)
+    arrays = [builder.extract_value(inputs, i) for i in range(len(program.inputs))]
+    kinds = [*signature.args[0], signature.args[1]]
+    handles = {
+        name: arrayobj.make_array(kind)(context, builder, value)
+        for name, kind, value in zip((*program.inputs, "out"), kinds, [*arrays, out], strict=True)
+    }
     translator = _Translator(builder, handles, lanes, column)
-    for statement in tree.body:
-        translator.assign(statement)
+    for line in program.text.split("\n"):
+        if line:
+            translator.assign(line)
 
 
 class _Translator:
-    """Emits LLVM instructions for the assignments of one function."""
+    """Emits LLVM instructions for assignments."""
 
     def __init__(self, builder, handles, lanes: int, column):
         self._builder = builder
@@ -120,10 +129,9 @@ class _Translator:
             ast.Div: builder.fdiv,
         }
 
-    def assign(self, statement: ast.stmt) -> None:
-        """Emit one assignment; a docstring is passed over."""
-        if isinstance(statement, ast.Expr):
-            return
+    def assign(self, line: str) -> None:
+        """Emit one assignment."""
+        (statement,) = ast.parse(line).body
         assert isinstance(statement, ast.Assign)
         (target,) = statement.targets
         value = self._value(statement.value)
@@ -192,15 +200,3 @@ class _Translator:
 
     def _extent(self, array, axis: int) -> Any:
         return self._builder.extract_value(array.shape, axis)
-
-
-def _tree(function) -> ast.FunctionDef:
-    (tree,) = ast.parse(inspect.getsource(function)).body
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
-
-
-def _output_dimensions(function) -> int:
-    (last,) = _tree(function).body[-1].targets  # type: ignore[attr-defined]
-    index = ast.literal_eval(last.slice)
-    return len(index) if isinstance(index, tuple) else 1

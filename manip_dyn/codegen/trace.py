@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -22,12 +23,14 @@ class Declaration(NamedTuple):
         module: Kernels of one module are generated together.
         arguments: Names of its array arguments.
         shape: The output's shape for n joints.
+        longest: Number of joints up to which it is a straight line; for more, `solve` has it.
     """
 
     name: str
     module: str
     arguments: tuple[str, ...]
     shape: Callable[[int], Shape]
+    longest: float = math.inf
 
 
 def _vector(n: int) -> Shape:
@@ -53,7 +56,7 @@ DECLARATIONS = (
     Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
     Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
     Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),
-    Declaration("forward_dynamics_derivatives", "derivatives", ("q", "v", "tau"), _cube),
+    Declaration("forward_dynamics_derivatives", "derivatives", ("q", "v", "tau"), _cube, 12),
     Declaration("inverse_dynamics_derivatives", "derivatives", ("q", "v", "a"), _cube),
     Declaration("jacobian_rate", "derivatives", ("q", "v"), lambda n: (6, n)),
     Declaration("jacobian_derivatives", "derivatives", ("q",), lambda n: (6, n, n)),
