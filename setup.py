@@ -31,6 +31,7 @@ setup(
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
         "numba>=0.58",  # compiles the generated kernels
+        "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
         "pin>=3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF
     ],
@@ -41,7 +42,8 @@ setup(
             "ros-jazzy-rmw-fastrtps-cpp>=8.4",
             "ros-jazzy-common-interfaces>=5.3",
         ],
-        "bench": ["pin>=3"],  # peers that benchmarks/ times beside this package
+        # peers that `manip_dyn bench` times beside this package, and a robot to time
+        "bench": ["casadi>=3.6", "mujoco>=3", "drake>=1.30", "example-robot-data>=4.1"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot
         # tests, properties over random robots, robots that nobody here wrote, lint, types
         "test": [

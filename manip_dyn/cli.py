@@ -9,10 +9,11 @@ import sys
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from manip_dyn.bench import SUITES, usual_robots
 from manip_dyn.clik import Circle, ClikSettings, middle_posture, posture_for, track
 from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import SCENARIOS
-from manip_dyn.errors import ManipDynError
+from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.plots import plot_plan
 from manip_dyn.robot import Robot, load_robot
@@ -47,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_plan(commands)
     _add_simulate(commands)
     _add_track(commands)
+    _add_bench(commands)
     return parser
 
 
@@ -212,6 +214,35 @@ def _track(options: argparse.Namespace) -> int:
     }
     _print(content, options.json)
     return DONE if tracking.success else FAILED
+
+
+# -------------------------------------------------------------------------- bench
+def _add_bench(commands) -> None:
+    names = ", ".join(SUITES)
+    command = commands.add_parser(
+        "bench",
+        help="time this package beside its peers in one process",
+        description="Time this package beside the peers that are installed (pip install "
+        "'manip_dyn[bench]'), in one process, in turn, and print medians and ratios.",
+    )
+    command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
+    command.add_argument(
+        "--robot", action="append", help="shipped robot or URDF; may be repeated "
+        "(default: pa10, and the Panda of example-robot-data)",
+    )  # fmt: skip
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=_bench)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    if options.suite not in SUITES:
+        raise ManipDynError(
+            f"there is no benchmark suite '{options.suite}'{closest(options.suite, SUITES)}"
+        )
+    robots = [load_robot(name) for name in options.robot] if options.robot else usual_robots()
+    bench = SUITES[options.suite](robots)
+    print(json.dumps(bench.content(), indent=2) if options.json else bench)
+    return DONE
 
 
 # ------------------------------------------------------------------------- shared

@@ -15,14 +15,22 @@ Vector = NDArray[np.float64]
 
 def finite_vector(name: str, value: Any, size: int) -> Vector:
     """Return `value` as a new float64 array of shape (size,) without NaN or infinity."""
+    return finite_array(name, value, (size,))
+
+
+def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
+    """Return `value` as a new C-contiguous float64 array of `shape` without NaN or infinity."""
     try:
-        array = np.array(value, dtype=np.float64)
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers")
+        array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise ManipDynError(f"{name} is {value!r}; expected {size} numbers") from error
-    if array.shape != (size,):
-        raise ManipDynError(f"{name} has shape {array.shape}; expected ({size},)")
+        raise ManipDynError(f"{name} is {_shown(value)}; expected {_amount(shape)}") from error
+    if array.shape != shape:
+        raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
     if not np.all(np.isfinite(array)):
-        raise ManipDynError(f"{name} is {array.tolist()}; expected finite numbers")
+        shown = array.tolist() if array.size <= 30 else f"an array with {_not_finite(array)}"
+        raise ManipDynError(f"{name} is {shown}; expected finite numbers")
     return array
 
 
@@ -57,6 +65,20 @@ def nanoseconds(name: str, seconds: Any) -> int:
     if duration < 1:
         raise ManipDynError(f"{name} is {seconds:g} s; expected at least 1 nanosecond")
     return duration
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _amount(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"
+
+
+def _not_finite(array: Vector) -> str:
+    place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    return f"{array[place]} at {place}"
 
 
 def _number(name: str, value: Any, unit: str) -> float:

@@ -14,10 +14,18 @@ from scipy.spatial.transform import Rotation
 from manip_dyn import Robot, load_robot
 from manip_dyn.share import share_directory
 
-SHIPPED = ("ibm7535", "one_link_horizontal", "one_link_vertical", "pa10")
+SHIPPED = ("ibm7535", "one_link_horizontal", "one_link_vertical", "pa10", "rr")
 PANDA = "panda_description/urdf/panda.urdf"
 UR5 = "ur_description/urdf/ur5_robot.urdf"
-KINOVA = "kinova_description/robots/kinova.urdf"
+EXAMPLES = {
+    "ur3": "ur_description/urdf/ur3_robot.urdf",
+    "ur5": UR5,
+    "ur10": "ur_description/urdf/ur10_robot.urdf",
+    "kinova": "kinova_description/robots/kinova.urdf",
+    "xarm7": "xarm_description/urdf/xarm7.urdf",
+    "z1": "z1_description/urdf/z1.urdf",
+    "so100": "so_arm_description/urdf/so100.urdf",
+}
 
 ARM = """<robot name="arm">
   <link name="base"/>
@@ -79,19 +87,32 @@ def write_shipped(folder: Path, name: str, *changes: tuple[str, str], **extras: 
 
 def example(path: str) -> Path:
     """Return a URDF of the package example-robot-data, or skip the test without it."""
+    folder = _example_folder()
+    if folder is None:
+        pytest.skip("example-robot-data is not installed; pip install '.[test]'")
+    return folder / path
+
+
+def examples() -> list[Path]:
+    """Return all URDFs of the package example-robot-data, none without it."""
+    folder = _example_folder()
+    return [] if folder is None else sorted(folder.rglob("*.urdf"))
+
+
+def _example_folder() -> Path | None:
     try:
         files = distribution("example-robot-data")
     except PackageNotFoundError:
-        pytest.skip("example-robot-data is not installed; pip install '.[test]'")
-    return Path(str(files.locate_file("cmeel.prefix/share/example-robot-data/robots"))) / path
+        return None
+    return Path(str(files.locate_file("cmeel.prefix/share/example-robot-data/robots")))
 
 
 def load(name: str, folder: Path) -> Robot:
     """Return a robot by name: shipped, ``panda`` without fingers, ``ur5``, ``tree1``, ..."""
     if name == "panda":
         return load_robot(example(PANDA), lock={"panda_finger_joint1": 0.02})
-    if name in ("ur5", "kinova"):
-        return load_robot(example({"ur5": UR5, "kinova": KINOVA}[name]))
+    if name in EXAMPLES:
+        return load_robot(example(EXAMPLES[name]))
     if name.startswith("tree"):
         return load_robot(random_tree(folder, int(name[4:])))
     return load_robot(name)

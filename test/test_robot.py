@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio
 import pytest
 from arms import (
-    KINOVA,
+    EXAMPLES,
     PANDA,
     SHIPPED,
     example,
@@ -44,7 +44,7 @@ def static_moments(robot):
     return md.customize(robot).inverse_dynamics(q, np.zeros(7), np.zeros(7))
 
 
-@pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 1, 1, 7), strict=True)))
+@pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 1, 1, 7, 2), strict=True)))
 def test_shipped_robot_loads(name, n):
     robot = md.load_robot(name)
     assert (robot.name, robot.n, robot.tip, robot.notes) == (name, n, "tool0", ())
@@ -199,8 +199,8 @@ def test_tip_in_one_branch_drops_the_other(tmp_path):
 
 
 def test_continuous_joint_is_one_angle():
-    robot = md.load_robot(example(KINOVA))
-    model = pinocchio.buildModelFromUrdf(str(example(KINOVA)))
+    robot = md.load_robot(example(EXAMPLES["kinova"]))
+    model = pinocchio.buildModelFromUrdf(str(example(EXAMPLES["kinova"])))
     turning = [i for i, kind in enumerate(robot.joint_types) if kind == "continuous"]
     assert model.nq == robot.n + len(turning)
     assert np.all(np.isinf(robot.q_max[turning]))
@@ -217,7 +217,7 @@ def test_continuous_joint_is_one_angle():
     [
         (PANDA, {"lock": {"panda_joint3": 0.4, "panda_finger_joint1": 0.02}}),
         (PANDA, {"tip": "panda_hand", "lock": {"panda_joint1": -1.0}}),
-        (KINOVA, {"lock": {"j2s6s200_joint_4": 8.0}}),
+        (EXAMPLES["kinova"], {"lock": {"j2s6s200_joint_4": 8.0}}),
     ],
 )
 def test_processed_urdf_is_the_same_robot(tmp_path, name, options):

@@ -7,27 +7,44 @@ from pathlib import Path
 from types import ModuleType
 
 from manip_dyn.codegen.emit import module_text
-from manip_dyn.codegen.trace import Function
+from manip_dyn.codegen.equations import Equations
+from manip_dyn.codegen.solve import TEXT as SOLVE
+from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS, trace
 from manip_dyn.generated import generated_module, source_of
-from manip_dyn.robot import Robot
+from manip_dyn.robot import Frame, Robot
 
 
-def compiled_module(robot: Robot, trace: Callable[[Robot], list[Function]]) -> ModuleType:
-    """Return the module of the functions that `trace` finds, generated and cached at need."""
-    content = source_of(Path(__file__).parent) + _numbers(robot)
-    name = f"{robot.name}_{trace.__name__}"
-    return generated_module(name, content, lambda: module_text(robot.name, trace(robot)))
+def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
+    """Return one module of the catalogue's kernels, generated and cached at need."""
+
+    def text() -> str:
+        equations = Equations(robot, frame)
+        wanted = [each for each in DECLARATIONS if each.module == module]
+        straight = [each for each in wanted if robot.n <= each.longest]
+        if straight == wanted:
+            return module_text(robot.name, [trace(equations, each) for each in wanted])
+        straight.append(BY_NAME["forward_dynamics"])
+        text = module_text(robot.name, [trace(equations, each) for each in straight])
+        return text + SOLVE.format(n=robot.n)
+
+    return robot_module(robot, frame, module, text)
 
 
-def _numbers(robot: Robot) -> bytes:
+def robot_module(robot: Robot, frame: Frame, kind: str, text: Callable[[], str]) -> ModuleType:
+    """Return a module whose text depends on the robot, a frame and this generator alone."""
+    content = source_of(Path(__file__).parent) + _numbers(robot, frame)
+    return generated_module(f"{robot.name}_{kind}", content, text)
+
+
+def _numbers(robot: Robot, frame: Frame) -> bytes:
     """Return all that a robot's equations depend on."""
     parts = [repr(robot.name).encode()]
     for body in robot.bodies:
         parts.append(repr((body.parent, body.prismatic, body.mass)).encode())
         parts += [x.tobytes() for x in (body.rotation, body.translation, body.com, body.inertia)]
-    frame = robot.tip_frame
-    parts.append(repr(frame.body).encode())
-    for array in (frame.rotation, frame.translation, robot.gravity, robot.armature,
-                  robot.damping, robot.stiffness, robot.rest):  # fmt: skip
+    for each in (robot.tip_frame, frame):
+        parts.append(repr(each.body).encode())
+        parts += [each.rotation.tobytes(), each.translation.tobytes()]
+    for array in (robot.gravity, robot.armature, robot.damping, robot.stiffness, robot.rest):
         parts.append(array.tobytes())
     return b"".join(parts)

@@ -34,12 +34,16 @@ class Graph:
 
     def input(self, name: str) -> Scalar:
         """Return the run-time input called `name`."""
-        return Scalar(self, self._place(Operation("input", (), name)))
+        return Scalar(self, self.place(Operation("input", (), name)))
 
     def constant(self, value: float) -> Scalar:
         """Return a constant; its sign is the reference's."""
-        place = self._place(Operation("constant", (), abs(float(value))))
+        place = self.place(Operation("constant", (), abs(float(value))))
         return Scalar(self, place, negative=value < 0.0)
+
+    def lift(self, number: Number) -> Scalar:
+        """Return a number as a constant, a scalar as it is."""
+        return number if isinstance(number, Scalar) else self.constant(float(number))
 
     def value_of(self, scalar: Scalar) -> float | None:
         """Return the value of a constant, else None."""
@@ -50,7 +54,7 @@ class Graph:
 
     def result(self, kind: str, *operands: int, negative: bool = False) -> Scalar:
         """Return the (shared) result of an operation."""
-        return Scalar(self, self._place(Operation(kind, operands)), negative)
+        return Scalar(self, self.place(Operation(kind, operands)), negative)
 
     def needed_for(self, outputs: list[Scalar]) -> list[int]:
         """Return the places that `outputs` depend on, operands before results."""
@@ -67,7 +71,8 @@ class Graph:
         kinds = (self.operations[place].kind for place in self.needed_for(outputs))
         return Counter(kind for kind in kinds if kind not in ("constant", "input"))
 
-    def _place(self, operation: Operation) -> int:
+    def place(self, operation: Operation) -> int:
+        """Return the place of an operation, added now if it is new."""
         place = self._places.get(operation)
         if place is None:
             place = self._places[operation] = len(self.operations)
@@ -98,14 +103,19 @@ class Scalar:
         return self
 
     def __add__(self, other: Number) -> Scalar:
-        graph, other = self.graph, self._lift(other)
+        graph, other = self.graph, self.graph.lift(other)
         mine, its = graph.value_of(self), graph.value_of(other)
         if mine is not None and its is not None:
             return graph.constant(mine + its)
-        if mine == 0.0:
-            return other
-        if its == 0.0:
-            return self
+        if mine is not None:
+            return other._shifted(mine)
+        if its is not None:
+            return self._shifted(its)
+        return self._sum(other)
+
+    def _sum(self, other: Scalar) -> Scalar:
+        """Return the sum by one operation, the same for both orders."""
+        graph = self.graph
         if self.place == other.place:
             if self.negative != other.negative:
                 return graph.constant(0.0)
@@ -115,10 +125,10 @@ class Scalar:
         return graph.result(kind, first.place, second.place, negative=first.negative)
 
     def __sub__(self, other: Number) -> Scalar:
-        return self + (-self._lift(other))
+        return self + (-self.graph.lift(other))
 
     def __mul__(self, other: Number) -> Scalar:
-        graph, other = self.graph, self._lift(other)
+        graph, other = self.graph, self.graph.lift(other)
         mine, its = graph.value_of(self), graph.value_of(other)
         if mine is not None and its is not None:
             return graph.constant(mine * its)
@@ -130,7 +140,7 @@ class Scalar:
         return graph.result("multiply", first, second, negative=self.negative != other.negative)
 
     def __truediv__(self, other: Number) -> Scalar:
-        graph, other = self.graph, self._lift(other)
+        graph, other = self.graph, self.graph.lift(other)
         mine, its = graph.value_of(self), graph.value_of(other)
         if its is not None:
             return self * (1.0 / its)
@@ -143,13 +153,13 @@ class Scalar:
         return self + other
 
     def __rsub__(self, other: Number) -> Scalar:
-        return self._lift(other) - self
+        return self.graph.lift(other) - self
 
     def __rmul__(self, other: Number) -> Scalar:
         return self * other
 
     def __rtruediv__(self, other: Number) -> Scalar:
-        return self._lift(other) / self
+        return self.graph.lift(other) / self
 
     def sin(self) -> Scalar:
         """Return the sine."""
@@ -164,6 +174,20 @@ class Scalar:
         if value is not None:
             return self.graph.constant(math.cos(value))
         return self.graph.result("cos", self.place)
+
+    def _shifted(self, constant: float) -> Scalar:
+        """Return the sum with a constant; constant terms in a row become one."""
+        graph = self.graph
+        operation = graph.operations[self.place]
+        if operation.kind in ("add", "subtract"):
+            first, second = (Scalar(graph, place, self.negative) for place in operation.operands)
+            if operation.kind == "subtract":
+                second = -second
+            for term, rest in ((first, second), (second, first)):
+                value = graph.value_of(term)
+                if value is not None:
+                    return rest._shifted(value + constant)
+        return self if constant == 0.0 else self._sum(graph.constant(constant))
 
     def _scaled(self, factor: float) -> Scalar:
         """Return the product with a constant; constant factors in a row become one."""
@@ -184,15 +208,12 @@ class Scalar:
         # Constants come first, so that a chain of factors is recognized.
         return self.graph.result("multiply", constant.place, self.place, negative=negative)
 
-    def _lift(self, other: Number) -> Scalar:
-        return other if isinstance(other, Scalar) else self.graph.constant(float(other))
-
 
 def sine(x):
-    """Return the sine of a float or a `Scalar`."""
-    return x.sin() if isinstance(x, Scalar) else math.sin(x)
+    """Return the sine of a float or of any scalar that has one."""
+    return math.sin(x) if isinstance(x, float) else x.sin()
 
 
 def cosine(x):
-    """Return the cosine of a float or a `Scalar`."""
-    return x.cos() if isinstance(x, Scalar) else math.cos(x)
+    """Return the cosine of a float or of any scalar that has one."""
+    return math.cos(x) if isinstance(x, float) else x.cos()

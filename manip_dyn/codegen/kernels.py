@@ -6,170 +6,219 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from manip_dyn.codegen.build import compiled_module
-from manip_dyn.codegen.trace import trace_derivatives, trace_kernels
+from manip_dyn.codegen.batch import Batch
+from manip_dyn.codegen.in_place import InPlace
+from manip_dyn.codegen.report import Report, operation_report
+from manip_dyn.codegen.taylor import Taylor
+from manip_dyn.codegen.trace import BY_NAME, argument_size
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
-
-class InPlace:
-    """Jitted functions that write into the caller's array ``out``, allocate and check nothing.
-
-    Arguments are contiguous float64 arrays (n,); other numba code can call them. Compiled at
-    the first call, from the cache afterwards.
-    """
-
-    def __init__(self, robot: Robot):
-        """Generate (or find in the cache) the functions of `robot`."""
-        self._robot = robot
-        module = compiled_module(robot, trace_kernels)
-        self.forward_dynamics = module.forward_dynamics
-        self.inverse_dynamics = module.inverse_dynamics
-        self.mass_matrix = module.mass_matrix
-        self.forward_kinematics = module.forward_kinematics
-        self.jacobian = module.jacobian
-        self.energy = module.energy
-
-    @cached_property
-    def forward_dynamics_derivatives(self) -> Callable[..., None]:
-        """Derivatives (3, n, n) of the accelerations by q, v and tau; generated on demand."""
-        return compiled_module(self._robot, trace_derivatives).forward_dynamics_derivatives
-
-    def compile(self) -> None:
-        """Compile all functions but the derivatives now, or load them from the cache.
-
-        For loops with deadlines: afterwards no first call is slow.
-        """
-        vector, matrix = "float64[::1]", "float64[:,::1]"
-        for function, arguments, out in (
-            (self.forward_dynamics, 3, vector),
-            (self.inverse_dynamics, 3, vector),
-            (self.mass_matrix, 1, matrix),
-            (self.forward_kinematics, 1, matrix),
-            (self.jacobian, 1, matrix),
-            (self.energy, 2, vector),
-        ):
-            function.compile(f"void({', '.join([vector] * arguments + [out])})")
+NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 
 
 class Unchecked:
-    """The kernels with results in new arrays, for callers that know their arguments are good."""
+    """Every kernel under its name, with results in new arrays, for callers that know better.
 
-    def __init__(self, robot: Robot):
-        """Generate (or find in the cache) the functions of `robot`."""
-        self.in_place = InPlace(robot)
-        self._n = robot.n
+    ``unchecked.forward_dynamics(q, v, tau)``; the arrays are not checked.
+    """
 
-    def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
-        """Return the accelerations (n,)."""
-        out = np.empty(self._n)
-        self.in_place.forward_dynamics(q, v, tau, out)
-        return out
+    def __init__(self, in_place: InPlace, n: int):
+        """Take the jitted kernels of a robot with n joints."""
+        self.in_place = in_place
+        self._n = n
 
-    def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Return the efforts (n,)."""
-        out = np.empty(self._n)
-        self.in_place.inverse_dynamics(q, v, a, out)
-        return out
+    def __getattr__(self, name: str) -> Callable[..., Vector]:
+        """Return a kernel's allocating twin."""
+        kernel, shape = getattr(self.in_place, name), BY_NAME[name].shape(self._n)
 
-    def mass_matrix(self, q: Vector) -> Vector:
-        """Return the joint-space inertia matrix (n, n)."""
-        out = np.empty((self._n, self._n))
-        self.in_place.mass_matrix(q, out)
-        return out
+        def call(*arguments: Vector) -> Vector:
+            out = np.empty(shape)
+            kernel(*arguments, out)
+            return out
 
-    def forward_kinematics(self, q: Vector) -> Vector:
-        """Return the pose of the tip (4, 4)."""
-        out = np.empty((4, 4))
-        self.in_place.forward_kinematics(q, out)
-        return out
-
-    def jacobian(self, q: Vector) -> Vector:
-        """Return the geometric Jacobian of the tip (6, n)."""
-        out = np.empty((6, self._n))
-        self.in_place.jacobian(q, out)
-        return out
-
-    def forward_dynamics_derivatives(
-        self, q: Vector, v: Vector, tau: Vector
-    ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the accelerations by q, v and tau."""
-        out = np.empty((3, self._n, self._n))
-        self.in_place.forward_dynamics_derivatives(q, v, tau, out)
-        return out[0], out[1], out[2]
-
-    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return kinetic and potential energy, J."""
-        out = np.empty(2)
-        self.in_place.energy(q, v, out)
-        return float(out[0]), float(out[1])
+        setattr(self, name, call)
+        return call
 
 
 class Kernels:
     """Checked functions of joint positions q, velocities v, accelerations a and efforts tau.
 
     Each is an array of shape (n,) in rad or m (and per s, per s^2; N m or N). Results are new
-    arrays. A wrong shape or a non-finite number raises `ManipDynError`.
+    arrays. A wrong shape or a number that is not finite raises `ManipDynError`.
+
+    A `payload` is fixed to the tool (`robot.tip`): mass, centre of mass (3) and the moments of
+    inertia about it, ixx, iyy, izz, ixy, ixz, iyz, all in the tool's axes, (10,). A `wrench` is
+    what acts on the tool from outside: force and moment at its origin, base axes, (6,).
 
     Attributes:
         robot: The robot.
-        unchecked: The same functions without checks.
+        frame: The link whose pose and Jacobian these kernels give.
         in_place: Jitted functions that write into ``out``.
+        unchecked: The same functions as here without checks.
+        batch: The same functions for many states side by side, arrays (n, m).
     """
 
-    def __init__(self, robot: Robot):
-        """Make the kernels of `robot`."""
+    def __init__(self, robot: Robot, frame: str):
+        """Make the kernels of `robot` with the kinematics of its link `frame`."""
         self.robot = robot
-        self.unchecked = _unchecked(robot)
-        self.in_place = self.unchecked.in_place
+        self.frame = frame
+        self.in_place = InPlace(robot, robot.frame(frame))
+        self.unchecked = Unchecked(self.in_place, robot.n)
+        self.batch = Batch(self.in_place, robot.n)
 
-    def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
+    # ------------------------------------------------------------------ kinematics
+    def forward_kinematics(self, q: ArrayLike) -> Vector:
+        """Return the pose of the frame in the base frame, a homogeneous matrix (4, 4)."""
+        return self._call("forward_kinematics", q=q)
+
+    def jacobian(self, q: ArrayLike) -> Vector:
+        """Return the geometric Jacobian (6, n) of the frame: linear, then angular, base axes."""
+        return self._call("jacobian", q=q)
+
+    def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
+        """Return the time derivative (6, n) of the Jacobian."""
+        return self._call("jacobian_rate", q=q, v=v)
+
+    def jacobian_derivatives(self, q: ArrayLike) -> Vector:
+        """Return the derivatives (6, n, n) of the Jacobian by the positions (last axis)."""
+        return self._call("jacobian_derivatives", q=q)
+
+    # -------------------------------------------------------------------- dynamics
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        payload: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+    ) -> Vector:
         """Return the accelerations (n,) under the efforts `tau`."""
-        return self.unchecked.forward_dynamics(*self._checked(q=q, v=v, tau=tau))
+        if payload is None and wrench is None:
+            return self._call("forward_dynamics", q=q, v=v, tau=tau)
+        load = _load(payload, wrench)
+        return self._call("forward_dynamics_loaded", q=q, v=v, tau=tau, **load)
 
-    def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        payload: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+    ) -> Vector:
         """Return the efforts (n,) that give the accelerations `a`."""
-        return self.unchecked.inverse_dynamics(*self._checked(q=q, v=v, a=a))
+        if payload is None and wrench is None:
+            return self._call("inverse_dynamics", q=q, v=v, a=a)
+        return self._call("inverse_dynamics_loaded", q=q, v=v, a=a, **_load(payload, wrench))
 
-    def mass_matrix(self, q: Vector) -> Vector:
+    def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Vector:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
-        return self.unchecked.mass_matrix(*self._checked(q=q))
+        if payload is None:
+            return self._call("mass_matrix", q=q)
+        return self._call("mass_matrix_loaded", q=q, payload=_payload(payload))
 
-    def forward_kinematics(self, q: Vector) -> Vector:
-        """Return the pose of the tip in the base frame, a homogeneous matrix (4, 4)."""
-        return self.unchecked.forward_kinematics(*self._checked(q=q))
-
-    def jacobian(self, q: Vector) -> Vector:
-        """Return the geometric Jacobian (6, n) of the tip: linear, then angular, base frame."""
-        return self.unchecked.jacobian(*self._checked(q=q))
-
-    def forward_dynamics_derivatives(
-        self, q: Vector, v: Vector, tau: Vector
-    ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
-        return self.unchecked.forward_dynamics_derivatives(*self._checked(q=q, v=v, tau=tau))
-
-    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
+    def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
 
         Gravity's is zero at the base origin and leaves out links that are fixed to the base.
         """
-        return self.unchecked.energy(*self._checked(q=q, v=v))
+        kinetic, potential = self._call("energy", q=q, v=v)
+        return float(kinetic), float(potential)
 
-    def _checked(self, **arguments: Vector) -> list[Vector]:
-        return [finite_vector(name, value, self.robot.n) for name, value in arguments.items()]
+    # ----------------------------------------------------------------- derivatives
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
+        by_q, by_v, by_tau = self._call("forward_dynamics_derivatives", q=q, v=v, tau=tau)
+        return by_q, by_v, by_tau
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the efforts by q, by v and by a (mass matrix)."""
+        by_q, by_v, by_a = self._call("inverse_dynamics_derivatives", q=q, v=v, a=a)
+        return by_q, by_v, by_a
+
+    def forward_dynamics_adjoint(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the gradients (n,) of adjoint . acceleration by q, by v and by tau."""
+        by_q, by_v, by_tau = self._call(
+            "forward_dynamics_adjoint", q=q, v=v, tau=tau, adjoint=adjoint
+        )
+        return by_q, by_v, by_tau
+
+    def forward_dynamics_second_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
+    ) -> Vector:
+        """Return the second derivatives (3, n, 3, n) of adjoint . acceleration.
+
+        Axes 0 and 2 choose q, v or tau, axes 1 and 3 the joint.
+        """
+        return self._call(
+            "forward_dynamics_second_derivatives", q=q, v=v, tau=tau, adjoint=adjoint
+        )
+
+    # ---------------------------------------------------------------------- series
+    def taylor(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Vector:
+        """Return the Taylor coefficients (order + 1, n) of the motion q(t), from now on.
+
+        Row k belongs to (t - t0)^k. `tau` is constant, (n,), or a polynomial in t - t0 whose
+        coefficients are the rows of an array (m, n).
+        """
+        return self.series.coefficients(q, v, tau, order)
+
+    @cached_property
+    def series(self) -> Taylor:
+        """The recurrences for the Taylor coefficients of the motion; jitted inside."""
+        return Taylor(self.robot)
+
+    # ---------------------------------------------------------------------- counts
+    def report(self) -> Report:
+        """Return the arithmetic operations of every kernel before and after customization."""
+        return operation_report(self.robot, self.frame)
+
+    def _call(self, name: str, **arguments: ArrayLike) -> Vector:
+        n = self.robot.n
+        checked = [
+            finite_vector(argument, value, argument_size(argument, n))
+            for argument, value in arguments.items()
+        ]
+        return getattr(self.unchecked, name)(*checked)
+
+
+def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> dict[str, ArrayLike]:
+    return {
+        "payload": NO_PAYLOAD if payload is None else _payload(payload),
+        "wrench": NO_WRENCH if wrench is None else wrench,
+    }
+
+
+def _payload(payload: ArrayLike) -> Vector:
+    checked = finite_vector("payload", payload, len(NO_PAYLOAD))
+    if checked[0] < 0.0:
+        raise ManipDynError(f"payload has the mass {checked[0]:g} kg; expected 0 or more")
+    return checked
 
 
 @lru_cache(maxsize=64)
-def _unchecked(robot: Robot) -> Unchecked:
+def _kernels(robot: Robot, frame: str) -> Kernels:
     """Return the one set of functions of a robot: they have no state, so all callers share it."""
-    return Unchecked(robot)
+    return Kernels(robot, frame)
 
 
-def customize(robot: Robot) -> Kernels:
-    """Return the kernels of `robot`, generated at its first use and cached on disk."""
+def customize(robot: Robot, frame: str | None = None) -> Kernels:
+    """Return the kernels of `robot`, generated at their first use and cached on disk.
+
+    Args:
+        robot: From `load_robot`.
+        frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
+    """
     if not isinstance(robot, Robot):
         raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
-    return Kernels(robot)
+    return _kernels(robot, robot.tip if frame is None else frame)

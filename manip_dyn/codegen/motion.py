@@ -27,6 +27,15 @@ class JointPose(NamedTuple):
         turned = vec.times(vec.transposed(self.rotation), a)
         return vec.about_z(self.cosine, -self.sine, turned)
 
+    def turn(self, matrix: vec.Matrix3) -> vec.Matrix3:
+        """Return a body's matrix (3, 3) in the parent's axes."""
+        turned = vec.matrix_about_z(self.cosine, self.sine, matrix)
+        return vec.product(vec.product(self.rotation, turned), vec.transposed(self.rotation))
+
+    def turn_symmetric(self, matrix: vec.Matrix3) -> vec.Matrix3:
+        """Return a body's symmetric matrix (3, 3) in the parent's axes."""
+        return vec.mirrored(self.turn(matrix))
+
 
 def joint_poses(bodies: Sequence[Body], q: Sequence[Any]) -> list[JointPose]:
     """Return the pose of each body in its parent's frame at the joint positions `q`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pinocchio
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.robot.bodies import Body, Frame
+from manip_dyn.robot.bodies import Body, Frame, frame_of
 from manip_dyn.validate import Vector
 
 
@@ -71,6 +71,15 @@ class Robot:
             hint = closest(joint, self.joint_names)
             raise ManipDynError(f"robot '{self.name}' has no joint '{joint}'{hint}")
         return self.joint_names.index(joint)
+
+    def frame(self, link: str) -> Frame:
+        """Return the frame of a link on the body that carries it."""
+        frames = [f.name for f in self.model.frames if f.type == pinocchio.FrameType.BODY]
+        if link not in frames:
+            raise ManipDynError(
+                f"robot '{self.name}' has no link '{link}'{closest(str(link), frames)}"
+            )
+        return frame_of(self.model, link)
 
     def unit(self, joint: int) -> str:
         """Return the unit of a joint's position."""

@@ -44,8 +44,13 @@ class Reference:
 
     def forward_kinematics(self, q: Vector) -> Vector:
         """Return the pose of the tip in the base frame as a homogeneous matrix (4, 4)."""
+        return self.frame_pose(self._robot.tip, q)
+
+    def frame_pose(self, link: str, q: Vector) -> Vector:
+        """Return the pose of a link in the base frame as a homogeneous matrix (4, 4)."""
+        frame = self._model.getFrameId(link, pinocchio.BODY)
         pinocchio.forwardKinematics(self._model, self._data, q)
-        return pinocchio.updateFramePlacement(self._model, self._data, self._tip).homogeneous
+        return pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
 
     def jacobian(self, q: Vector) -> Vector:
         """Return the geometric Jacobian (6, n): linear velocity of the tip, then angular.
@@ -69,6 +74,18 @@ class Reference:
         )
         by_tau = np.triu(by_tau) + np.triu(by_tau, 1).T
         return by_q - by_tau * robot.stiffness, by_v - by_tau * robot.damping, by_tau
+
+    def inverse_dynamics_derivatives(
+        self, q: Vector, v: Vector, a: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the efforts by q, by v and by a."""
+        robot = self._robot
+        by_q, by_v, by_a = (
+            np.array(matrix).reshape(robot.n, robot.n)
+            for matrix in pinocchio.computeRNEADerivatives(self._model, self._data, q, v, a)
+        )
+        by_a = np.triu(by_a) + np.triu(by_a, 1).T
+        return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
         """Return kinetic and potential energy in J; gravity's is zero at the base origin."""

@@ -1,0 +1,168 @@
+"""`manip_dyn bench dynamics`: the kernels beside pinocchio, CasADi, MuJoCo and Drake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pinocchio
+
+from manip_dyn.bench import peers
+from manip_dyn.bench.timing import Candidate, Timing, compare, setting
+from manip_dyn.codegen import customize
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+STATES = 512
+PACKAGES = ("manip_dyn", "numba", "pin", "casadi", "mujoco", "drake")
+
+
+class Row(NamedTuple):
+    """One kernel of one robot, called in one way, with the timings of all candidates."""
+
+    robot: str
+    kernel: str
+    way: str
+    timings: list[Timing]
+
+
+class Bench(NamedTuple):
+    """A suite's rows with the setting they were measured in."""
+
+    setting: dict[str, str]
+    rows: list[Row]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        rows = [
+            row._asdict() | {"timings": [timing._asdict() for timing in row.timings]}
+            for row in self.rows
+        ]
+        return {"setting": self.setting, "rows": rows}
+
+    def __str__(self) -> str:
+        """Return the table; the ratio is the candidate's time divided by ours."""
+        lines = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
+        for robot, kernel, way, timings in self.rows:
+            lines.append(f"\n{robot}, {kernel}, {way}")
+            lines += [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]
+        return "\n".join(lines)
+
+
+def bench_dynamics(robots: Sequence[Robot]) -> Bench:
+    """Time forward and inverse dynamics, mass matrix and derivatives of each robot.
+
+    "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop for
+    the forward dynamics only (`abaInParallel`); its other functions are called from Python, and
+    what its binding costs, measured as `aba` from Python less `abaInParallel`, is taken off.
+    (That is more than it costs for `crba`, which takes one array instead of three.) "from
+    Python" is one call per state on both sides.
+    """
+    rows = [row for robot in robots for row in _rows(robot)]
+    return Bench(dict(setting(PACKAGES)), rows)
+
+
+def _rows(robot: Robot) -> Iterator[Row]:
+    states = np.random.default_rng(0).uniform(-1.0, 1.0, size=(3, STATES, robot.n))
+    pin = peers.Pinocchio(robot, states)
+    ours = _Ours(robot, states)
+    forward = [
+        ours.loop("forward_dynamics"),
+        ours.batch("forward_dynamics"),
+        pin.loop(),
+        *peers.casadi_loops(robot, states),
+    ]
+    timings = compare(forward)
+    yield Row(robot.name, "forward dynamics", "compiled", timings)
+    in_loop = timings[2].microseconds
+    from_python = compare([Candidate("", pin.call(pinocchio.aba, 3))])[0].microseconds
+    binding = max(from_python - in_loop, 0.0)
+    for kernel, name, function, count in _OTHERS:
+        loops = [ours.loop(kernel), ours.batch(kernel)]
+        timings = compare([*loops, Candidate(name, pin.call(function, count))])
+        yield Row(robot.name, kernel.replace("_", " "), "compiled", _less(timings, binding))
+    for kernel, name, function, count in (_FORWARD, *_OTHERS):
+        theirs = Candidate(name, pin.call(function, count))
+        more = peers.whole_step_calls(robot, states) if kernel == _FORWARD[0] else []
+        timings = compare([ours.call(kernel), theirs, *more])
+        yield Row(robot.name, kernel.replace("_", " "), "from Python", timings)
+
+
+_FORWARD = ("forward_dynamics", "pinocchio aba", pinocchio.aba, 3)
+_OTHERS = (
+    ("inverse_dynamics", "pinocchio rnea", pinocchio.rnea, 3),
+    ("mass_matrix", "pinocchio crba", pinocchio.crba, 1),
+    ("forward_dynamics_derivatives", "pinocchio computeABADerivatives",
+     pinocchio.computeABADerivatives, 3),
+    ("inverse_dynamics_derivatives", "pinocchio computeRNEADerivatives",
+     pinocchio.computeRNEADerivatives, 3),
+)  # fmt: skip
+
+
+def _less(timings: list[Timing], binding: float) -> list[Timing]:
+    """Take what the binding costs off the last candidate."""
+    *ours, theirs = timings
+    microseconds = theirs.microseconds - binding
+    ratio = theirs.ratio * microseconds / theirs.microseconds
+    return [*ours, Timing(f"{theirs.name} less {binding:.2f} us of binding", microseconds, ratio)]
+
+
+class _Ours:
+    """Our kernels of one robot as candidates."""
+
+    def __init__(self, robot: Robot, states: Vector):
+        self._kernels = customize(robot).in_place
+        self._batch = customize(robot).batch
+        self._states = states
+        self._n = robot.n
+
+    def loop(self, kernel: str) -> Candidate:
+        """Return a compiled loop, state by state."""
+        function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
+        states, result = np.stack(arrays), out[0].copy()
+        if len(arrays) == 1:
+            return Candidate("manip_dyn", lambda: _single(function, states[0], result), STATES)
+        return Candidate("manip_dyn", lambda: _triple(function, states, result), STATES)
+
+    def batch(self, kernel: str) -> Candidate:
+        """Return the batched kernel, states side by side."""
+        function, (arrays, out) = getattr(self._kernels, f"{kernel}_batch"), self._arrays(kernel)
+        columns = [np.ascontiguousarray(array.T) for array in arrays]
+        across = np.empty((*out.shape[1:], STATES))
+        return Candidate(
+            "manip_dyn, batched", lambda: function(*columns, across, 0, STATES), STATES
+        )
+
+    def call(self, kernel: str) -> Candidate:
+        """Return one call from Python."""
+        function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
+        state, place = [array[0].copy() for array in arrays], out[0].copy()
+        return Candidate("manip_dyn", lambda: function(*state, place))
+
+    def _arrays(self, kernel: str) -> tuple[list[Vector], Vector]:
+        n = self._n
+        shape = {"mass_matrix": (n, n)}.get(kernel, (3, n, n) if "derivatives" in kernel else (n,))
+        count = 1 if kernel == "mass_matrix" else 3
+        return list(self._states[:count]), np.empty((STATES, *shape))
+
+
+# The states are copied into scratch arrays: numba counts references to slices, and does so with
+# atomic operations that take as long as a kernel of a small arm.
+@numba.njit
+def _single(function, states, result):
+    q = states[0].copy()
+    for k in range(states.shape[0]):
+        for i in range(q.size):
+            q[i] = states[k, i]
+        function(q, result)
+
+
+@numba.njit
+def _triple(function, states, result):
+    q, v, tau = states[0, 0].copy(), states[1, 0].copy(), states[2, 0].copy()
+    for k in range(states.shape[1]):
+        for i in range(q.size):
+            q[i], v[i], tau[i] = states[0, k, i], states[1, k, i], states[2, k, i]
+        function(q, v, tau, result)

@@ -1,0 +1,180 @@
+"""The peers of `bench dynamics`: whatever of them is installed."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from manip_dyn.bench.timing import Call, Candidate
+from manip_dyn.codegen import algorithms
+from manip_dyn.codegen.equations import Equations
+from manip_dyn.codegen.inertia import rigid_bodies
+from manip_dyn.codegen.motion import joint_poses
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+
+def installed(package: str) -> bool:
+    """Return whether a package can be imported."""
+    return importlib.util.find_spec(package) is not None
+
+
+class Pinocchio:
+    """Pinocchio's C++ on one robot."""
+
+    def __init__(self, robot: Robot, states: Vector):
+        """Take states (3, m, n)."""
+        self._model, self._data = robot.model, robot.model.createData()
+        self._states = states
+
+    def loop(self) -> Candidate:
+        """Return its own loop in C++, on one thread."""
+        pool = pinocchio.ModelPool(self._model, 1)
+        columns = [np.asfortranarray(each.T) for each in self._states]
+        out = np.zeros_like(columns[0], order="F")
+
+        def run():
+            pinocchio.abaInParallel(1, pool, *columns, out)
+
+        return Candidate("pinocchio abaInParallel, 1 thread", run, self._states.shape[1])
+
+    def call(self, function: Callable, arguments: int) -> Call:
+        """Return one call from Python of an algorithm with `arguments` joint vectors."""
+        model, data = self._model, self._data
+        state = [each[0].copy() for each in self._states[:arguments]]
+        return lambda: function(model, data, *state)
+
+
+# --------------------------------------------------------------------------- CasADi
+_LOOP = """
+void loop(const double *q, const double *v, const double *tau, double *out, int n, int count) {
+  const double *arg[64]; double *res[64]; casadi_int iw[1]; double w[1];
+  for (int k = 0; k < count; ++k) {
+    arg[0] = q + n * k; arg[1] = v + n * k; arg[2] = tau + n * k; res[0] = out + n * k;
+    forward_dynamics(arg, res, iw, w, 0);
+  }
+}
+"""
+
+
+def casadi_loops(robot: Robot, states: Vector) -> list[Candidate]:
+    """Return CasADi-generated C of two algorithms, each with gcc -O3 -march=native.
+
+    The expressions are CasADi's: of articulated bodies with the robot's own inertias, as its
+    users would write them, and of our equations with regrouped inertias.
+    """
+    if not installed("casadi") or shutil.which("gcc") is None:
+        return []
+    equations = Equations(robot, robot.tip_frame)
+    return [
+        _casadi_loop(robot, states, "CasADi C of articulated bodies", _articulated(robot)),
+        _casadi_loop(robot, states, "CasADi C of our equations", equations.forward_dynamics),
+    ]
+
+
+def _articulated(robot: Robot) -> Callable:
+    rigid, armature = rigid_bodies(robot.bodies), robot.armature.tolist()
+
+    def forward_dynamics(q, v, tau):
+        poses = joint_poses(robot.bodies, q)
+        resting, gravity = [0.0 * each for each in v], robot.gravity.tolist()
+        bias = algorithms.inverse_dynamics(robot.bodies, rigid, poses, v, resting, gravity)
+        left = [t - b - d * s for t, b, d, s in zip(tau, bias, robot.damping, v, strict=True)]
+        return algorithms.solve_by_articulated_bodies(robot.bodies, rigid, poses, armature, left)
+
+    return forward_dynamics
+
+
+def _casadi_loop(robot: Robot, states: Vector, name: str, function: Callable) -> Candidate:
+    import casadi
+
+    n = robot.n
+    q, v, tau = (casadi.SX.sym(each, n) for each in ("q", "v", "tau"))
+    lists = [[x[i] for i in range(n)] for x in (q, v, tau)]
+    result = casadi.vertcat(*function(*lists))
+    compiled = casadi.Function("forward_dynamics", [q, v, tau], [result])
+    loop = _compiled_loop(compiled)
+    out = np.empty_like(states[0])
+    pointers = [x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (*states, out)]
+    count = states.shape[1]
+    return Candidate(name, lambda: loop(*pointers, n, count), count)
+
+
+def _compiled_loop(function):
+    """Return the C function that evaluates a CasADi function for many states."""
+    import casadi
+
+    folder = Path(tempfile.mkdtemp(prefix="manip_dyn_bench_"))
+    generator = casadi.CodeGenerator("kernel.c")
+    generator.add(function)
+    source, library = folder / "kernel.c", folder / "kernel.so"
+    source.write_text(generator.dump() + _LOOP, encoding="utf-8")
+    command = [
+        *("gcc", "-O3", "-march=native", "-shared", "-fPIC"),
+        *(str(source), "-o", str(library), "-lm"),
+    ]
+    subprocess.run(command, check=True)
+    loop = ctypes.CDLL(str(library)).loop
+    shutil.rmtree(folder)
+    return loop
+
+
+# --------------------------------------------------------------------- MuJoCo, Drake
+def whole_step_calls(robot: Robot, states: Vector) -> list[Candidate]:
+    """Return MuJoCo's and Drake's forward dynamics of the same arm, called from Python."""
+    candidates = []
+    if installed("mujoco"):
+        candidates.append(_mujoco_call(robot, states))
+    if installed("pydrake"):
+        candidates.append(_drake_call(robot, states))
+    return candidates
+
+
+def _bare(urdf: str) -> str:
+    """Return a URDF without shapes, whose files the peers would look for."""
+    root = ElementTree.fromstring(urdf)
+    for link in root.iter("link"):
+        for tag in ("visual", "collision"):
+            for shape in link.findall(tag):
+                link.remove(shape)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _mujoco_call(robot: Robot, states: Vector) -> Candidate:
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(_bare(robot.urdf))
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qfrc_applied[:] = states[:, 0]
+    return Candidate("MuJoCo mj_forward", lambda: mujoco.mj_forward(model, data))
+
+
+def _drake_call(robot: Robot, states: Vector) -> Candidate:
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(time_step=0.0)
+    Parser(plant).AddModelsFromString(_bare(robot.urdf), "urdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(robot.base))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    q, v, tau = states[:, 0]
+    plant.get_actuation_input_port().FixValue(context, tau[: plant.num_actuators()])
+    derivatives = plant.AllocateTimeDerivatives()
+
+    def run():
+        # Setting the state again is what makes Drake compute again.
+        plant.SetPositions(context, q)
+        plant.SetVelocities(context, v)
+        plant.CalcTimeDerivatives(context, derivatives)
+
+    return Candidate("Drake MultibodyPlant CalcTimeDerivatives", run)

@@ -1,0 +1,106 @@
+"""Fair timing: candidates in turn, round after round, medians of times and of ratios."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+ROUNDS = 15
+SLICE = 2e-3
+"""Seconds that a candidate runs in each round, at least."""
+
+Call = Callable[[], object]
+
+
+class Candidate(NamedTuple):
+    """Something to time: its name, a call without arguments, evaluations in one call."""
+
+    name: str
+    call: Call
+    evaluations: int = 1
+
+
+class Timing(NamedTuple):
+    """What one candidate took: median microseconds per evaluation, and its ratio to the first.
+
+    `ratio` is the median over the rounds of this time divided by the first candidate's.
+    """
+
+    name: str
+    microseconds: float
+    ratio: float
+
+
+def compare(candidates: Sequence[Candidate], rounds: int = ROUNDS) -> list[Timing]:
+    """Time the candidates in turn; the first is what the others are compared with."""
+    repeats = [_repeats(each.call) for each in candidates]
+    times = []
+    for _ in range(rounds):
+        times.append(
+            [
+                _seconds(each.call, count) / (count * each.evaluations) * 1e6
+                for each, count in zip(candidates, repeats, strict=True)
+            ]
+        )
+    return [
+        Timing(
+            each.name,
+            statistics.median(row[i] for row in times),
+            statistics.median(row[i] / row[0] for row in times),
+        )
+        for i, each in enumerate(candidates)
+    ]
+
+
+def setting(packages: Sequence[str]) -> Mapping[str, str]:
+    """Return commit, processor and versions: what a time means nothing without."""
+    return {
+        "commit": _commit(),
+        "processor": _processor(),
+        "Python": platform.python_version(),
+    } | {name: found for name in packages if (found := _version(name))}
+
+
+def _repeats(call: Call) -> int:
+    """Return how often to call so that a slice of time is filled; this is the warm-up too."""
+    call()
+    count = 1
+    while _seconds(call, count) < SLICE:
+        count *= 2
+    return count
+
+
+def _seconds(call: Call, count: int) -> float:
+    began = time.perf_counter()
+    for _ in range(count):
+        call()
+    return time.perf_counter() - began
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

@@ -1,0 +1,59 @@
+"""Jitted kernels that write into the caller's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from manip_dyn.codegen.build import kernel_module
+from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS
+from manip_dyn.robot import Frame, Robot
+
+BATCH = "_batch"
+
+
+class InPlace:
+    """Jitted functions that write into the caller's array ``out``, allocate and check nothing.
+
+    Every kernel of `Kernels` is here under its name, as ``kernel(*arguments, out)``, and once
+    more for many states side by side, as ``kernel_batch(*arguments, out, first, last)``, whose
+    arrays have a last axis with a column per state and which does the columns from `first` up
+    to `last`. Other numba code can call both.
+
+    Arrays must be C-contiguous float64 (anything else is numba's TypingError) of the right
+    sizes (which nobody checks); ``out`` may be one of the inputs. Numbers that are not finite
+    come out as such. Generated and compiled at the first use, from the cache afterwards.
+    """
+
+    def __init__(self, robot: Robot, frame: Frame):
+        """Take the robot and the frame that the kinematic functions are about."""
+        self._robot = robot
+        self._frame = frame
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Return a kernel; its module is generated now if it is the first of it."""
+        declaration = BY_NAME.get(name.removesuffix(BATCH))
+        if declaration is None:
+            raise AttributeError(f"there is no kernel '{name}'")
+        module = kernel_module(self._robot, self._frame, declaration.module)
+        function = getattr(module, name)
+        setattr(self, name, function)
+        return function
+
+    def __dir__(self) -> list[str]:
+        """Return the kernels' names."""
+        return [each.name + end for each in DECLARATIONS for end in ("", BATCH)]
+
+    def compile(self, *names: str) -> None:
+        """Compile kernels now, or load them from the cache; by default all of the dynamics.
+
+        For loops with deadlines: afterwards no first call is slow.
+        """
+        dynamics = [each.name for each in DECLARATIONS if each.module == "dynamics"]
+        for name in names or dynamics:
+            declaration = BY_NAME[name]
+            axes = ["float64[::1]"] * len(declaration.arguments)
+            rank = len(declaration.shape(self._robot.n))
+            axes.append(f"float64[{','.join([':'] * (rank - 1) + ['::1'])}]")
+            kernel: Any = getattr(self, name)
+            kernel.compile(f"void({', '.join(axes)})")

@@ -1,0 +1,150 @@
+"""Sine and cosine together, as LLVM instructions on a number or on a vector of numbers.
+
+The argument is reduced by multiples of pi/2 in three parts (Cody, Waite 1980) and put into
+the polynomials of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c): errors below 2 units
+in the last place. Beyond `LIMIT`, and for what is not finite, the C library's functions do it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+LIMIT = 1e5
+"""Radians up to which the multiples of the parts of pi/2 are exact."""
+
+_TWO_OVER_PI = 6.36619772367581382433e-01
+_PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+# Adding it rounds to an integer, whose last bits are then those of the sum.
+_ROUNDER = 6755399441055744.0
+_SINE = (
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+)  # fmt: skip
+_COSINE = (
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+)  # fmt: skip
+_FLAGS = ("contract",)
+
+
+def sine_and_cosine(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Return the sine and the cosine of `x`, of x's type."""
+    function = _function(builder.module, x.type)
+    both = builder.call(function, [x])
+    return builder.extract_value(both, 0), builder.extract_value(both, 1)
+
+
+def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
+    """Return the module's function for one type, with its body at the first call."""
+    lanes = getattr(kind, "count", 1)
+    name = f"manip_dyn.sine_and_cosine.{lanes}"
+    if name in module.globals:
+        return module.globals[name]
+    pair = ir.LiteralStructType([kind, kind])
+    function = ir.Function(module, ir.FunctionType(pair, [kind]), name)
+    function.linkage = "internal"
+    function.attributes.add("alwaysinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    (x,) = function.args
+    fast = _fast(builder, x)
+    quick = builder.block
+    outside = _outside(builder, x)
+    with builder.if_then(outside, likely=False):
+        slow = _slow(builder, x)
+        far = builder.block
+    merged = [builder.phi(kind), builder.phi(kind)]
+    result = ir.Constant(pair, ir.Undefined)
+    for i, value in enumerate(merged):
+        value.add_incoming(fast[i], quick)
+        value.add_incoming(slow[i], far)
+        result = builder.insert_value(result, value, i)
+    builder.ret(result)
+    return function
+
+
+def _fast(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    number, integer = x.type, _like(x.type, ir.IntType(64))
+    one, half = _constant(number, 1.0), _constant(number, 0.5)
+    rounder = _constant(number, _ROUNDER)
+    shifted = builder.fadd(builder.fmul(x, _constant(number, _TWO_OVER_PI)), rounder)
+    quarter_turns = builder.fsub(shifted, rounder)
+    rest = x
+    for part in _PARTS:
+        turn = builder.fmul(quarter_turns, _constant(number, part), flags=_FLAGS)
+        rest = builder.fsub(rest, turn, flags=_FLAGS)
+    z = builder.fmul(rest, rest, flags=_FLAGS)
+    cubic = builder.fmul(builder.fmul(rest, z, flags=_FLAGS), _polynomial(builder, z, _SINE),
+                         flags=_FLAGS)  # fmt: skip
+    sine = builder.fadd(rest, cubic, flags=_FLAGS)
+    # 1 - z/2 is rounded; what it loses is added to the small terms.
+    squared = builder.fmul(z, half)
+    leading = builder.fsub(one, squared)
+    lost = builder.fsub(builder.fsub(one, leading), squared)
+    quartic = builder.fmul(builder.fmul(z, z, flags=_FLAGS), _polynomial(builder, z, _COSINE),
+                           flags=_FLAGS)  # fmt: skip
+    cosine = builder.fadd(leading, builder.fadd(lost, quartic, flags=_FLAGS))
+    quadrant = builder.bitcast(shifted, integer)
+    odd = _bit(builder, quadrant, 1)
+    after = builder.add(quadrant, _constant(integer, 1))
+    return (
+        _signed(builder, builder.select(odd, cosine, sine), _bit(builder, quadrant, 2)),
+        _signed(builder, builder.select(odd, sine, cosine), _bit(builder, after, 2)),
+    )
+
+
+def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    double = ir.DoubleType()
+    results = []
+    for name in ("sin", "cos"):
+        library = builder.module.declare_intrinsic(f"llvm.{name}", [double])
+        if isinstance(x.type, ir.VectorType):
+            value = ir.Constant(x.type, ir.Undefined)
+            for lane in range(x.type.count):
+                place = ir.Constant(ir.IntType(32), lane)
+                one = builder.call(library, [builder.extract_element(x, place)])
+                value = builder.insert_element(value, one, place)
+        else:
+            value = builder.call(library, [x])
+        results.append(value)
+    return results[0], results[1]
+
+
+def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """Return whether any number is beyond the limit or not a number."""
+    beyond = builder.or_(
+        builder.fcmp_unordered(">", x, _constant(x.type, LIMIT)),
+        builder.fcmp_unordered("<", x, _constant(x.type, -LIMIT)),
+    )
+    if not isinstance(x.type, ir.VectorType):
+        return beyond
+    bits = ir.IntType(x.type.count)
+    return builder.icmp_unsigned("!=", builder.bitcast(beyond, bits), ir.Constant(bits, 0))
+
+
+def _polynomial(builder: ir.IRBuilder, z: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
+    value: Any = _constant(z.type, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        product = builder.fmul(value, z, flags=_FLAGS)
+        value = builder.fadd(product, _constant(z.type, coefficient), flags=_FLAGS)
+    return value
+
+
+def _bit(builder: ir.IRBuilder, integer: ir.Value, bit: int) -> ir.Value:
+    masked = builder.and_(integer, _constant(integer.type, bit))
+    return builder.icmp_unsigned("!=", masked, _constant(integer.type, 0))
+
+
+def _signed(builder: ir.IRBuilder, value: ir.Value, negative: ir.Value) -> ir.Value:
+    return builder.select(negative, builder.fneg(value), value)
+
+
+def _like(kind: ir.Type, element: ir.Type) -> ir.Type:
+    return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
+
+
+def _constant(kind: ir.Type, value: float) -> ir.Constant:
+    if isinstance(kind, ir.VectorType):
+        return ir.Constant(kind, [ir.Constant(kind.element, value)] * kind.count)
+    return ir.Constant(kind, value)

@@ -1,0 +1,208 @@
+"""Straight-line functions: what they allocate, refuse, and do for many states at once."""
+
+import numba
+import numpy as np
+import pytest
+from arms import load, random_state
+from numba.core.errors import TypingError
+from numba.core.runtime import _nrt_python, rtsys
+
+import manip_dyn as md
+from manip_dyn.codegen.straight_line import LANES, Program, many_states, one_state
+from manip_dyn.codegen.trace import DECLARATIONS, argument_size
+from manip_dyn.codegen.trigonometry import LIMIT
+
+BOTH = Program("both", ("x",), 1, "out[0] = sin(x[0])\nout[1] = cos(x[0])")
+_one, _lanes = one_state(BOTH), many_states(BOTH, LANES)
+
+
+@numba.njit
+def singly(x, out):
+    for i in range(len(x)):
+        _one((x[i],), out[i])
+
+
+@numba.njit
+def in_lanes(x, out):
+    for column in range(0, x.shape[1], LANES):
+        _lanes((x,), out, column)
+
+
+def angles():
+    rng = np.random.default_rng(0)
+    multiples = np.arange(-4000, 4001) * (np.pi / 4)
+    special = [
+        0.0,
+        -0.0,
+        5e-324,
+        1e-300,
+        1e-8,
+        LIMIT,
+        np.nextafter(LIMIT, np.inf),
+        3e5,
+        -1e9,
+        1e22,
+    ]
+    spread = rng.uniform(-1, 1, 40_000) * 10.0 ** rng.uniform(-9, 5, 40_000)
+    values = np.concatenate([special, multiples, np.nextafter(multiples, np.inf), spread])
+    return values[: len(values) // LANES * LANES]
+
+
+@pytest.mark.parametrize("lanes", [1, LANES])
+def test_sines_and_cosines_are_good_to_the_last_bits(lanes):
+    x = angles()
+    if lanes == 1:
+        out = np.empty((len(x), 2))
+        singly(x[:, None].copy(), out)
+        out = out.T
+    else:
+        out = np.empty((2, len(x)))
+        in_lanes(x[None, :].copy(), out)
+    near = np.abs(x) <= 3e5
+    for ours, exact in ((out[0], np.sin), (out[1], np.cos)):
+        expected = exact(x.astype(np.longdouble))
+        error = np.abs(ours - expected) / np.spacing(np.maximum(np.abs(ours), 1e-300))
+        assert error[near].max() < 2.0
+        np.testing.assert_allclose(ours, exact(x), rtol=0, atol=2.3e-16)
+
+
+@pytest.mark.parametrize("lanes", [1, LANES])
+def test_what_is_not_finite_has_no_sine(lanes):
+    x = np.array([0.0, np.nan, 1.0, np.inf, -np.inf, 2.0, 3.0, 4.0])
+    out = np.empty((len(x), 2))
+    if lanes == 1:
+        singly(x[:, None].copy(), out)
+    else:
+        across = np.empty((2, len(x)))
+        in_lanes(x[None, :].copy(), across)
+        out = across.T
+    assert np.isnan(out[[1, 3, 4]]).all()
+    finite = np.isfinite(x)
+    expected = np.array([np.sin(x[finite]), np.cos(x[finite])]).T
+    np.testing.assert_allclose(out[finite], expected, rtol=0, atol=2.3e-16)
+
+
+KERNELS = [each for each in DECLARATIONS if each.module != "second_derivatives"]
+
+
+@pytest.mark.parametrize("declaration", KERNELS, ids=lambda each: each.name)
+@pytest.mark.parametrize("states", [1, LANES, 2 * LANES + 3])
+def test_many_states_are_one_state_many_times(declaration, states):
+    kernels = md.customize(md.load_robot("ibm7535"))
+    rng = np.random.default_rng(states)
+    arrays = [rng.normal(size=(argument_size(name, 2), states)) for name in declaration.arguments]
+    together = getattr(kernels.batch, declaration.name)(*arrays)
+    one = getattr(kernels.unchecked, declaration.name)
+    for k in range(states):
+        alone = one(*(array[:, k].copy() for array in arrays))
+        scale = max(1.0, np.abs(alone).max())
+        np.testing.assert_allclose(together[..., k], alone, atol=1e-14 * scale, rtol=1e-12)
+
+
+def test_threads_share_a_batch():
+    kernels = md.customize(md.load_robot("pa10"))
+    arrays = np.random.default_rng(0).normal(size=(3, 7, 1000))
+    alone = kernels.batch.forward_dynamics(*arrays)
+    np.testing.assert_array_equal(kernels.batch.forward_dynamics(*arrays, threads=2), alone)
+    np.testing.assert_array_equal(kernels.batch.forward_dynamics(*arrays, threads=7), alone)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ([np.zeros((7, 4)), np.zeros((7, 4))], "got 2 arrays; expected q, v, tau"),
+        ([np.zeros(7)] * 3, "q has shape"),
+        ([np.zeros((7, 4)), np.zeros((7, 5)), np.zeros((7, 4))], r"v has shape \(7, 5\)"),
+        ([np.zeros((4, 7))] * 3, r"q has shape \(4, 7\); expected \(7, 7\)"),
+        ([np.zeros((7, 4)), np.full((7, 4), np.nan), np.zeros((7, 4))], "v is .*finite"),
+        (
+            [np.zeros((7, 4)) * 1j, np.zeros((7, 4)), np.zeros((7, 4))],
+            "q is array.*expected numbers of shape",
+        ),
+    ],
+)
+def test_a_bad_batch_is_named(arrays, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays)
+
+
+def test_a_batch_without_threads_is_refused():
+    arrays = np.zeros((3, 7, 4))
+    with pytest.raises(md.ManipDynError, match="threads is 0; expected a whole number above 0"):
+        md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays, threads=0)
+
+
+@pytest.mark.parametrize(
+    "q",
+    [np.zeros(7, np.float32), np.zeros(14)[::2], np.zeros((7, 1)), np.zeros(7, int)],
+    ids=["float32", "strided", "matrix", "integers"],
+)
+def test_in_place_kernels_refuse_arrays_they_would_misread(q):
+    kernel = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
+    with pytest.raises(TypingError, match=r"q is .* C-contiguous float64"):
+        kernel(q, np.zeros(7), np.zeros(7), np.zeros(7))
+
+
+def test_inputs_may_be_read_only_and_the_output_an_input():
+    kernels = md.customize(md.load_robot("pa10"))
+    q, v, tau = random_state(kernels.robot, np.random.default_rng(1))
+    expected = kernels.forward_dynamics(q, v, tau)
+    for array in (q, v):
+        array.setflags(write=False)
+    kernels.in_place.forward_dynamics(q, v, tau, tau)
+    np.testing.assert_array_equal(tau, expected)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_in_place_kernels_allocate_nothing_and_serve_other_numba_code(batched):
+    robot = md.load_robot("pa10")
+    kernels = md.customize(robot).in_place
+    one, many = kernels.forward_dynamics, kernels.forward_dynamics_batch
+
+    @numba.njit
+    def repeat(q, v, tau, out, count):
+        for _ in range(count):
+            one(q, v, tau, out)
+            q[0] += 1e-9 * out[0]
+
+    @numba.njit
+    def repeat_batch(q, v, tau, out, count):
+        for _ in range(count):
+            many(q, v, tau, out, 0, q.shape[1])
+            q[0, 0] += 1e-9 * out[0, 0]
+
+    arrays = random_state(robot, np.random.default_rng(1))
+    run = repeat
+    if batched:
+        arrays, run = [np.repeat(x[:, None], 11, axis=1) for x in arrays], repeat_batch
+    out = np.empty_like(arrays[0])
+    run(*arrays, out, 1)
+    _nrt_python.memsys_enable_stats()
+    allocations = []
+    for count in (1, 1000):
+        before = rtsys.get_allocation_stats().alloc
+        run(*arrays, out, count)
+        allocations.append(rtsys.get_allocation_stats().alloc - before)
+    # What there is belongs to handing four arrays over from Python.
+    assert allocations[0] == allocations[1] <= 4
+    assert np.isfinite(out).all()
+
+
+def test_non_finite_numbers_pass_through_in_place_kernels():
+    out = np.zeros(2)
+    md.customize(md.load_robot("ibm7535")).in_place.forward_dynamics(
+        np.array([0.0, np.nan]), np.zeros(2), np.zeros(2), out
+    )
+    assert np.isnan(out).all()
+
+
+def test_an_unknown_kernel_is_an_attribute_error():
+    kernels = md.customize(md.load_robot("ibm7535"))
+    for where in (kernels.in_place, kernels.batch, kernels.unchecked):
+        with pytest.raises(AttributeError, match="no kernel 'dynamics'"):
+            where.dynamics(1.0)
+
+
+def test_every_kernel_is_listed(tmp_path):
+    listed = dir(md.customize(load("tree2", tmp_path)).in_place)
+    assert {"forward_dynamics", "jacobian_rate_batch"} <= set(listed)

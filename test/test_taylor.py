@@ -1,0 +1,87 @@
+"""Taylor coefficients of the motion: they continue it, to any order."""
+
+import numpy as np
+import pytest
+from arms import load, random_state
+from numba.core.runtime import _nrt_python, rtsys
+from scipy.integrate import solve_ivp
+
+import manip_dyn as md
+
+ROBOTS = ("rr", "pa10", "tree2", "one_link_vertical")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("degree", [0, 2])
+def test_the_series_continues_the_motion(tmp_path, name, degree):
+    """Order 24 over 30 ms against a general integrator, under a polynomial of efforts."""
+    robot = load(name, tmp_path)
+    kernels, n, step = md.customize(robot), robot.n, 0.03
+    q, v, _ = random_state(robot, np.random.default_rng(3))
+    efforts = np.random.default_rng(4).normal(size=(degree + 1, n))
+
+    def motion(t, y):
+        tau = sum(row * t**k for k, row in enumerate(efforts))
+        return np.concatenate([y[n:], kernels.unchecked.forward_dynamics(y[:n], y[n:], tau)])
+
+    start = np.concatenate([q, v])
+    exact = solve_ivp(motion, (0, step), start, method="DOP853", rtol=3e-14, atol=1e-14)
+    series = kernels.taylor(q, v, efforts if degree else efforts[0], order=24)
+    reached = sum(row * step**k for k, row in enumerate(series))
+    np.testing.assert_allclose(reached, exact.y[:n, -1], rtol=2e-13, atol=2e-13)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_each_order_adds_one_power_of_the_step(tmp_path, name):
+    """The remainder after order p is proportional to step^(p + 1)."""
+    robot = load(name, tmp_path)
+    kernels = md.customize(robot)
+    q, v, tau = random_state(robot, np.random.default_rng(3))
+    series = kernels.taylor(q, v, tau, order=30)
+    for order in (3, 6):
+        errors = [
+            np.abs(sum(series[k] * h**k for k in range(order + 1, 31))).max() for h in (2e-3, 1e-3)
+        ]
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.2)
+
+
+def test_low_orders_are_the_state_and_half_the_acceleration():
+    kernels = md.customize(md.load_robot("pa10"))
+    q, v, tau = random_state(kernels.robot, np.random.default_rng(0))
+    series = kernels.taylor(q, v, tau, order=2)
+    np.testing.assert_array_equal(series[:2], [q, v])
+    acceleration = kernels.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(series[2], 0.5 * acceleration, rtol=1e-14)
+    np.testing.assert_array_equal(kernels.taylor(q, v, tau, order=0), [q])
+    np.testing.assert_array_equal(kernels.taylor(q, v, tau, order=1), [q, v])
+
+
+def test_orders_do_not_depend_on_the_last_one():
+    kernels = md.customize(md.load_robot("pa10"))
+    state = random_state(kernels.robot, np.random.default_rng(5))
+    np.testing.assert_array_equal(kernels.taylor(*state, 9), kernels.taylor(*state, 20)[:10])
+
+
+def test_series_allocate_nothing():
+    series = md.customize(md.load_robot("rr")).series
+    q, v, tau = np.ones(2), np.ones(2), np.ones((1, 2))
+    work, out = series.workspace(20), np.empty((21, 2))
+    series.in_place(q, v, tau, work, out)
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats().alloc
+    series.in_place(q, v, tau, work, out)
+    assert rtsys.get_allocation_stats().alloc - before <= 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.zeros(7), np.zeros(7), np.zeros(7), -1), "order is -1"),
+        ((np.zeros(7), np.zeros(7), np.zeros(7), 2.5), "order is 2.5"),
+        ((np.zeros(7), np.zeros(7), np.zeros((2, 6)), 3), "tau has shape"),
+        ((np.zeros(7), np.full(7, np.nan), np.zeros(7), 3), "v is"),
+    ],
+)
+def test_bad_input_is_named(arguments, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.customize(md.load_robot("pa10")).taylor(*arguments)
