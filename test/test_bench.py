@@ -13,7 +13,7 @@ def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     bench = json.loads(capsys.readouterr().out)
     assert {"commit", "processor", "pin", "numba"} <= set(bench["setting"])
     rows = {(row["kernel"], row["way"]): row["timings"] for row in bench["rows"]}
-    assert set(way for _, way in rows) == {"compiled", "from Python"}
+    assert {way for _, way in rows} == {"compiled", "from Python"}
     names = [timing["name"] for timing in rows["forward dynamics", "compiled"]]
     assert names[:3] == ["manip_dyn", "manip_dyn, batched", "pinocchio abaInParallel, 1 thread"]
     for timings in rows.values():
