@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from manip_dyn.codegen.emit import module_text
+from manip_dyn.codegen.emit import RIGHT_HAND_SIDES, module_text
 from manip_dyn.codegen.equations import Equations
 from manip_dyn.codegen.solve import TEXT as SOLVE
 from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS, trace
@@ -22,7 +22,8 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
         wanted = [each for each in DECLARATIONS if each.module == module]
         straight = [each for each in wanted if robot.n <= each.longest]
         if straight == wanted:
-            return module_text(robot.name, [trace(equations, each) for each in wanted])
+            text = module_text(robot.name, [trace(equations, each) for each in wanted])
+            return text + RIGHT_HAND_SIDES if module == "motion" else text
         straight.append(BY_NAME["forward_dynamics"])
         text = module_text(robot.name, [trace(equations, each) for each in straight])
         return text + SOLVE.format(n=robot.n)

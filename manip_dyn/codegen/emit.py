@@ -34,6 +34,19 @@ def {name}_batch({arguments}, out, first, last):
     for column in range(aligned, last):
         _{name}_lane(({arguments},), out, column)
 '''
+RIGHT_HAND_SIDES = """
+
+@njit(**OPTIONS)
+def right_hand_side(t, y, p, out):
+    _motion_one((y, p), out)
+
+
+@njit(**OPTIONS)
+def right_hand_side_with_work(t, y, p, out):
+    _motion_and_work_one((y, p), out)
+"""
+"""The motion as integrators take it, with the efforts (n,) as parameters."""
+
 SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 

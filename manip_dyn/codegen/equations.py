@@ -81,6 +81,17 @@ class Equations:
             potential += 0.5 * stiffness * ((position - rest) * (position - rest))
         return [kinetic, potential]
 
+    def motion(self, y, tau) -> list[Any]:
+        """Return the rate (2 n,) of the state y = (q, v)."""
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return [*v, *self.forward_dynamics(q, v, tau)]
+
+    def motion_and_work(self, y, tau) -> list[Any]:
+        """Return the rate (2 n + 1,) of (q, v) and of the work of efforts and damping."""
+        v = y[self.n : 2 * self.n]
+        power = [tau[i] - self.damping[i] * v[i] for i in range(self.n)]
+        return [*self.motion(y, tau), vectors.dot(v, power)]
+
     # ---------------------------------------------- dynamics with a load at the tool
     def forward_dynamics_loaded(self, q, v, tau, payload, wrench) -> list[Any]:
         """Return the accelerations (n,) with a payload and a wrench at the tool."""

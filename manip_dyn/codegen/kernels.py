@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.batch import Batch
+from manip_dyn.codegen.build import kernel_module
 from manip_dyn.codegen.in_place import InPlace
 from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.taylor import Taylor
@@ -163,6 +165,24 @@ class Kernels:
         return self._call(
             "forward_dynamics_second_derivatives", q=q, v=v, tau=tau, adjoint=adjoint
         )
+
+    # ---------------------------------------------------------------------- motion
+    @cached_property
+    def right_hand_side(self) -> Callable[..., None]:
+        """The motion as integrators take it: jitted ``rhs(t, y, p, out)``.
+
+        y is (q, v), (2 n,), p the efforts (n,); writes the rates (2 n,) of y.
+        """
+        return self._motion_module.right_hand_side
+
+    @cached_property
+    def right_hand_side_with_work(self) -> Callable[..., None]:
+        """The same with the work of efforts and damping, J, as last entry of y, (2 n + 1,)."""
+        return self._motion_module.right_hand_side_with_work
+
+    @cached_property
+    def _motion_module(self) -> ModuleType:
+        return kernel_module(self.robot, self.robot.frame(self.frame), "motion")
 
     # ---------------------------------------------------------------------- series
     def taylor(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Vector:

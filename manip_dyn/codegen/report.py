@@ -62,12 +62,15 @@ class Report(NamedTuple):
 
 
 def operation_report(robot: Robot, frame: str) -> Report:
-    """Count the operations of every straight-line kernel but the second derivatives."""
+    """Count the operations of every straight-line kernel but the second derivatives.
+
+    The motion is the forward dynamics once more.
+    """
     equations = Equations(robot, robot.frame(frame))
     kernels = [
         each
         for each in DECLARATIONS
-        if robot.n <= each.longest and each.module != "second_derivatives"
+        if robot.n <= each.longest and each.module not in ("motion", "second_derivatives")
     ]
     return Report(robot.name, tuple(_row(equations, each) for each in kernels))
 

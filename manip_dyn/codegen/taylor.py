@@ -58,6 +58,26 @@ def taylor(q, v, tau, work, out):
     for k in range(order + 1):
         for i in range(n):
             out[k, i] = work[i, k]
+
+
+@njit(**OPTIONS)
+def series(t, y, p, order, work, out):
+    n = p.shape[0]
+    for i in range(2 * n):
+        work[i, 0] = y[i]
+    for k in range(order):
+        for i in range(n):
+            work[2 * n + i, k] = p[i] if k == 0 else 0.0
+        if k == 0:
+            _first_coefficient((), work, 0)
+        else:
+            _next_coefficient((), work, k)
+        for i in range(n):
+            work[n + i, k + 1] = work[3 * n + i, k] / (k + 1)
+            work[i, k + 1] = work[n + i, k] / (k + 1)
+    for k in range(order + 1):
+        for i in range(2 * n):
+            out[k, i] = work[i, k]
 '''
 
 
@@ -68,6 +88,8 @@ class Taylor:
         in_place: Jitted ``in_place(q, v, tau, work, out)`` for numba code: q and v (n,), tau
             (m, n), coefficient rows of the efforts; writes ``out`` (order + 1, n). `work` is
             from `workspace`.
+        of_state: Jitted ``of_state(t, y, p, order, work, out)``, as integrators take it: the
+            coefficients of y = (q, v) into ``out`` (order + 1, 2 n) under constant efforts p.
         rows: Rows that `work` needs.
     """
 
@@ -75,7 +97,7 @@ class Taylor:
         """Generate the recurrences of `robot`, or find them in the cache."""
         self._n = robot.n
         module = robot_module(robot, robot.tip_frame, "taylor", lambda: _module_text(robot))
-        self.in_place, self.rows = module.taylor, module.ROWS
+        self.in_place, self.of_state, self.rows = module.taylor, module.series, module.ROWS
 
     def workspace(self, order: int) -> Vector:
         """Return scratch memory for series up to `order`."""

@@ -53,6 +53,8 @@ DECLARATIONS = (
     Declaration("forward_kinematics", "dynamics", ("q",), lambda n: (4, 4)),
     Declaration("jacobian", "dynamics", ("q",), lambda n: (6, n)),
     Declaration("energy", "dynamics", ("q", "v"), lambda n: (2,)),
+    Declaration("motion", "motion", ("y", "tau"), lambda n: (2 * n,)),
+    Declaration("motion_and_work", "motion", ("y", "tau"), lambda n: (2 * n + 1,)),
     Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
     Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
     Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),
@@ -94,7 +96,7 @@ class Function(NamedTuple):
 
 def argument_size(argument: str, n: int) -> int:
     """Return the number of entries of an argument for n joints."""
-    return {"payload": 10, "wrench": 6}.get(argument, n)
+    return {"payload": 10, "wrench": 6, "y": 2 * n}.get(argument, n)
 
 
 def trace(equations: Equations, declaration: Declaration) -> Function:
