@@ -41,6 +41,11 @@ class SeriesWriter:
         for place in function.graph.needed_for(function.outputs):
             self._enter(place)
 
+    @property
+    def products(self) -> int:
+        """Number of sums of products in a pass."""
+        return sum(line.count("product") for line in self.next_lines())
+
     def first_lines(self) -> list[str]:
         """Return the assignments that make all quantities from q, v and tau."""
         return self._lines(lambda place: operation_text(self._operations, place))

@@ -17,7 +17,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.convolution import convolution
+from manip_dyn.codegen.convolution import convolution, unrolled
 from manip_dyn.codegen.trigonometry import sine_and_cosine
 
 LANES = 8
@@ -81,6 +81,23 @@ def many_states(program: Program, lanes: int) -> Any:
             return context.get_dummy_value()
 
         return types.void(inputs, out, column), generate
+
+    return run
+
+
+def one_column(program: Program, column: int) -> Any:
+    """Return an intrinsic ``(inputs, out)`` for one column known now: its sums are unrolled."""
+
+    @intrinsic
+    def run(_context, inputs, out):
+        _check(program, inputs, out, extra=1)
+
+        def generate(context, builder, signature, values):
+            place = ir.Constant(_INDEX, column)
+            _emit(program, context, builder, signature, values, lanes=1, column=place)
+            return context.get_dummy_value()
+
+        return types.void(inputs, out), generate
 
     return run
 
@@ -170,6 +187,8 @@ class _Translator:
         back = ir.Constant(_INDEX, skip)
         first = self._builder.gep(first, [self._builder.sub(back, self._column)])
         last = self._builder.gep(last, [ir.Constant(_INDEX, -skip)])
+        if isinstance(self._column, ir.Constant):
+            return unrolled(self._builder, first, last, self._column.constant + 1 - skip)
         count = self._builder.add(self._column, ir.Constant(_INDEX, 1 - skip))
         return convolution(self._builder, first, last, count)
 

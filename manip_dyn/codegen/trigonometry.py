@@ -124,11 +124,18 @@ def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
 
 
 def _polynomial(builder: ir.IRBuilder, z: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
-    value: Any = _constant(z.type, coefficients[-1])
-    for coefficient in reversed(coefficients[:-1]):
-        product = builder.fmul(value, z, flags=_FLAGS)
-        value = builder.fadd(product, _constant(z.type, coefficient), flags=_FLAGS)
-    return value
+    """Return the polynomial of six coefficients, in pairs: fewer operations wait for others."""
+
+    def fused(factor, by, term):
+        return builder.fadd(builder.fmul(factor, by, flags=_FLAGS), term, flags=_FLAGS)
+
+    constants: list[Any] = [_constant(z.type, each) for each in coefficients]
+    squared = builder.fmul(z, z, flags=_FLAGS)
+    fourth = builder.fmul(squared, squared, flags=_FLAGS)
+    low, middle, high = (
+        fused(constants[i + 1], z, constants[i]) for i in range(0, len(constants), 2)
+    )
+    return fused(high, fourth, fused(middle, squared, low))
 
 
 def _bit(builder: ir.IRBuilder, integer: ir.Value, bit: int) -> ir.Value:
