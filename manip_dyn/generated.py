@@ -1,15 +1,18 @@
 """Generated modules as real files in the user's cache, so that numba compiles each once.
 
 A file's name ends in a hash of everything its content depends on: what its maker says, and the
-versions of numba and Python.
+versions of numba and Python. Where the cache cannot be written, by us or by numba, everything
+still works, compiled anew in each process.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib.util
 import os
 import platform
+import shutil
 import sys
 import tempfile
 import warnings
@@ -17,8 +20,13 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
+from numba.core.dispatcher import Dispatcher
+
+COMPLETE = "# complete\n"
+"""Last line of every generated file."""
 
 
 def generated_module(name: str, content: bytes, text: Callable[[], str]) -> ModuleType:
@@ -32,10 +40,7 @@ def generated_module(name: str, content: bytes, text: Callable[[], str]) -> Modu
     digest = hashlib.sha256(content)
     digest.update(f"{numba.__version__} {platform.python_version()}".encode())
     name = f"{_identifier(name)}_{digest.hexdigest()[:24]}"
-    path = cache_directory() / f"{name}.py"
-    if not path.is_file():
-        path = _write(path, text())
-    return _load(name, path)
+    return _module(name, text)
 
 
 @cache
@@ -48,13 +53,41 @@ def cache_directory() -> Path:
     """Return where generated modules go: ``MANIP_DYN_CACHE`` or the user's cache folder."""
     chosen = os.environ.get("MANIP_DYN_CACHE")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).expanduser()
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "manip_dyn"
 
 
+_modules: dict[str, ModuleType] = {}
+
+
+def _module(name: str, text: Callable[[], str]) -> ModuleType:
+    if name not in _modules:
+        path = cache_directory() / f"{name}.py"
+        if not _is_complete(path):
+            path = _write(path, text() + COMPLETE)
+        try:
+            _modules[name] = _load(name, path)
+        except RuntimeError as error:  # numba finds no folder to keep machine code in
+            path = _fallback(path, str(error))
+            path.write_text(text() + COMPLETE, encoding="utf-8")
+            _modules[name] = _load(name, path)
+    return _modules[name]
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(-min(len(COMPLETE), file.tell()), os.SEEK_END)
+            return file.read() == COMPLETE.encode()
+    except OSError:
+        return False
+
+
 def _write(path: Path, text: str) -> Path:
     """Write atomically, so that another process sees the whole file or none."""
+    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
@@ -62,24 +95,36 @@ def _write(path: Path, text: str) -> Path:
             file.write(text)
         os.replace(temporary, path)
     except OSError as error:
-        path = _fallback_folder(path.parent, error.strerror or str(error)) / path.name
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        path = _fallback(path, error.strerror or str(error))
         path.write_text(text, encoding="utf-8")
     return path
 
 
+def _fallback(path: Path, reason: str) -> Path:
+    """Return a file of the same name in a folder for this process alone."""
+    folder = _private_folder()
+    _warn_once(f"the cache folder '{path.parent}' cannot be used ({reason})")
+    return folder / path.name
+
+
 @cache
-def _fallback_folder(folder: Path, reason: str) -> Path:
-    """Return a folder for this process alone; warn once."""
-    fallback = Path(tempfile.mkdtemp(prefix="manip_dyn_"))
+def _private_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="manip_dyn_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@cache
+def _warn_once(what: str) -> None:
     warnings.warn(
-        f"the cache folder '{folder}' cannot be written ({reason}); kernels are "
-        f"compiled anew in '{fallback}'. Set MANIP_DYN_CACHE to a folder that can",
-        stacklevel=6,
+        f"{what}; kernels are compiled anew in each process. Set MANIP_DYN_CACHE to a folder "
+        "that can be written",
+        stacklevel=2,
     )
-    return fallback
 
 
-@cache
 def _load(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"manip_dyn_generated_{name}", path)
     if spec is None or spec.loader is None:
@@ -88,7 +133,26 @@ def _load(name: str, path: Path) -> ModuleType:
     # Numba finds the functions' module by name when it loads them from its cache.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    for function in vars(module).values():
+        if isinstance(function, Dispatcher):
+            _tolerate_full_disk(function)
     return module
+
+
+def _tolerate_full_disk(function: Dispatcher) -> None:
+    """Let a function whose machine code cannot be kept on disk work all the same."""
+    kept: Any = getattr(function, "_cache", None)
+    save = getattr(kept, "save_overload", None)
+    if save is None:
+        return
+
+    def save_overload(signature, compiled):
+        try:
+            save(signature, compiled)
+        except OSError as error:
+            _warn_once(f"machine code cannot be kept on disk ({error.strerror or error})")
+
+    kept.save_overload = save_overload
 
 
 def _identifier(name: str) -> str:

@@ -6,7 +6,7 @@ from arms import write_shipped
 
 import manip_dyn as md
 from manip_dyn.planning import PlanExecutor
-from manip_dyn.simulation import Simulation, held
+from manip_dyn.simulation import Integrator, Simulation, held
 
 IBM = ("ibm7535", [0.975, 0.0], [0.0, 0.0])
 MOTIONS = [
@@ -37,7 +37,7 @@ def closed_loop(motion, period, hold, sampled=False, step=1e-3):
     name, start, goal = motion
     robot = md.load_robot(name)
     plan = md.plan_zero_net_work(robot, start, goal)
-    simulation = Simulation(robot, start, np.zeros(robot.n), step)
+    simulation = Simulation(robot, start, np.zeros(robot.n), Integrator(step=step))
     executor = PlanExecutor(robot, plan, period)
     execute(simulation, executor, period, plan.t_final + hold, sampled)
     assert executor.arrived

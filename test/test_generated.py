@@ -15,10 +15,10 @@ print(kernels.inverse_dynamics([0.0], [0.0], [0.0])[0])
 """
 
 
-def run_with_cache(folder):
+def run_with_cache(folder, script=SCRIPT, **environment):
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT],
-        env=os.environ | {"MANIP_DYN_CACHE": str(folder)},
+        [sys.executable, "-c", script],
+        env=os.environ | {"MANIP_DYN_CACHE": str(folder)} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -42,5 +42,47 @@ def test_unusable_cache_folder_is_one_warning(tmp_path):
     out, log = process.communicate(timeout=60)
     assert process.returncode == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
-    assert log.count("cannot be written") == 1
+    assert log.count("UserWarning") == 1
+    assert "cannot be used" in log
     assert "MANIP_DYN_CACHE" in log
+
+
+@pytest.mark.parametrize("damage", ["", "garbage(", "import numpy\n"])
+def test_a_damaged_file_is_written_anew(tmp_path, damage):
+    first = run_with_cache(tmp_path)
+    first.communicate(timeout=60)
+    (file,) = tmp_path.glob("*.py")
+    whole = file.read_text()
+    file.write_text(damage)
+    process = run_with_cache(tmp_path)
+    out, log = process.communicate(timeout=60)
+    assert process.returncode == 0, log
+    assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
+    assert file.read_text() == whole
+
+
+def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
+    full = SCRIPT.replace(
+        "kernels =",
+        "from numba.core.caching import IndexDataCacheFile\n"
+        "def no_space(*_): raise OSError(28, 'No space left on device')\n"
+        "IndexDataCacheFile.save = no_space\n"
+        "kernels =",
+    )
+    process = run_with_cache(tmp_path, full)
+    out, log = process.communicate(timeout=60)
+    assert process.returncode == 0, log
+    assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
+    assert log.count("UserWarning") == 1
+    assert "No space left on device" in log
+
+
+def test_the_private_folder_is_removed(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    private = tmp_path / "private"
+    private.mkdir()
+    process = run_with_cache(blocked / "cache", TMPDIR=str(private))
+    _, log = process.communicate(timeout=60)
+    assert str(private) not in log
+    assert list(private.iterdir()) == []

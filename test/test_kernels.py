@@ -1,5 +1,7 @@
 """The kernels agree with each other, with the bodies of the URDF and with Lagrange's equations."""
 
+import pickle
+
 import numpy as np
 import pytest
 import yaml
@@ -175,7 +177,14 @@ def test_results_belong_to_the_caller(case):
         np.testing.assert_array_equal(result, kept)
 
 
-@pytest.mark.parametrize("bad", [np.zeros(6), np.full(7, np.nan), np.full(7, np.inf), "abc", None])
+BAD = (
+    np.zeros(6), np.full(7, np.nan), np.full(7, np.inf), "abc", None, ["1"] * 7, [10**400] * 7,
+    np.zeros(7, complex), np.zeros(7, bool), np.zeros(7, "M8[s]"),
+    np.ma.masked_equal(np.ones(7), 1),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("place", range(3))
 def test_bad_arguments_are_named(bad, place):
     kernels = md.customize(md.load_robot("pa10"))
@@ -194,3 +203,17 @@ def test_payload_of_a_cut_link_is_gone_and_of_a_locked_link_stays(tmp_path):
     rest = [i for i, name in enumerate(robot.joint_names) if name != "joint_6"]
     held = md.customize(locked).inverse_dynamics(q[rest], zero[rest], zero[rest])
     np.testing.assert_allclose(held, full[rest], rtol=1e-10)
+
+
+def test_kernels_are_pickled_as_their_robot():
+    kernels = md.customize(md.load_robot("ibm7535"), frame="link_1")
+    kernels.mass_matrix([0.0, 0.0])
+    copy = pickle.loads(pickle.dumps(kernels))
+    assert repr(copy) == repr(kernels) == "Kernels(robot 'ibm7535', 2 joints, frame 'link_1')"
+    np.testing.assert_array_equal(copy.jacobian([0.1, 0.2]), kernels.jacobian([0.1, 0.2]))
+
+
+@pytest.mark.parametrize("frame", [3, ["tool0"], np.zeros(2)])
+def test_a_frame_is_a_name(frame):
+    with pytest.raises(md.ManipDynError, match="expected the name of a link"):
+        md.customize(md.load_robot("ibm7535"), frame=frame)

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "planning": {"planning", "codegen", "robot", "integrate"},
     "bench": {"bench", "codegen", "robot"},
     "demo": {"demo", "clik", "codegen", "robot"},
-    "nodes": {"nodes", "demo", "clik", "planning", "simulation", "codegen", "robot"},
+    "nodes": {"nodes", "integrate", "demo", "clik", "planning", "simulation", "codegen", "robot"},
 }
 """Folder -> folders it may import; `CORE` is everybody's."""
 

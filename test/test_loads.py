@@ -71,6 +71,10 @@ def test_no_load_is_no_change(ur5):
     [
         ({"payload": [1.0, 0.0]}, r"payload has shape \(2,\); expected \(10,\)"),
         ({"payload": [-1.0, *[0.0] * 9]}, "payload has the mass -1 kg; expected 0 or more"),
+        (
+            {"payload": [1, 0, 0, 0, -1, -1, -1, 0, 0, 0]},
+            "payload has the non-physical",
+        ),
         ({"payload": [np.nan, *[0.0] * 9]}, "payload is .*finite"),
         ({"wrench": np.zeros(3)}, "wrench has shape"),
         ({"wrench": "heavy"}, "wrench is 'heavy'"),

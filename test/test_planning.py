@@ -101,7 +101,9 @@ def test_an_independent_integrator_arrives_at_rest(case):
 
 def closed_loop(robot, plan, period, exact=True, rest=0.0, plant=None, planned_on=None):
     """Simulate the executor's efforts; return the final position error and speed."""
-    simulation = md.simulation.Simulation(plant or robot, plan.q0, np.zeros(robot.n), period)
+    simulation = md.simulation.Simulation(
+        plant or robot, plan.q0, np.zeros(robot.n), md.simulation.Integrator(step=period)
+    )
     executor = md.planning.PlanExecutor(robot, plan, period)
     period_ns = round(period * 1e9)
     while simulation.time_ns < (plan.t_final + 2 * period + rest) * 1e9:

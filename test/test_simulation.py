@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.integrate import rk4_step
-from manip_dyn.simulation import Simulation, gravity_compensation, held
+from manip_dyn.simulation import Integrator, Simulation, gravity_compensation, held
 
 
 def by_scipy(robot, q0, v0, torque, duration):
@@ -148,9 +148,11 @@ def test_reset_repeats_bit_for_bit_however_the_time_is_cut():
 
 
 def test_time_is_exact_after_ten_thousand_steps():
-    simulation = Simulation(md.load_robot("one_link_vertical"), [0.1], [0.0], step=1e-3 / 3)
+    simulation = Simulation(
+        md.load_robot("one_link_vertical"), [0.1], [0.0], Integrator(step=1e-3 / 3)
+    )
     for _ in range(10_000):
-        simulation.advance(simulation.step_ns)
+        simulation.advance(333_333)
     assert simulation.time_ns == 10_000 * 333_333
 
 
@@ -239,3 +241,67 @@ def test_schedule_may_be_arrays():
 def test_constant_effort_has_no_switch():
     law = held(md.load_robot("one_link_horizontal"), [3.0])
     assert law.next_switch(0) is None
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"method": "rkdp87", "rtol": 1e-11, "atol": 1e-11},
+        {"method": "rk8", "step": 0.01},
+        {"method": "abm4", "step": 2e-4},
+        {"method": "taylor", "rtol": 1e-12},
+        {"method": "taylor", "taylor_order": 8, "step": 0.01},
+    ],
+    ids=lambda chosen: "-".join(map(str, chosen.values())),
+)
+def test_every_kind_of_method_simulates(tmp_path, chosen):
+    """Switches inside steps included; energy is balanced."""
+    robot = load("tree1", tmp_path)
+    q, v, effort = random_state(robot, np.random.default_rng(8))
+    schedule = md.Schedule(robot, [0, 123_456_789], [effort, -effort])
+    result = md.simulate(robot, q, v, schedule, 0.3, sample_period=0.1, **chosen)
+    first = by_scipy(robot, q, v, lambda *_: effort, 0.123456789)
+    n = robot.n
+    exact = by_scipy(robot, first[:n], first[n:], lambda *_: -effort, 0.3 - 0.123456789)
+    assert result.success
+    np.testing.assert_allclose(end_of(result), exact, atol=2e-8)
+    assert np.abs(result.energy[:, 3]).max() < 1e-7
+    assert result.statistics["steps"] > 0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"method": "rk44"}, "integrator is 'rk44', which is no method; did you mean 'rk4'"),
+        ({"method": "rk4", "rtol": 1e-6}, "no error estimate"),
+        ({"method": "taylor"}, "expected an order from 2 or an rtol"),
+        ({"method": "taylor", "taylor_order": 2.5, "rtol": 1e-6}, "taylor_order is 2.5"),
+        ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
+        ({"step": 0.0}, "step is 0"),
+    ],
+)
+def test_bad_integrators_are_named(chosen, words):
+    with pytest.raises(md.ManipDynError, match=words):
+        md.simulate(md.load_robot("ibm7535"), [0, 0], [0, 0], [0, 0], 0.1, **chosen)
+
+
+def test_taylor_cannot_follow_a_feedback_law():
+    robot = md.load_robot("ibm7535")
+    with pytest.raises(md.ManipDynError, match="'taylor' cannot follow a feedback law"):
+        md.simulate(robot, [0, 0], [0, 0], swing, 0.1, method="taylor", rtol=1e-9)
+
+
+def test_a_law_that_numba_cannot_compile_runs_in_python():
+    """A computed torque in Python; other methods than RK4 refuse it."""
+    robot = md.load_robot("ibm7535")
+    kernels = md.customize(robot)
+
+    def computed(_t, q, v):
+        return kernels.inverse_dynamics(q, v, -4.0 * q - 4.0 * v)
+
+    result = md.simulate(robot, [0.3, -0.2], [0, 0], computed, 1.0)
+    expected = np.array([0.3, -0.2]) * 3.0 * np.exp(-2.0)
+    np.testing.assert_allclose(result.q[-1], expected, atol=1e-9)
+    assert result.statistics == {"steps": 1000, "failures": 0, "evaluations": 4000}
+    with pytest.raises(md.ManipDynError, match="cannot be compiled by numba"):
+        md.simulate(robot, [0.3, -0.2], [0, 0], computed, 1.0, method="rkdp54", rtol=1e-6)

@@ -111,9 +111,10 @@ def test_threads_share_a_batch():
     ("arrays", "message"),
     [
         ([np.zeros((7, 4)), np.zeros((7, 4))], "got 2 arrays; expected q, v, tau"),
-        ([np.zeros(7)] * 3, "q has shape"),
+        ([np.zeros(7)] * 3, r"q has shape \(7,\); expected \(7, m\)"),
+        ([None] * 3, r"q is None; expected \(7, m\)"),
         ([np.zeros((7, 4)), np.zeros((7, 5)), np.zeros((7, 4))], r"v has shape \(7, 5\)"),
-        ([np.zeros((4, 7))] * 3, r"q has shape \(4, 7\); expected \(7, 7\)"),
+        ([np.zeros((4, 7))] * 3, r"q has shape \(4, 7\); expected \(7, m\)"),
         ([np.zeros((7, 4)), np.full((7, 4), np.nan), np.zeros((7, 4))], "v is .*finite"),
         (
             [np.zeros((7, 4)) * 1j, np.zeros((7, 4)), np.zeros((7, 4))],
@@ -186,6 +187,30 @@ def test_in_place_kernels_allocate_nothing_and_serve_other_numba_code(batched):
     # What there is belongs to handing four arrays over from Python.
     assert allocations[0] == allocations[1] <= 4
     assert np.isfinite(out).all()
+
+
+def test_an_empty_range_of_a_batch_writes_nothing():
+    kernel = md.customize(md.load_robot("pa10")).in_place.forward_dynamics_batch
+    arrays = np.random.default_rng(0).normal(size=(3, 7, 50))
+    guarded = np.full((9, 7, 50), 3.0)
+    for first, last in ((20, 3), (20, 20), (50, 0)):
+        kernel(*arrays, guarded[4], first, last)
+    assert np.all(guarded == 3.0)
+
+
+def test_a_read_only_output_is_refused():
+    out = np.frombuffer(bytes(56))
+    with pytest.raises(TypingError, match="out is read-only"):
+        md.customize(md.load_robot("pa10")).in_place.forward_dynamics(*np.zeros((3, 7)), out)
+
+
+def test_batches_take_names():
+    kernels = md.customize(md.load_robot("ibm7535"))
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 2, 5))
+    named = kernels.batch.forward_dynamics(q, tau=tau, v=v)
+    np.testing.assert_array_equal(named, kernels.batch.forward_dynamics(q, v, tau))
+    with pytest.raises(md.ManipDynError, match="got force; expected q, v, tau"):
+        kernels.batch.forward_dynamics(q, v, tau, force=tau)
 
 
 def test_non_finite_numbers_pass_through_in_place_kernels():

@@ -78,7 +78,10 @@ def test_series_allocate_nothing():
     [
         ((np.zeros(7), np.zeros(7), np.zeros(7), -1), "order is -1"),
         ((np.zeros(7), np.zeros(7), np.zeros(7), 2.5), "order is 2.5"),
+        ((np.zeros(7), np.zeros(7), np.zeros(7), 10**12), "expected a whole number from 0 to 200"),
+        ((np.zeros(7), np.zeros(7), np.zeros(7), True), "order is True"),
         ((np.zeros(7), np.zeros(7), np.zeros((2, 6)), 3), "tau has shape"),
+        ((np.zeros(7), np.zeros(7), np.zeros((0, 7)), 3), r"expected \(7,\), or \(m, 7\)"),
         ((np.zeros(7), np.full(7, np.nan), np.zeros(7), 3), "v is"),
     ],
 )

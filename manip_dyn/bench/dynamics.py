@@ -43,8 +43,12 @@ class Bench(NamedTuple):
         return {"setting": self.setting, "rows": rows}
 
     def __str__(self) -> str:
-        """Return the table; the ratio is the candidate's time divided by ours."""
-        lines = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
+        """Return the table."""
+        lines = [
+            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
+            "Medians over rounds of all candidates in turn: of the times, and of the ratios to "
+            "the first within each round.",
+        ]
         for robot, kernel, way, timings in self.rows:
             lines.append(f"\n{robot}, {kernel}, {way}")
             lines += [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import logging
 import shutil
 import subprocess
 import tempfile
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +77,14 @@ def casadi_loops(robot: Robot, states: Vector) -> list[Candidate]:
     """
     if not installed("casadi") or shutil.which("gcc") is None:
         return []
-    equations = Equations(robot, robot.tip_frame)
-    return [
-        _casadi_loop(robot, states, "CasADi C of articulated bodies", _articulated(robot)),
-        _casadi_loop(robot, states, "CasADi C of our equations", equations.forward_dynamics),
-    ]
+    functions = {
+        "CasADi C of articulated bodies": _articulated(robot),
+        "CasADi C of our equations": Equations(robot, robot.tip_frame).forward_dynamics,
+    }
+    candidates: list[Candidate] = []
+    for name, function in functions.items():
+        candidates += _or_nothing(name, partial(_casadi_loop, robot, states, name, function))
+    return candidates
 
 
 def _articulated(robot: Robot) -> Callable:
@@ -130,13 +136,25 @@ def _compiled_loop(function):
 
 # --------------------------------------------------------------------- MuJoCo, Drake
 def whole_step_calls(robot: Robot, states: Vector) -> list[Candidate]:
-    """Return MuJoCo's and Drake's forward dynamics of the same arm, called from Python."""
-    candidates = []
-    if installed("mujoco"):
-        candidates.append(_mujoco_call(robot, states))
-    if installed("pydrake"):
-        candidates.append(_drake_call(robot, states))
+    """Return MuJoCo's and Drake's forward dynamics of the URDF, called from Python.
+
+    What stands in the YAML beside it, payload and springs, they do not have.
+    """
+    candidates: list[Candidate] = []
+    for package, make in (("mujoco", _mujoco_call), ("pydrake", _drake_call)):
+        if installed(package):
+            candidates += _or_nothing(package, partial(make, robot, states))
     return candidates
+
+
+def _or_nothing(peer: str, make: Callable[[], Candidate]) -> list[Candidate]:
+    """Return a peer's candidate; none, with a warning, where it refuses the robot."""
+    try:
+        return [make()]
+    except (RuntimeError, ValueError, OSError, subprocess.CalledProcessError) as error:
+        reason = " ".join(str(error).split())
+        warnings.warn(f"{peer} is left out: {reason[:200]}", stacklevel=2)
+        return []
 
 
 def _bare(urdf: str) -> str:
@@ -153,6 +171,7 @@ def _mujoco_call(robot: Robot, states: Vector) -> Candidate:
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(_bare(robot.urdf))
+    model.dof_armature[:], model.opt.gravity[:] = robot.armature, robot.gravity
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.qfrc_applied[:] = states[:, 0]
     return Candidate("MuJoCo mj_forward", lambda: mujoco.mj_forward(model, data))
@@ -162,6 +181,7 @@ def _drake_call(robot: Robot, states: Vector) -> Candidate:
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
 
+    logging.getLogger("drake").setLevel(logging.ERROR)
     plant = MultibodyPlant(time_step=0.0)
     Parser(plant).AddModelsFromString(_bare(robot.urdf), "urdf")
     plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(robot.base))

@@ -33,13 +33,26 @@ class Batch:
         if declaration is None:
             raise AttributeError(f"there is no kernel '{name}'")
 
-        def call(*arguments: Any, threads: int = 1) -> Vector:
-            return self._run(declaration, arguments, threads)
+        def call(*arguments: Any, threads: int = 1, **named: Any) -> Vector:
+            unknown = set(named) - set(declaration.arguments[len(arguments) :])
+            if unknown:
+                raise ManipDynError(
+                    f"{name} got {', '.join(sorted(unknown))}; expected "
+                    f"{', '.join(declaration.arguments)}"
+                )
+            rest = [named[each] for each in declaration.arguments if each in named]
+            return self._run(declaration, [*arguments, *rest], threads)
 
+        call.__name__ = name
+        call.__doc__ = f"Return {name} of arrays ({', '.join(declaration.arguments)}), (size, m)."
         return call
 
+    def __dir__(self) -> list[str]:
+        """Return the kernels' names."""
+        return list(BY_NAME)
+
     def _run(self, declaration: Declaration, arguments: Sequence[Any], threads: int) -> Vector:
-        if not isinstance(threads, int) or threads < 1:
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise ManipDynError(f"threads is {threads!r}; expected a whole number above 0")
         arrays = self._checked(declaration, arguments)
         states = arrays[0].shape[1]
@@ -61,7 +74,11 @@ class Batch:
             raise ManipDynError(
                 f"{declaration.name} got {len(arguments)} arrays; expected {', '.join(names)}"
             )
-        states = np.shape(arguments[0])[-1] if np.ndim(arguments[0]) == 2 else 0
+        first, size = arguments[0], argument_size(names[0], self._n)
+        if np.ndim(first) != 2 or len(first) != size:
+            shape = f"has shape {np.shape(first)}" if np.ndim(first) else f"is {first!r}"
+            raise ManipDynError(f"{names[0]} {shape}; expected ({size}, m) with m states")
+        states = np.shape(first)[1]
         return [
             finite_array(name, value, (argument_size(name, self._n), states))
             for name, value in zip(names, arguments, strict=True)

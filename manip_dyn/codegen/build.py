@@ -21,12 +21,14 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
         equations = Equations(robot, frame)
         wanted = [each for each in DECLARATIONS if each.module == module]
         straight = [each for each in wanted if robot.n <= each.longest]
-        if straight == wanted:
-            text = module_text(robot.name, [trace(equations, each) for each in wanted])
-            return text + RIGHT_HAND_SIDES if module == "motion" else text
-        straight.append(BY_NAME["forward_dynamics"])
-        text = module_text(robot.name, [trace(equations, each) for each in straight])
-        return text + SOLVE.format(n=robot.n)
+        loops = ""
+        if module == "motion":
+            straight.append(BY_NAME["inverse_dynamics"])
+            loops = RIGHT_HAND_SIDES
+        elif straight != wanted:
+            straight.append(BY_NAME["forward_dynamics"])
+            loops = SOLVE.format(n=robot.n)
+        return module_text(robot.name, [trace(equations, each) for each in straight]) + loops
 
     return robot_module(robot, frame, module, text)
 

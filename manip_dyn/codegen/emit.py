@@ -28,7 +28,7 @@ def {name}({arguments}, out):
 
 @njit(**OPTIONS)
 def {name}_batch({arguments}, out, first, last):
-    aligned = last - (last - first) % LANES
+    aligned = first + max(last - first, 0) // LANES * LANES
     for column in range(first, aligned, LANES):
         _{name}_lanes(({arguments},), out, column)
     for column in range(aligned, last):
@@ -44,6 +44,15 @@ def right_hand_side(t, y, p, out):
 @njit(**OPTIONS)
 def right_hand_side_with_work(t, y, p, out):
     _motion_and_work_one((y, p), out)
+
+
+@njit(**OPTIONS)
+def weightless_with_work(t, y, p, out):
+    still, limits, tau = p
+    _inverse_dynamics_one((y, still, still), tau)
+    for i in range(tau.shape[0]):
+        tau[i] = min(max(tau[i], -limits[i]), limits[i])
+    _motion_and_work_one((y, tau), out)
 """
 """The motion as integrators take it, with the efforts (n,) as parameters."""
 

@@ -16,7 +16,7 @@ from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.taylor import Taylor
 from manip_dyn.codegen.trace import BY_NAME, argument_size
 from manip_dyn.errors import ManipDynError
-from manip_dyn.robot import Robot
+from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.validate import Vector, finite_vector
 
 NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
@@ -35,15 +35,23 @@ class Unchecked:
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
         """Return a kernel's allocating twin."""
-        kernel, shape = getattr(self.in_place, name), BY_NAME[name].shape(self._n)
+        kernel = getattr(self.in_place, name)
+        if name not in BY_NAME:
+            raise AttributeError(f"there is no kernel '{name}' here")
+        shape = BY_NAME[name].shape(self._n)
 
         def call(*arguments: Vector) -> Vector:
             out = np.empty(shape)
             kernel(*arguments, out)
             return out
 
+        call.__name__ = name
         setattr(self, name, call)
         return call
+
+    def __dir__(self) -> list[str]:
+        """Return the kernels' names."""
+        return [*BY_NAME, "in_place"]
 
 
 class Kernels:
@@ -71,6 +79,14 @@ class Kernels:
         self.in_place = InPlace(robot, robot.frame(frame))
         self.unchecked = Unchecked(self.in_place, robot.n)
         self.batch = Batch(self.in_place, robot.n)
+
+    def __repr__(self) -> str:
+        """Return robot and frame."""
+        return f"Kernels(robot '{self.robot.name}', {self.robot.n} joints, frame '{self.frame}')"
+
+    def __reduce__(self):
+        """Pickle as robot and frame; the functions are found again."""
+        return customize, (self.robot, self.frame)
 
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: ArrayLike) -> Vector:
@@ -126,7 +142,8 @@ class Kernels:
     def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
 
-        Gravity's is zero at the base origin and leaves out links that are fixed to the base.
+        Rotors (armature) move and springs are stretched in it. Gravity's is zero at the base
+        origin and leaves out links that are fixed to the base.
         """
         kinetic, potential = self._call("energy", q=q, v=v)
         return float(kinetic), float(potential)
@@ -181,6 +198,14 @@ class Kernels:
         return self._motion_module.right_hand_side_with_work
 
     @cached_property
+    def weightless_with_work(self) -> Callable[..., None]:
+        """The same under the efforts that hold the arm's weight, saturated.
+
+        Its p is (zeros (n,), effort limits (n,), scratch (n,)).
+        """
+        return self._motion_module.weightless_with_work
+
+    @cached_property
     def _motion_module(self) -> ModuleType:
         return kernel_module(self.robot, self.robot.frame(self.frame), "motion")
 
@@ -197,6 +222,11 @@ class Kernels:
     def series(self) -> Taylor:
         """The recurrences for the Taylor coefficients of the motion; jitted inside."""
         return Taylor(self.robot)
+
+    @cached_property
+    def series_with_work(self) -> Taylor:
+        """The same with the work of efforts and damping, J, as last entry of the state."""
+        return Taylor(self.robot, "motion_and_work")
 
     # ---------------------------------------------------------------------- counts
     def report(self) -> Report:
@@ -221,8 +251,10 @@ def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> dict[str, Arra
 
 def _payload(payload: ArrayLike) -> Vector:
     checked = finite_vector("payload", payload, len(NO_PAYLOAD))
-    if checked[0] < 0.0:
-        raise ManipDynError(f"payload has the mass {checked[0]:g} kg; expected 0 or more")
+    mass, xx, yy, zz, xy, xz, yz = checked[0], *checked[4:]
+    if mass < 0.0:
+        raise ManipDynError(f"payload has the mass {mass:g} kg; expected 0 or more")
+    check_inertia_tensor("payload", np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
     return checked
 
 
@@ -241,4 +273,6 @@ def customize(robot: Robot, frame: str | None = None) -> Kernels:
     """
     if not isinstance(robot, Robot):
         raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
+    if frame is not None and not isinstance(frame, str):
+        raise ManipDynError(f"frame is {frame!r}; expected the name of a link")
     return _kernels(robot, robot.tip if frame is None else frame)

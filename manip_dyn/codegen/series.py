@@ -18,11 +18,11 @@ SINES = ("sin", "cos")
 
 
 class SeriesWriter:
-    """Writes two passes over a graph of accelerations: for values, and for later coefficients.
+    """Writes two passes over the graph of y' = f(y, tau): for values, and for coefficients.
 
-    The workspace has a row per quantity and a column per coefficient. Rows 0 to 4 n are q, v,
-    tau and the accelerations; then come the quantities at whose earlier coefficients a
-    recurrence looks back.
+    The workspace has a row per quantity and a column per coefficient. First come the m rows of
+    the state y, the n rows of tau and the m rows of the rates f, then the quantities at whose
+    earlier coefficients a recurrence looks back.
 
     Attributes:
         rows: Number of rows.
@@ -33,8 +33,9 @@ class SeriesWriter:
         self._operations = function.graph.operations
         self._place = function.graph.place
         self._entries = function.entries
-        self._blocks = {"q": 0, "v": n, "tau": 2 * n, "a": 3 * n}
-        self.rows = 4 * n
+        size = len(function.entries)
+        self._blocks = {"y": 0, "tau": size, "rate": size + n}
+        self.rows = 2 * size + n
         self._row: dict[int, int] = {}
         self._slope_row: dict[int, int] = {}
         self._order: dict[int, None] = {}
@@ -47,7 +48,7 @@ class SeriesWriter:
         return sum(line.count("product") for line in self.next_lines())
 
     def first_lines(self) -> list[str]:
-        """Return the assignments that make all quantities from q, v and tau."""
+        """Return the assignments that make all quantities from y and tau."""
         return self._lines(lambda place: operation_text(self._operations, place))
 
     def next_lines(self) -> list[str]:
@@ -98,7 +99,7 @@ class SeriesWriter:
                 lines.append(f"{self._entry(place)} = x{place}")
         for (i,), value in self._entries:
             sign = "-" if value.negative else ""
-            lines.append(f"out[{self._blocks['a'] + i}] = {sign}x{value.place}")
+            lines.append(f"out[{self._blocks['rate'] + i}] = {sign}x{value.place}")
         return lines
 
     def _entry(self, place: int) -> str:

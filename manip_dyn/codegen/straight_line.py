@@ -108,6 +108,8 @@ def _check(program: Program, inputs, out, extra: int) -> None:
     names = (*program.inputs, "out")
     for name, each, ndim in zip(names, [*inputs, out], wanted, strict=True):
         good = isinstance(each, types.Array) and each.layout == "C" and each.ndim == ndim
+        if name == "out" and good and not each.mutable:
+            raise TypingError(f"{program.name}: out is read-only; expected an array to write to")
         if not (good and each.dtype == types.float64):
             raise TypingError(
                 f"{program.name}: {name} is {each}; expected a C-contiguous float64 array "

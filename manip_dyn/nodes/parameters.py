@@ -70,9 +70,15 @@ def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Any]:
 
 
 def on_change(
-    node: Node, table: Sequence[Parameter], apply: Callable[[dict[str, Any]], None]
+    node: Node,
+    table: Sequence[Parameter],
+    apply: Callable[[dict[str, Any]], None],
+    refuse: Callable[[dict[str, Any]], str] = lambda _changed: "",
 ) -> None:
-    """Check every later set against `table`; hand accepted values to `apply` by name."""
+    """Check every later set against `table`; hand accepted values to `apply` by name.
+
+    `refuse` returns what is wrong with values that are good each for itself, or nothing.
+    """
     rows = {row.name: row for row in table}
 
     def check(parameters: list[RosParameter]) -> SetParametersResult:
@@ -81,7 +87,8 @@ def on_change(
             problem = row and _problem(row, parameter.value)
             if problem:
                 return SetParametersResult(successful=False, reason=problem)
-        return SetParametersResult(successful=True)
+        reason = refuse({p.name: p.value for p in parameters if p.name in rows})
+        return SetParametersResult(successful=not reason, reason=reason)
 
     def applied(parameters: list[RosParameter]) -> None:
         apply({p.name: p.value for p in parameters if p.name in rows})

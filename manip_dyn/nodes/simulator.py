@@ -14,13 +14,20 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import METHODS
 from manip_dyn.nodes import diagnostics, messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.pacing import Pacer
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare, on_change
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
 from manip_dyn.nodes.run import run, unless_shut_down
-from manip_dyn.simulation import EffortLaw, Simulation, gravity_compensation, held
+from manip_dyn.simulation import (
+    EffortLaw,
+    Integrator,
+    Simulation,
+    gravity_compensation,
+    held,
+)
 from manip_dyn.validate import nanoseconds
 
 PARAMETERS = (
@@ -30,7 +37,16 @@ PARAMETERS = (
               choices=("real_time", "fast", "lockstep")),
     Parameter("real_time_factor", 1.0, "Simulated per wall time in real_time mode",
               minimum=1e-3, maximum=1e3, dynamic=True),
-    Parameter("step", 1e-3, "Integration step (RK4)", "s", 1e-6, 1.0),
+    Parameter("integrator", "rk4", "Integration method; the list is in docs/integrators.md",
+              choices=tuple(METHODS), dynamic=True),
+    Parameter("step", 1e-3, "Integration step, without tolerances", "s", 1e-6, 1.0,
+              dynamic=True),
+    Parameter("rtol", 0.0, "Relative tolerance of methods with an error estimate; 0 with atol 0: "
+              "fixed steps", minimum=0.0, maximum=0.1, dynamic=True),
+    Parameter("atol", 0.0, "Absolute tolerance", "rad or m (and per s)", 0.0, 0.1,
+              dynamic=True),
+    Parameter("taylor_order", 0, "Order of the integrator taylor; 0: what the tolerances ask for",
+              minimum=0, maximum=60, dynamic=True),
     Parameter("control_period", 1e-3, "Time between joint states, and what one command or "
               "~/step advances in lockstep", "s", 1e-6, 10.0),
     Parameter("energy_period", 0.02, "Time between messages on ~/energy; 0: none", "s", 0.0, 10.0),
@@ -45,6 +61,9 @@ PARAMETERS = (
               choices=("zero", "gravity_compensation")),
     Parameter("publish_clock", False, "Publish simulated time on /clock and stamp with it"),
 )  # fmt: skip
+
+INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
+"""The parameters that can be set while the simulator is paused."""
 
 MAX_AGE, MAX_LEAD = 1.0, 60.0
 """How old a trajectory may be without a command_timeout, and how far ahead it may begin, s."""
@@ -69,8 +88,9 @@ class SimulatorNode(SetUpNode):
             self._robot,
             messages.joint_array("initial_position", values["initial_position"], self._robot),
             messages.joint_array("initial_velocity", values["initial_velocity"], self._robot),
-            values["step"],
+            _integrator(values),
         )
+
         self._period_ns = nanoseconds("control_period", values["control_period"])
         self._energy_every = round(values["energy_period"] / values["control_period"])
         self._lock = threading.RLock()
@@ -79,6 +99,9 @@ class SimulatorNode(SetUpNode):
         self._fault = ""
         self._dropped = 0
         self._created_at = self.get_clock().now().nanoseconds
+        self._safe_law = self._make_safe_law()
+        for law in (held(self._robot, np.zeros(self._robot.n)), self._safe_law):
+            self._simulation.prepare(law)
         self._restart()
         self._connect()
         for note in self._robot.notes:
@@ -107,7 +130,7 @@ class SimulatorNode(SetUpNode):
         self.create_service(Trigger, "~/step", self._on_step)
         self.create_service(SetBool, "~/pause", self._on_pause)
         diagnostics.publish_every_second(self, self._report)
-        on_change(self, PARAMETERS, self._on_parameters)
+        on_change(self, PARAMETERS, self._on_parameters, self._refuse_parameters)
 
     # ---------------------------------------------------------------- commands
     def _on_command(self, message: Float64MultiArray) -> None:
@@ -175,16 +198,31 @@ class SimulatorNode(SetUpNode):
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
+    def _refuse_parameters(self, changed: dict[str, Any]) -> str:
+        chosen = [name for name in INTEGRATION if name in changed]
+        if not chosen:
+            return ""
+        if not self._paused:
+            return f"{chosen[0]} can be set while the simulator is paused; call ~/pause first"
+        try:
+            self._simulation.check(_integrator(self._values | changed), self._safe_law)
+        except ManipDynError as error:
+            return str(error)
+        return ""
+
     def _on_parameters(self, changed: dict[str, Any]) -> None:
         with self._lock:
             self._values.update(changed)
+            if any(name in changed for name in INTEGRATION):
+                self._simulation.use(_integrator(self._values))
+                self._simulation.prepare(self._simulation.law)
             self._pacer.set_period(self._wall_period())
 
     # -------------------------------------------------------------------- time
     def _restart(self) -> None:
         simulation = self._simulation
         simulation.reset()
-        simulation.law = self._safe_law()
+        simulation.law = self._safe_law
         wall = self._values["mode"] == "real_time" and not self._values["publish_clock"]
         self._origin_ns = self.get_clock().now().nanoseconds if wall else 0
         self._cycles = 0
@@ -192,7 +230,7 @@ class SimulatorNode(SetUpNode):
         self._timed_out = False
         self._fault = ""
 
-    def _safe_law(self) -> EffortLaw:
+    def _make_safe_law(self) -> EffortLaw:
         if self._values["safe_command"] == "gravity_compensation":
             return gravity_compensation(self._simulation.kernels)
         return held(self._robot, np.zeros(self._robot.n))
@@ -230,7 +268,7 @@ class SimulatorNode(SetUpNode):
             return
         if self._simulation.time_ns - self._commanded_ns > timeout * 1e9:
             self._timed_out = True
-            self._simulation.law = self._safe_law()
+            self._simulation.law = self._safe_law
             self.get_logger().warning(
                 f"no command for {timeout:g} s; the safe command "
                 f"({self._values['safe_command']}) takes over"
@@ -268,6 +306,8 @@ class SimulatorNode(SetUpNode):
                 "dropped messages": self._dropped,
                 "energy balance residual [J]": energy.residual,
                 "joints outside their limits": outside or "none",
+                "integrator": self._values["integrator"],
+                **self._simulation.statistics,
             }
             if self._fault:
                 return diagnostics.Report(diagnostics.ERROR, self._fault, values)
@@ -284,6 +324,16 @@ class SimulatorNode(SetUpNode):
         q, robot = self._simulation.q, self._robot
         outside = np.flatnonzero((q < robot.q_min) | (q > robot.q_max))
         return ", ".join(robot.joint_names[i] for i in outside)
+
+
+def _integrator(values: dict[str, Any]) -> Integrator:
+    return Integrator(
+        values["integrator"],
+        values["step"],
+        values["rtol"],
+        values["atol"],
+        values["taylor_order"],
+    )
 
 
 def main(args: list[str] | None = None) -> int:

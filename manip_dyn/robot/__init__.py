@@ -1,8 +1,9 @@
 """Robots from URDF: the frozen `Robot`, its loader and the pinocchio reference."""
 
 from manip_dyn.robot.bodies import Body, Frame
+from manip_dyn.robot.checks import check_inertia_tensor
 from manip_dyn.robot.load import load_robot
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.reference import Reference
 
-__all__ = ["Body", "Frame", "Reference", "Robot", "load_robot"]
+__all__ = ["Body", "Frame", "Reference", "Robot", "check_inertia_tensor", "load_robot"]

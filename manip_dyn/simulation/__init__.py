@@ -7,6 +7,7 @@ from manip_dyn.simulation.effort_laws import (
     gravity_compensation,
     held,
 )
+from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulate import Trajectory, simulate
 from manip_dyn.simulation.simulation import Energy, Simulation
 
@@ -14,6 +15,7 @@ __all__ = [
     "Energy",
     "EffortLaw",
     "Feedback",
+    "Integrator",
     "Schedule",
     "Simulation",
     "Trajectory",

@@ -74,16 +74,27 @@ class Schedule:
 
 
 class Feedback:
-    """Efforts by a function of time (s) and state, without jumps that it would announce."""
+    """Efforts by a function of time (s) and state, without jumps that it would announce.
 
-    def __init__(self, robot: Robot, function: Callable[[float, Vector, Vector], Vector]):
-        """Take ``function(t, q, v)``, which returns the efforts (n,)."""
+    Attributes:
+        function: ``function(t, q, v)``, which returns the efforts (n,).
+        weightless: Whether that is what holds the arm's weight, which is compiled already.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        function: Callable[[float, Vector, Vector], Vector],
+        weightless: bool = False,
+    ):
+        """Take the function; numba compiles it if it can."""
         self._robot = robot
-        self._function = function
+        self.function = function
+        self.weightless = weightless
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the function's efforts, saturated."""
-        efforts = finite_vector("effort", self._function(time_ns * 1e-9, q, v), self._robot.n)
+        efforts = finite_vector("effort", self.function(time_ns * 1e-9, q, v), self._robot.n)
         return np.clip(efforts, -self._robot.tau_max, self._robot.tau_max)
 
     def next_switch(self, time_ns: int) -> None:
@@ -98,6 +109,8 @@ def held(robot: Robot, effort: ArrayLike) -> Schedule:
 def gravity_compensation(kernels: Kernels) -> Feedback:
     """Return the efforts that hold the arm's weight at every posture."""
     zero = np.zeros(kernels.robot.n)
-    return Feedback(
-        kernels.robot, lambda _t, q, _v: kernels.unchecked.inverse_dynamics(q, zero, zero)
-    )
+
+    def weight(_t: float, q: Vector, _v: Vector) -> Vector:
+        return kernels.unchecked.inverse_dynamics(q, zero, zero)
+
+    return Feedback(kernels.robot, weight, weightless=True)

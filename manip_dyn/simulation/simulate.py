@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
-from manip_dyn.simulation.simulation import Simulation
+from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.simulation import DivergenceError, Simulation
 from manip_dyn.validate import Vector, nanoseconds
 
 
@@ -28,6 +28,7 @@ class Trajectory:
         energy: Kinetic, potential, work and balance residual (m, 4), J.
         success: Whether the whole duration was simulated.
         reason: One sentence.
+        statistics: Steps, failed steps and evaluations of the dynamics.
     """
 
     t: Vector
@@ -37,6 +38,7 @@ class Trajectory:
     energy: Vector
     success: bool
     reason: str
+    statistics: dict[str, int]
 
 
 def simulate(
@@ -47,6 +49,11 @@ def simulate(
     duration: float,
     step: float = 1e-3,
     sample_period: float | None = None,
+    *,
+    method: str = "rk4",
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    taylor_order: int = 0,
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `torque`.
 
@@ -57,10 +64,15 @@ def simulate(
         torque: Constant efforts (n,), a function (t, q, v) -> efforts, or an `EffortLaw`
             such as `Schedule`. Saturated at the effort limits.
         duration: s.
-        step: Integration step (RK4), s.
+        step: Integration step, s, without tolerances.
         sample_period: Time between samples, s. Default: the step.
+        method: Name in `md.METHODS`.
+        rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
+        atol: Absolute tolerance, rad or m (and per s).
+        taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
     """
-    simulation = Simulation(robot, q0, v0, step)
+    integrator = Integrator(method, step, rtol, atol, taylor_order)
+    simulation = Simulation(robot, q0, v0, integrator)
     simulation.law = _as_law(robot, torque)
     end = nanoseconds("duration", duration)
     period = nanoseconds("sample_period", step if sample_period is None else sample_period)
@@ -68,12 +80,13 @@ def simulate(
     while simulation.time_ns < end and not reason:
         try:
             simulation.advance(min(period, end - simulation.time_ns))
-        except ManipDynError as error:
+        except DivergenceError as error:
             reason = str(error)
         else:
             rows.append(_sample(simulation))
     t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
-    return Trajectory(t, q, v, tau, energy, not reason, reason or "the duration is over")
+    reason, success = reason or "the duration is over", not reason
+    return Trajectory(t, q, v, tau, energy, success, reason, simulation.statistics)
 
 
 def _as_law(robot: Robot, torque: Any) -> EffortLaw:

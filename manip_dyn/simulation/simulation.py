@@ -13,10 +13,17 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate import rk4_step
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, held
-from manip_dyn.validate import Vector, finite_vector, nanoseconds
+from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
+from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.motion import (
+    Motion,
+    constant_motion,
+    feedback_motion,
+    refuse_series,
+    weightless_motion,
+)
+from manip_dyn.validate import Vector, finite_vector
 
 
 class Energy(NamedTuple):
@@ -28,18 +35,53 @@ class Energy(NamedTuple):
     residual: float
 
 
+class DivergenceError(ManipDynError):
+    """A simulation could not go on from the state that it kept."""
+
+
 class Simulation:
     """The state of one simulated arm; `advance` moves it in time."""
 
-    def __init__(self, robot: Robot, q0: ArrayLike, v0: ArrayLike, step: float = 1e-3):
-        """Start at rest-or-moving state (q0, v0), each (n,), with an RK4 step of `step` s."""
+    time_ns: int
+    _y: Vector
+
+    def __init__(
+        self,
+        robot: Robot,
+        q0: ArrayLike,
+        v0: ArrayLike,
+        integrator: Integrator | None = None,
+    ):
+        """Start at rest-or-moving state (q0, v0), each (n,); default: RK4 with 1 ms."""
         self.kernels: Kernels = customize(robot)
         self.robot = robot
-        self.step_ns = nanoseconds("step", step)
         self._start = (finite_vector("q0", q0, robot.n), finite_vector("v0", v0, robot.n))
         robot.check_within_limits("initial position", self._start[0])
+        self.use(integrator or Integrator())
         self.law: EffortLaw = held(robot, np.zeros(robot.n))
         self.reset()
+
+    def use(self, integrator: Integrator) -> None:
+        """Go on with another integrator; the state stays."""
+        motions: dict[Feedback | None, Motion] = {None: constant_motion(self.kernels, integrator)}
+        self.integrator, self._motions = integrator, motions
+
+    @staticmethod
+    def check(integrator: Integrator, law: EffortLaw) -> None:
+        """Raise `ManipDynError` if the integrator cannot follow the law."""
+        if isinstance(law, Feedback):
+            refuse_series(integrator, "a feedback law such as gravity compensation")
+
+    def prepare(self, law: EffortLaw) -> None:
+        """Compile the loop for a law now, so that the first `advance` is not slow."""
+        time_ns, y, now = self.time_ns, self._y.copy(), self.law
+        self.law = law
+        try:
+            self.advance(1)
+        finally:
+            self.time_ns, self._y, self.law = time_ns, y, now
+        for motion in self._motions.values():
+            motion.steps = motion.failures = motion.evaluations = 0
 
     def reset(self) -> None:
         """Go back to time zero and the initial state; the effort law stays."""
@@ -62,42 +104,52 @@ class Simulation:
         """The efforts (n,) that act from now on, N m or N."""
         return self.law.effort(self.time_ns, self.q, self.v)
 
+    @property
+    def statistics(self) -> dict[str, int]:
+        """Steps, failed steps and evaluations since the integrator was chosen."""
+        names = ("steps", "failures", "evaluations")
+        motions = self._motions.values()
+        return {name: sum(getattr(each, name) for each in motions) for name in names}
+
     def energy(self) -> Energy:
         """Return the energies now and the drift of their balance."""
-        kinetic, potential = self.kernels.unchecked.energy(self.q, self.v)
+        kinetic, potential = (float(x) for x in self.kernels.unchecked.energy(self.q, self.v))
         work = float(self._y[-1])
         return Energy(kinetic, potential, work, kinetic + potential - self._energy0 - work)
 
     def advance(self, duration_ns: int) -> None:
-        """Move on by `duration_ns`, in RK4 steps that end at every switch of the efforts.
+        """Move on by `duration_ns`; every switch of the efforts ends a step exactly.
 
         Raises:
-            ManipDynError: If the state would become infinite or NaN; it then stays where the
-                last good step left it.
+            DivergenceError: If the state would become infinite or NaN, or the tolerances cannot
+                be met; it then stays where the last good step left it.
         """
         end = self.time_ns + duration_ns
         while self.time_ns < end:
             switch = self.law.next_switch(self.time_ns)
-            stop = min(self.time_ns + self.step_ns, end, end if switch is None else switch)
-            self._step(stop)
+            self._run(end if switch is None else min(switch, end))
 
-    def _step(self, stop_ns: int) -> None:
-        begin_ns, n = self.time_ns, self.robot.n
-        dynamics, law, damping = self.kernels.unchecked, self.law, self.robot.damping
-        # Efforts that jump at `stop_ns` still act in this step's last stage.
-        last_ns = stop_ns - 1 if law.next_switch(begin_ns) == stop_ns else stop_ns
+    def _run(self, stop_ns: int) -> None:
+        begin_ns, law = self.time_ns, self.law
+        if isinstance(law, Feedback):
+            motion, effort, origin = self._motion(law), None, begin_ns * 1e-9
+        else:
+            motion, effort, origin = self._motions[None], law.effort(begin_ns, self.q, self.v), 0.0
+        reached = motion.run(origin, origin + (stop_ns - begin_ns) * 1e-9, self._y, effort)
+        if not motion.why:
+            self.time_ns = stop_ns
+            return
+        self.time_ns = begin_ns + round((reached - origin) * 1e9)
+        raise DivergenceError(
+            f"the simulation of '{self.robot.name}' diverged at {self.time_ns * 1e-9:.6f} s "
+            f"({motion.why}); the state is kept there. Expected a smaller step or smaller efforts"
+        )
 
-        def rhs(t: float, y: Vector) -> Vector:
-            q, v = y[:n], y[n : 2 * n]
-            tau = law.effort(min(begin_ns + round(t * 1e9), last_ns), q, v)
-            power = v @ (tau - damping * v)
-            return np.concatenate([v, dynamics.forward_dynamics(q, v, tau), [power]])
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            y = rk4_step(rhs, 0.0, self._y, (stop_ns - begin_ns) * 1e-9)
-        if not np.all(np.isfinite(y)):
-            raise ManipDynError(
-                f"the simulation of '{self.robot.name}' diverged at {begin_ns * 1e-9:.6f} s; "
-                "the state is kept there. Expected a smaller step or smaller efforts"
-            )
-        self._y, self.time_ns = y, stop_ns
+    def _motion(self, law: Feedback) -> Motion:
+        if law not in self._motions:
+            if law.weightless:
+                motion = weightless_motion(self.kernels, self.integrator)
+            else:
+                motion = feedback_motion(self.kernels, self.integrator, law)
+            self._motions[law] = motion
+        return self._motions[law]

@@ -1,10 +1,20 @@
 """Parameters: refused with one clear line at the start and at run time, described for people."""
 
+import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from harness import run_node
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
 
+import manip_dyn as md
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.nodes.clik_tracker import ClikTrackerNode
@@ -113,7 +123,8 @@ def test_every_parameter_is_described(ros, name):
     [
         ("real_time_factor", 2.0, True, ""),
         ("real_time_factor", -1.0, False, "out of range"),
-        ("step", 0.01, False, "read-only"),
+        ("control_period", 0.01, False, "read-only"),
+        ("step", 0.01, False, "paused"),
     ],
 )
 def test_setting_at_run_time(ros, name, value, success, words):
@@ -124,3 +135,55 @@ def test_setting_at_run_time(ros, name, value, success, words):
     result = ros.call(SetParameters, "simulator/set_parameters", request).results[0]
     assert result.successful is success
     assert words in result.reason
+
+
+def values(**named):
+    """Return a request that sets parameters together."""
+    kinds = {str: ("string_value", ParameterType.PARAMETER_STRING),
+             float: ("double_value", ParameterType.PARAMETER_DOUBLE),
+             int: ("integer_value", ParameterType.PARAMETER_INTEGER)}  # fmt: skip
+    parameters = []
+    for name, value in named.items():
+        field, kind = kinds[type(value)]
+        parameters.append(Parameter(name=name, value=ParameterValue(type=kind, **{field: value})))
+    return SetParametersAtomically.Request(parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"integrator": "rkdp87", "rtol": 1e-10}, ""),
+        ({"integrator": "taylor", "taylor_order": 12}, ""),
+        ({"integrator": "ab4", "step": 1e-4}, ""),
+        ({"integrator": "rk44"}, "rk44"),
+        ({"integrator": "rk4", "rtol": 1e-6}, "no error estimate"),
+        ({"integrator": "taylor"}, "expected an order from 2"),
+    ],
+)
+def test_the_integrator_is_chosen_while_paused(ros, changes, words):
+    """The motion goes on from the same state; what does not fit together is refused."""
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", initial_velocity=[1.0, -1.0])
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
+    before = ros.call(Trigger, "simulator/step")
+    assert before.success
+    ros.until(lambda: states, "no joint states")
+    name = "simulator/set_parameters_atomically"
+    result = ros.call(SetParametersAtomically, name, values(**changes)).result
+    assert result.successful is (words == ""), result.reason
+    assert words in result.reason
+    for _ in range(3):
+        assert ros.call(Trigger, "simulator/step").success
+    ros.until(lambda: states[-1].header.stamp.nanosec >= 4_000_000, "no fourth state")
+    exact = md.simulate(md.load_robot("ibm7535"), [0, 0], [1.0, -1.0], [0, 0], 0.004, 1e-4)
+    np.testing.assert_allclose(states[-1].position, exact.q[-1], atol=1e-12)
+
+
+def test_diagnostics_count_the_steps(ros):
+    reports = ros.listen(DiagnosticArray, "/diagnostics")
+    ros.start(SimulatorNode, robot="ibm7535", integrator="rkdp54", rtol=1e-8)
+    ros.until(lambda: reports, "no diagnostics")
+    told = {each.key: each.value for each in reports[-1].status[0].values}
+    assert told["integrator"] == "rkdp54"
+    assert int(told["evaluations"]) >= 6 * int(told["steps"]) > 0
+    assert int(told["failures"]) >= 0

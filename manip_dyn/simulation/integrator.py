@@ -1,0 +1,68 @@
+"""How a simulation is integrated: a method with a fixed step or with tolerances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.integrate import METHODS, Method
+from manip_dyn.integrate.taylor import order_for
+from manip_dyn.validate import nanoseconds, not_negative
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """A method of `md.METHODS` and what rules its step.
+
+    Attributes:
+        method: Name in the registry.
+        step: Fixed step, s; ignored with tolerances.
+        rtol: Relative tolerance; 0 with `atol` 0: fixed steps.
+        atol: Absolute tolerance, rad or m (and per s, and J for the work).
+        order: Order of a Taylor series; 0: what the tolerances ask for.
+    """
+
+    method: str = "rk4"
+    step: float = 1e-3
+    rtol: float = 0.0
+    atol: float = 0.0
+    order: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values and that they fit together."""
+        if self.method not in METHODS:
+            hint = closest(str(self.method), METHODS)
+            raise ManipDynError(f"integrator is '{self.method}', which is no method{hint}")
+        nanoseconds("step", self.step)
+        not_negative("rtol", self.rtol)
+        not_negative("atol", self.atol)
+        if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 0:
+            raise ManipDynError(f"taylor_order is {self.order!r}; expected a whole number from 0")
+        if self.adaptive and not self.found.adaptive:
+            raise ManipDynError(
+                f"integrator '{self.method}' has no error estimate for rtol {self.rtol:g} and "
+                f"atol {self.atol:g}; expected both 0, or a method such as rkdp87"
+            )
+        if self.method == "taylor" and not self.adaptive and self.order < 2:
+            raise ManipDynError(
+                f"integrator 'taylor' has taylor_order {self.order} and no tolerance; expected an "
+                "order from 2 or an rtol"
+            )
+
+    @property
+    def found(self) -> Method:
+        """The method."""
+        return METHODS[self.method]
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether tolerances rule the step."""
+        return self.rtol > 0.0 or self.atol > 0.0
+
+    @property
+    def orders(self) -> tuple[int, int]:
+        """Orders of a Taylor series while the relative and while the absolute tolerance rules."""
+        if self.method != "taylor":
+            return 0, 0
+        rtol, atol = self.rtol or self.atol, self.atol or self.rtol
+        return self.order or order_for(rtol), self.order or order_for(atol)

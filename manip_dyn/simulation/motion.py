@@ -1,0 +1,173 @@
+"""A robot's motion under one effort law, compiled with an integrator into one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+
+from manip_dyn.codegen import Kernels
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import Engine, Options, Status, compile_engine, rk4_step
+from manip_dyn.simulation.effort_laws import Feedback
+from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.validate import Vector
+
+REASONS = {
+    Status.NON_FINITE: "numbers became infinite or NaN",
+    Status.STEP_UNDERFLOW: "the tolerances need too small a step",
+    Status.TOO_MANY_STEPS: "too many steps",
+}
+
+
+class Motion:
+    """Moves the state (q, v, work), (2 n + 1,), in place.
+
+    Attributes:
+        steps: Steps so far.
+        failures: Steps that the error control threw away.
+        evaluations: Evaluations of the dynamics; of the whole series for Taylor's method.
+        why: What went wrong in the last run; empty if nothing did.
+    """
+
+    steps = failures = evaluations = 0
+    why = ""
+
+    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
+        """Move `y` from `begin` to `end`, s, and return the time reached.
+
+        Args:
+            begin: Time at the start.
+            end: Time to reach; earlier where something went wrong, see `why`.
+            y: The state, changed.
+            effort: The constant efforts (n,), or None if the law itself is in the loop.
+        """
+        raise NotImplementedError
+
+
+class CompiledMotion(Motion):
+    """The whole loop over the steps in compiled code."""
+
+    def __init__(self, engine: Engine, parameters: Any, integrator: Integrator):
+        """Take an engine and the parameters of its right-hand side."""
+        self._run = engine.run
+        self._parameters = parameters
+        self._space = engine.space(
+            step=0.0 if integrator.adaptive else integrator.step,
+            rtol=integrator.rtol,
+            atol=integrator.atol,
+            orders=integrator.orders,
+        )
+
+    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
+        """Move `y` to `end`."""
+        parameters = self._parameters if effort is None else effort
+        status = Status(self._run(begin, end, parameters, y, self._space))
+        steps, failures, evaluations = self._space[3][:3].tolist()
+        self.steps += steps
+        self.failures += failures
+        self.evaluations += evaluations
+        self.why = REASONS.get(status, "")
+        return float(self._space[2][0])
+
+
+class InterpretedMotion(Motion):
+    """RK4 in Python, for effort laws that numba cannot compile."""
+
+    def __init__(self, kernels: Kernels, law: Feedback, step: float):
+        """Take the law and the step, s."""
+        self._motion = kernels.unchecked.motion_and_work
+        self._law, self._step, self._n = law, step, kernels.robot.n
+
+    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
+        """Move `y` to `end`."""
+        t, self.why = begin, ""
+        while end - t > 1e-9 * self._step:
+            h = min(self._step, end - t)
+            with np.errstate(over="ignore", invalid="ignore"):
+                new = rk4_step(self._rate, t, y, h)
+            if not np.all(np.isfinite(new)):
+                self.why = REASONS[Status.NON_FINITE]
+                return t
+            y[:], t = new, t + h
+            self.steps += 1
+            self.evaluations += 4
+        return end
+
+    def _rate(self, t: float, y: Vector) -> Vector:
+        n = self._n
+        return self._motion(y, self._law.effort(round(t * 1e9), y[:n], y[n : 2 * n]))
+
+
+def constant_motion(kernels: Kernels, integrator: Integrator) -> Motion:
+    """Return the motion under efforts that stay constant in each run."""
+    series = kernels.series_with_work if integrator.method == "taylor" else None
+    rhs = series.of_state if series else kernels.right_hand_side_with_work
+    engine = _engine(rhs, kernels, integrator, series.rows if series else 0)
+    return CompiledMotion(engine, None, integrator)
+
+
+def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
+    """Return the motion under the efforts that hold the arm's weight."""
+    refuse_series(integrator, "gravity compensation")
+    n = kernels.robot.n
+    parameters = (np.zeros(n), np.array(kernels.robot.tau_max), np.empty(n))
+    engine = _engine(kernels.weightless_with_work, kernels, integrator)
+    return CompiledMotion(engine, parameters, integrator)
+
+
+def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> Motion:
+    """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot."""
+    refuse_series(integrator, "a feedback law")
+    n = kernels.robot.n
+    scratch = [np.zeros(n) for _ in range(3)]
+    parameters = (np.array(kernels.robot.tau_max), *scratch)
+    try:
+        rhs = _feedback(kernels, law.function)
+        rhs(0.0, np.zeros(2 * n + 1), parameters, np.zeros(2 * n + 1))
+    except NumbaError as error:
+        if integrator.method != "rk4" or integrator.adaptive:
+            raise ManipDynError(
+                f"the effort law cannot be compiled by numba, as integrator '{integrator.method}' "
+                f"needs: {str(error).strip().splitlines()[0]}; expected numpy functions of t, q "
+                "and v, or integrator 'rk4' with a fixed step"
+            ) from error
+        return InterpretedMotion(kernels, law, integrator.step)
+    return CompiledMotion(_engine(rhs, kernels, integrator), parameters, integrator)
+
+
+@lru_cache(maxsize=16)
+def _feedback(kernels: Kernels, function: Callable) -> Any:
+    law: Any = function if hasattr(function, "py_func") else numba.njit(function)
+    motion = kernels.in_place.motion_and_work
+    n = kernels.robot.n
+
+    @numba.njit(error_model="numpy")
+    def rhs(t, y, p, out):
+        limits, q, v, tau = p
+        for i in range(n):
+            q[i], v[i] = y[i], y[n + i]
+        efforts = law(t, q, v)
+        for i in range(n):
+            tau[i] = min(max(efforts[i], -limits[i]), limits[i])
+        motion(y, tau, out)
+
+    return rhs
+
+
+def _engine(rhs: Any, kernels: Kernels, integrator: Integrator, rows: int = 0) -> Engine:
+    options = Options(size=2 * kernels.robot.n + 1, adaptive=integrator.adaptive)
+    return compile_engine(rhs, integrator.found, options, scratch=rows)
+
+
+def refuse_series(integrator: Integrator, law: str) -> None:
+    """Refuse Taylor series for efforts that depend on the state."""
+    if integrator.method == "taylor":
+        raise ManipDynError(
+            f"integrator 'taylor' cannot follow {law}; expected piecewise constant efforts, or a "
+            "method such as rkdp87"
+        )
