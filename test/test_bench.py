@@ -2,8 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import manip_dyn as md
+from manip_dyn.bench.integrators import Problem, _time_at, bench_integrators
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
 
@@ -43,3 +46,24 @@ def test_every_candidate_is_timed(count):
     timings = compare(candidates, rounds=2)
     assert [timing.name for timing in timings] == [str(i) for i in range(count)]
     assert set(calls) == set(range(count))
+
+
+def test_integrators_are_timed_at_equal_error():
+    """A short motion of a small arm; scipy and our methods reach the error that is asked for."""
+    robot = md.load_robot("one_link_vertical")
+    problem = Problem(robot, np.array([0.3, 0.0]), 0.2, (1e-6,))
+    bench = bench_integrators([problem])
+    names = [row.candidate for row in bench.rows]
+    assert "manip_dyn rkdp87" in names
+    assert "scipy DOP853, numba rhs" in names
+    assert all(row.milliseconds[0] > 0.0 for row in bench.rows[:5])
+    assert json.loads(json.dumps(bench.content()))["targets"] == {
+        "one_link_vertical, 0.2 s": [1e-6]
+    }
+    assert "over our best" in str(bench)
+
+
+def test_times_are_read_at_the_target_error():
+    points = [(1e-3, 1.0), (1e-5, 4.0), (1e-4, 5.0)]
+    assert _time_at(points, 1e-4) == pytest.approx(2e3)
+    assert _time_at(points, 1e-6) is None

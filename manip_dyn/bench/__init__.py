@@ -1,8 +1,15 @@
 """Timings of this package beside its peers, in one process."""
 
+from collections.abc import Callable
+from typing import Any
+
 from manip_dyn.bench.dynamics import bench_dynamics
+from manip_dyn.bench.integrators import bench_integrators
 from manip_dyn.bench.robots import usual_robots
 
-SUITES = {"dynamics": bench_dynamics}
+SUITES: dict[str, Callable[..., Any]] = {
+    "dynamics": bench_dynamics,
+    "integrators": bench_integrators,
+}
 
-__all__ = ["SUITES", "bench_dynamics", "usual_robots"]
+__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "usual_robots"]

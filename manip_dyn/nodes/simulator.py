@@ -14,56 +14,19 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate import METHODS
 from manip_dyn.nodes import diagnostics, messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.pacing import Pacer
-from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare, on_change
-from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
+from manip_dyn.nodes.parameters import declare, on_change
 from manip_dyn.nodes.run import run, unless_shut_down
+from manip_dyn.nodes.simulator_parameters import INTEGRATION, PARAMETERS, integrator_from
 from manip_dyn.simulation import (
     EffortLaw,
-    Integrator,
     Simulation,
     gravity_compensation,
     held,
 )
 from manip_dyn.validate import nanoseconds
-
-PARAMETERS = (
-    *ROBOT_PARAMETERS,
-    Parameter("mode", "real_time", "How time advances: paced by the wall clock, as fast as "
-              "possible, or one control period per command",
-              choices=("real_time", "fast", "lockstep")),
-    Parameter("real_time_factor", 1.0, "Simulated per wall time in real_time mode",
-              minimum=1e-3, maximum=1e3, dynamic=True),
-    Parameter("integrator", "rk4", "Integration method; the list is in docs/integrators.md",
-              choices=tuple(METHODS), dynamic=True),
-    Parameter("step", 1e-3, "Integration step, without tolerances", "s", 1e-6, 1.0,
-              dynamic=True),
-    Parameter("rtol", 0.0, "Relative tolerance of methods with an error estimate; 0 with atol 0: "
-              "fixed steps", minimum=0.0, maximum=0.1, dynamic=True),
-    Parameter("atol", 0.0, "Absolute tolerance", "rad or m (and per s)", 0.0, 0.1,
-              dynamic=True),
-    Parameter("taylor_order", 0, "Order of the integrator taylor; 0: what the tolerances ask for",
-              minimum=0, maximum=60, dynamic=True),
-    Parameter("control_period", 1e-3, "Time between joint states, and what one command or "
-              "~/step advances in lockstep", "s", 1e-6, 10.0),
-    Parameter("energy_period", 0.02, "Time between messages on ~/energy; 0: none", "s", 0.0, 10.0),
-    Parameter("initial_position", NUMBERS, "Joint positions at the start and after ~/reset; "
-              "empty: all zero", "rad or m"),
-    Parameter("initial_velocity", NUMBERS, "Joint velocities at the start; not set: all zero",
-              "rad/s or m/s"),
-    Parameter("command_timeout", 0.0, "Simulated time without a command after which the safe "
-              "command takes over; 0: the last command holds for good", "s", 0.0, 3600.0,
-              dynamic=True),
-    Parameter("safe_command", "zero", "Efforts before the first command and after a timeout",
-              choices=("zero", "gravity_compensation")),
-    Parameter("publish_clock", False, "Publish simulated time on /clock and stamp with it"),
-)  # fmt: skip
-
-INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
-"""The parameters that can be set while the simulator is paused."""
 
 MAX_AGE, MAX_LEAD = 1.0, 60.0
 """How old a trajectory may be without a command_timeout, and how far ahead it may begin, s."""
@@ -88,7 +51,7 @@ class SimulatorNode(SetUpNode):
             self._robot,
             messages.joint_array("initial_position", values["initial_position"], self._robot),
             messages.joint_array("initial_velocity", values["initial_velocity"], self._robot),
-            _integrator(values),
+            integrator_from(values),
         )
 
         self._period_ns = nanoseconds("control_period", values["control_period"])
@@ -205,7 +168,7 @@ class SimulatorNode(SetUpNode):
         if not self._paused:
             return f"{chosen[0]} can be set while the simulator is paused; call ~/pause first"
         try:
-            self._simulation.check(_integrator(self._values | changed), self._safe_law)
+            self._simulation.check(integrator_from(self._values | changed), self._safe_law)
         except ManipDynError as error:
             return str(error)
         return ""
@@ -214,7 +177,7 @@ class SimulatorNode(SetUpNode):
         with self._lock:
             self._values.update(changed)
             if any(name in changed for name in INTEGRATION):
-                self._simulation.use(_integrator(self._values))
+                self._simulation.use(integrator_from(self._values))
                 self._simulation.prepare(self._simulation.law)
             self._pacer.set_period(self._wall_period())
 
@@ -324,16 +287,6 @@ class SimulatorNode(SetUpNode):
         q, robot = self._simulation.q, self._robot
         outside = np.flatnonzero((q < robot.q_min) | (q > robot.q_max))
         return ", ".join(robot.joint_names[i] for i in outside)
-
-
-def _integrator(values: dict[str, Any]) -> Integrator:
-    return Integrator(
-        values["integrator"],
-        values["step"],
-        values["rtol"],
-        values["atol"],
-        values["taylor_order"],
-    )
 
 
 def main(args: list[str] | None = None) -> int:

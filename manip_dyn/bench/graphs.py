@@ -1,0 +1,68 @@
+"""A robot's motion for other libraries: its expression graph evaluated with their operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import add, mul, sub, truediv
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.codegen.equations import Equations
+from manip_dyn.codegen.trace import BY_NAME, trace
+from manip_dyn.integrate import METHODS, RungeKutta
+from manip_dyn.robot import Robot
+
+_OPERATORS = {"add": add, "subtract": sub, "multiply": mul, "divide": truediv}
+
+
+def motion(robot: Robot, sin: Callable, cos: Callable, number: Callable = float) -> Callable:
+    """Return ``rates(y)``, a list of 2 n, for the free motion of a state of 2 n numbers.
+
+    Args:
+        robot: The arm.
+        sin: Sine of the library's numbers.
+        cos: Their cosine.
+        number: What makes one of them from a float.
+    """
+    function = trace(Equations(robot, robot.tip_frame), BY_NAME["motion"])
+    operations = function.graph.operations
+    needed = function.graph.needed_for(function.outputs)
+
+    def rates(y: Sequence[Any]) -> list[Any]:
+        values: dict[int, Any] = {}
+        for place in needed:
+            kind, operands, content = operations[place]
+            given = [values[each] for each in operands]
+            if kind == "constant":
+                values[place] = number(content)
+            elif kind == "input":
+                name, index = str(content).rstrip("]").split("[")
+                values[place] = y[int(index)] if name == "y" else number(0.0)
+            elif kind in ("sin", "cos"):
+                values[place] = (sin if kind == "sin" else cos)(given[0])
+            else:
+                values[place] = _OPERATORS[kind](*given)
+        return [
+            -values[each.place] if each.negative else values[each.place]
+            for each in function.outputs
+        ]
+
+    return rates
+
+
+def reference(robot: Robot, y0: Sequence[float], duration: float, steps: int) -> np.ndarray:
+    """Return the state after `duration`, s, by RK10 in extended precision with fixed steps."""
+    method = METHODS["rk10"]
+    assert isinstance(method, RungeKutta)
+    table = method.tableau
+    extended = np.longdouble
+    rates = motion(robot, np.sin, np.cos, extended)
+    y, h = np.array(y0, dtype=extended), extended(duration) / steps
+    for _ in range(steps):
+        slopes: list[np.ndarray] = []
+        for row in table.a:
+            terms = [float(a) * k for a, k in zip(row, slopes, strict=False) if a]
+            slopes.append(np.array(rates(y + h * sum(terms)), dtype=extended))
+        y = y + h * sum(float(b) * k for b, k in zip(table.b, slopes, strict=True))
+    return y.astype(np.float64)
