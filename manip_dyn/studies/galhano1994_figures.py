@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from manip_dyn.integrate import METHODS, Method
 from manip_dyn.studies.galhano1994_settings import Settings
 from manip_dyn.studies.motion import Motion, Trial
@@ -123,16 +121,20 @@ def _trials(motion: Motion, settings: Settings, names: Iterable[str], error: Err
     return rows
 
 
-def evenly_stepped(motion: Motion, name: str, tries: int) -> float:
-    """Return the position error, rad, of an embedded method's own formula at equal steps.
+def evenly_stepped(motion: Motion, curve: Curve) -> Curve:
+    """Return an embedded method's own formula at equal steps, as many as its runs computed.
 
-    It tells what the choice of steps gains from what the coefficients gain.
+    It tells what the choice of steps gains from what the coefficients gain; not timed.
     """
-    step = motion.duration / tries
-    limits = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}
-    engine = motion.engine(name)
-    t, states = motion.record(engine, tries, atol=1e9, **limits)
-    return motion.position_error(t, states) if np.all(np.isfinite(states)) else np.nan
+    engine, points = motion.engine(curve.method), []
+    for each in curve.points:
+        if each.status == "SUCCESS":
+            step = motion.duration / each.tries
+            limits = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}
+            t, states = motion.record(engine, each.tries, atol=1e9, **limits)
+            error = motion.position_error(t, states)
+            points.append(each._replace(steps=each.tries, failures=0, error=error))
+    return curve._replace(label=f"{curve.label} at equal steps", points=tuple(points))
 
 
 def method_label(method: Method) -> str:

@@ -78,10 +78,10 @@ class Curve(NamedTuple):
         return float(-np.polyfit(np.log(x), np.log(y), 1)[0])
 
     def roughness(self) -> float:
-        """Return how far the curve is from a straight line, log-log: rms in decades of error."""
+        """Return how far error over steps is from a straight line, log-log: rms in decades."""
         if len(self.points) < 3:
             return np.nan
-        x, y = np.log10(self._column("seconds")), np.log10(self._column("error"))
+        x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
         return float(np.sqrt(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2)))
 
     def _column(self, name: str) -> Vector:
