@@ -15,6 +15,8 @@ from manip_dyn.validate import Vector
 
 Error = Callable[[Vector, Vector], float]
 Row = tuple[Curve, tuple[Trial, ...]]
+ENERGY_FLOOR = 1e-10
+"""J: 1e-12 of what these motions trade between kinetic and potential energy, about 100 J."""
 
 
 class Figure(NamedTuple):
@@ -25,6 +27,7 @@ class Figure(NamedTuple):
         robot: The robot's name.
         title: The family of methods.
         quantity: What the error is, with its unit.
+        floor: Errors below, in that unit, are mostly rounding.
         curves: One per method.
     """
 
@@ -32,6 +35,7 @@ class Figure(NamedTuple):
     robot: str
     title: str
     quantity: str
+    floor: float
     curves: tuple[Curve, ...]
 
 
@@ -57,8 +61,11 @@ def sketch(name: str, title: str, motion: Motion, settings: Settings) -> Sketch:
         rows = _trials(motion, settings, settings.energy_methods, motion.energy_drift)
     else:
         rows = _trials(motion, settings, settings.methods[name], motion.position_error)
-    quantity = "energy drift [J]" if name == "energy" else "maximum position error [rad]"
-    figure = Figure(name, motion.name, title, quantity, tuple(curve for curve, _ in rows))
+    quantity, floor = "maximum position error [rad]", settings.compared_errors[0]
+    if name == "energy":
+        quantity, floor = "largest energy drift |E(t) - E(0)| [J]", ENERGY_FLOOR
+    curves = tuple(curve for curve, _ in rows)
+    figure = Figure(name, motion.name, title, quantity, floor, curves)
     return Sketch(figure, tuple(trials for _, trials in rows))
 
 

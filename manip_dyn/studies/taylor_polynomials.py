@@ -1,6 +1,6 @@
-"""T_ij of Galhano, Machado (1994), figure 2: Taylor polynomials of order i for position, j for
-velocity.
+"""T_ij of Galhano, Machado (1994), figure 2: Taylor polynomials of two orders.
 
+The position's is of order i, the velocity's of order j.
 T_p,p-1 is the standard series: the derivative of the position's polynomial is the velocity's.
 T_pp is the paper's heuristic: one more term of the velocity, so one more coefficient to compute.
 """

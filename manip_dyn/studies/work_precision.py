@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -67,8 +68,12 @@ class Curve(NamedTuple):
         return _between(self._column("tries"), self._column("error"), tries)
 
     def time_at_error(self, error: float) -> float:
-        """Return the computing time, s, that an error takes, NaN outside its runs."""
-        return _between(self._column("error"), self._column("seconds"), error)
+        """Return the computing time, s, after which the runs first reach an error, or NaN."""
+        for coarse, fine in pairwise(self.points):
+            if coarse.error >= error >= fine.error:
+                errors = np.array([fine.error, coarse.error])
+                return _between(errors, np.array([fine.seconds, coarse.seconds]), error)
+        return np.nan
 
     def measured_order(self) -> float:
         """Return minus the slope of error over steps, log-log, of the three finest runs."""
