@@ -32,8 +32,8 @@ def settings():
         taylor_orders=(3, 4),
         methods=METHODS,
         energy_methods=("rk4",),
-        repeats=1,
-        slice=1e-5,
+        repeats=3,
+        slice=2e-4,
     )
 
 

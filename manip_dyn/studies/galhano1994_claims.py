@@ -89,7 +89,12 @@ def claims(
     ]
     by_name = {curve.method: curve.between(limits[0], math.inf) for curve in even}
     beside_even = [(by_name[curve.method], curve) for curve in embedded]
-    thirds = list(zip(standard, heuristic, standard[1:], strict=False))
+    pairs = list(zip(standard, heuristic, strict=True))
+    thirds = [
+        (*pair, following)
+        for pair, following in zip(pairs, standard[1:], strict=False)
+        if following.order == pair[1].order
+    ]
     readings: list[tuple[str, str, Reading, Iterable[Group]]] = [
         ("order lowers the error",
          "error ratio, lower order / next order, equal steps; above 1", at_equal_steps, orders),
@@ -105,14 +110,12 @@ def claims(
          "share of that gain over the fixed-step method (decades) that is gone at equal time; "
          "above 1/2", lost_gain, beside_fixed),
         ("heuristic, limited",
-         "error ratio, T_p,p-1 / T_pp, equal time; between 1 and 10", small_gain,
-         list(zip(standard, heuristic, strict=True))),
+         "error ratio, T_p,p-1 / T_pp, equal time; between 1 and 10", small_gain, pairs),
         ("heuristic, limited",
          "gain of T_pp as a share of that of T_p+1,p, which takes the same coefficients, equal "
          "steps (decades); between 0 and 1", share_of_next, thirds),
         ("heuristic, complex",
-         "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1", rougher,
-         list(zip(standard, heuristic, strict=True))),
+         "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1", rougher, pairs),
     ]  # fmt: skip
     robot = figures[0].robot
     return [

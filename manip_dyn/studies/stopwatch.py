@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 Call = Callable[[], object]
+RESOLUTION = 1e-9
+"""s; of the clock, so no run counts as faster."""
 
 
 class Timed(NamedTuple):
@@ -38,7 +40,8 @@ def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[
         ]
         for _ in range(rounds)
     ]
-    return [statistics.median(column) for column in zip(*rows, strict=True)]
+    columns = zip(*rows, strict=True)
+    return [max(statistics.median(column), RESOLUTION) for column in columns]
 
 
 def _repetitions(run: Call, shortest: float) -> int:
