@@ -115,7 +115,8 @@ def claims(
          "gain of T_pp as a share of that of T_p+1,p, which takes the same coefficients, equal "
          "steps (decades); between 0 and 1", share_of_next, thirds),
         ("heuristic, complex",
-         "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1", rougher, pairs),
+         "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1", rougher,
+         pairs),
     ]  # fmt: skip
     robot = figures[0].robot
     return [
@@ -185,7 +186,7 @@ def _beside(worse: Curve, better: Curve, most: float) -> Iterable[tuple[float, f
 
 
 def _who(group: Group) -> str:
-    return ", ".join(curve.label for curve in group)
+    return " and ".join(curve.label for curve in group)
 
 
 def _claim(key: str, robot: str, measure: str, found: Sequence[Comparison]) -> Claim:
