@@ -17,7 +17,7 @@ setup(
     maintainer="manip_dyn maintainers",
     maintainer_email="maintainers@manip-dyn.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", "integrate/*.json"]},
+    package_data={NAME: ["py.typed", "integrate/*.json", "studies/*.json"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -44,7 +44,7 @@ setup(
         ],
         # peers that `manip_dyn bench` times beside this package, and a robot to time
         "bench": ["casadi>=3.6", "mujoco>=3", "drake>=1.30", "example-robot-data>=4.1"],
-        "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot
+        "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
         # tests, properties over random robots, robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",

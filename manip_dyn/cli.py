@@ -19,6 +19,7 @@ from manip_dyn.plots import plot_plan
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.share import shipped_robots
 from manip_dyn.simulation import simulate
+from manip_dyn.studies import PAPERS, study
 from manip_dyn.validate import finite_vector
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -49,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_simulate(commands)
     _add_track(commands)
     _add_bench(commands)
+    _add_study(commands)
     return parser
 
 
@@ -251,6 +253,22 @@ def _timed_robots(options: argparse.Namespace) -> list:
     if options.robot:
         raise ManipDynError("the suite 'integrators' has robots of its own; expected no --robot")
     return []
+
+
+# -------------------------------------------------------------------------- study
+def _add_study(commands) -> None:
+    items = "; ".join(f"{name}: {', '.join(paper.items)}" for name, paper in PAPERS.items())
+    command = commands.add_parser(
+        "study",
+        help="recompute a paper's tables and figures",
+        description="Recompute a paper's tables and figures, published beside computed, and "
+        f"judge its claims. Papers and their items: {items}.",
+    )
+    command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
+    command.add_argument("item", nargs="?", default="all", help="table or figure (default: all)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.add_argument("--out", metavar="DIR", help="write PNG, SVG and CSV files into it")
+    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out))
 
 
 # ------------------------------------------------------------------------- shared

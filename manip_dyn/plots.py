@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +12,19 @@ from manip_dyn.planning import Plan
 from manip_dyn.robot import Robot
 
 
-def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
-    """Draw positions, velocities and efforts of a plan over time into `file` (PNG, SVG, PDF)."""
+def figure_type() -> Any:
+    """Return matplotlib's figure, which draws into files without a screen."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ManipDynError(
             "plots need matplotlib; expected pip install 'manip_dyn[plot]'"
         ) from error
+    return Figure
+
+
+def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
+    """Draw positions, velocities and efforts of a plan over time into `file` (PNG, SVG, PDF)."""
     end = max(plan.t_final, 1e-3)
     edges = [np.nextafter(plan.t_switch, 0.0), plan.t_switch, np.nextafter(end, 0.0), end]
     t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *edges])
@@ -28,7 +34,7 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
         ("velocity", "/s", np.array([v for _, v in states])),
         ("effort", "", np.array([plan.torque(float(each)) for each in t])),
     )
-    figure = Figure(figsize=(7.0, 7.0), layout="constrained")
+    figure = figure_type()(figsize=(7.0, 7.0), layout="constrained")
     figure.suptitle(
         f"{robot.name}: switch at {plan.t_switch:.5f} s, arrival at {plan.t_final:.5f} s"
     )

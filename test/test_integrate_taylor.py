@@ -151,3 +151,18 @@ def test_bad_orders_and_series_are_told():
             md.integrate(PENDULUM, (0.0, 1.0), [1.0, 0.0], method="taylor", **change)
     with pytest.raises(md.ManipDynError, match=r"series.quantities is -1"):
         md.Series(orbit, -1)
+
+
+def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
+    """The RR arm falls from rest at q = 0: terms 19 and 20 of its first series are zero."""
+    kernels = md.customize(md.load_robot("rr"))
+    series = md.Series(kernels.series.of_state, kernels.series.rows)
+    start, free = np.zeros(4), np.zeros(2)
+    found = [
+        md.integrate(series, (0.0, 2.0), start, method="taylor", rtol=rtol, p=free)
+        for rtol in (1e-16, 1e-10)
+    ]
+    other = md.integrate(kernels.right_hand_side, (0.0, 2.0), start, rtol=1e-13, p=free)
+    assert found[0].steps > 10
+    np.testing.assert_allclose(found[0].y_last, other.y_last, atol=1e-10)
+    np.testing.assert_allclose(found[1].y_last, other.y_last, atol=1e-7)

@@ -21,6 +21,17 @@ MAY_IMPORT = {
     "planning": {"planning", "codegen", "robot", "integrate"},
     "bench": {"bench", "codegen", "integrate", "robot"},
     "demo": {"demo", "clik", "codegen", "robot"},
+    "studies": {
+        "studies",
+        "simulation",
+        "clik",
+        "planning",
+        "integrate",
+        "codegen",
+        "robot",
+        "bench",
+        "plots",
+    },
     "nodes": {"nodes", "integrate", "demo", "clik", "planning", "simulation", "codegen", "robot"},
 }
 """Folder -> folders it may import; `CORE` is everybody's."""

@@ -149,23 +149,30 @@ def _order_lines(size: int) -> list[str]:
 
 
 def _step_lines(size: int) -> list[str]:
-    """Return the lines that plan a step from the last two terms of a series.
+    """Return the lines that plan a step from the last two terms of a series that are not zero.
 
-    As in the source, the relative tolerance is one of the largest component.
+    Symmetric motions have series in which terms vanish; looked at alone, the last two would
+    then allow any step. As in the source, the relative tolerance is one of the largest
+    component.
     """
     return [
-        "last_term = before_last = 0.0",
-        *over(
-            size,
-            f"weight = {SCALE.format(magnitude='scale')}",
-            "last_term = max(last_term, abs(terms[order, i]) / weight)",
-            "before_last = max(before_last, abs(terms[order - 1, i]) / weight)",
-        ),
         "length = largest",
-        "if last_term > 0.0:",
-        "    length = min(length, last_term ** (-1.0 / order))",
-        "if before_last > 0.0:",
-        "    length = min(length, before_last ** (-1.0 / (order - 1)))",
+        "row = order",
+        "looked = 0",
+        "while row > 0 and looked < 2:",
+        "    term = 0.0",
+        *(
+            "    " + line
+            for line in over(
+                size,
+                f"weight = {SCALE.format(magnitude='scale')}",
+                "term = max(term, abs(terms[row, i]) / weight)",
+            )
+        ),
+        "    if term > 0.0:",
+        "        length = min(length, term ** (-1.0 / row))",
+        "        looked += 1",
+        "    row -= 1",
         "planned = sign * min(largest, length * exp(-0.7 / (order - 1)))",
         "if abs(planned) < smallest:",
         "    status = STEP_UNDERFLOW",
