@@ -9,17 +9,16 @@ import sys
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from manip_dyn.bench import SUITES, usual_robots
+from manip_dyn.cli_reports import add_reports
 from manip_dyn.clik import Circle, ClikSettings, middle_posture, posture_for, track
 from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import SCENARIOS
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.errors import ManipDynError
 from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.plots import plot_plan
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.share import shipped_robots
 from manip_dyn.simulation import simulate
-from manip_dyn.studies import PAPERS, study
 from manip_dyn.validate import finite_vector
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -49,8 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_plan(commands)
     _add_simulate(commands)
     _add_track(commands)
-    _add_bench(commands)
-    _add_study(commands)
+    add_reports(commands)
     return parser
 
 
@@ -138,7 +136,7 @@ def _add_simulate(commands) -> None:
     command = commands.add_parser(
         "simulate",
         help="simulate an arm under constant efforts",
-        description="Integrate an arm's direct dynamics (RK4) and print its final state.",
+        description="Integrate an arm's direct dynamics and print its final state.",
         epilog="example: manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 1",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
@@ -147,6 +145,10 @@ def _add_simulate(commands) -> None:
     command.add_argument("--torque", help="joint efforts, comma separated (default: zeros)")
     command.add_argument("--duration", type=float, default=1.0, help="s (default: 1)")
     command.add_argument("--step", type=float, default=1e-3, help="s (default: 0.001)")
+    command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
+    command.add_argument("--rtol", type=float, default=0.0, help="instead of a fixed step")
+    command.add_argument("--atol", type=float, default=0.0, help="instead of a fixed step")
+    command.add_argument("--order", type=int, default=0, help="of the method taylor")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.set_defaults(run=_simulate)
 
@@ -156,7 +158,10 @@ def _simulate(options: argparse.Namespace) -> int:
     start = _numbers("--start", options.start, robot)
     torque = _numbers("--torque", options.torque, robot)
     zero = np.zeros(robot.n)
-    result = simulate(robot, start, zero, torque, options.duration, options.step)
+    result = simulate(
+        robot, start, zero, torque, options.duration, options.step,
+        method=options.method, rtol=options.rtol, atol=options.atol, taylor_order=options.order,
+    )  # fmt: skip
     content = {
         "success": result.success,
         "reason": result.reason,
@@ -164,6 +169,7 @@ def _simulate(options: argparse.Namespace) -> int:
         "q": result.q[-1].tolist(),
         "v": result.v[-1].tolist(),
         "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
+        **result.statistics,
     }
     _print(content, options.json)
     return DONE if result.success else FAILED
@@ -216,59 +222,6 @@ def _track(options: argparse.Namespace) -> int:
     }
     _print(content, options.json)
     return DONE if tracking.success else FAILED
-
-
-# -------------------------------------------------------------------------- bench
-def _add_bench(commands) -> None:
-    names = ", ".join(SUITES)
-    command = commands.add_parser(
-        "bench",
-        help="time this package beside its peers in one process",
-        description="Time this package beside the peers that are installed (pip install "
-        "'manip_dyn[bench]'), in one process, in turn, and print medians and ratios.",
-    )
-    command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
-    command.add_argument(
-        "--robot", action="append", help="shipped robot or URDF; may be repeated "
-        "(default: pa10, and the Panda of example-robot-data)",
-    )  # fmt: skip
-    command.add_argument("--json", action="store_true", help="print one JSON object instead")
-    command.set_defaults(run=_bench)
-
-
-def _bench(options: argparse.Namespace) -> int:
-    if options.suite not in SUITES:
-        raise ManipDynError(
-            f"there is no benchmark suite '{options.suite}'{closest(options.suite, SUITES)}"
-        )
-    bench = SUITES[options.suite](*_timed_robots(options))
-    print(json.dumps(bench.content(), indent=2) if options.json else bench)
-    return DONE
-
-
-def _timed_robots(options: argparse.Namespace) -> list:
-    """Return what the suite takes: the integrators have motions of their own."""
-    if options.suite == "dynamics":
-        return [[load_robot(name) for name in options.robot] if options.robot else usual_robots()]
-    if options.robot:
-        raise ManipDynError("the suite 'integrators' has robots of its own; expected no --robot")
-    return []
-
-
-# -------------------------------------------------------------------------- study
-def _add_study(commands) -> None:
-    items = "; ".join(f"{name}: {', '.join(paper.items)}" for name, paper in PAPERS.items())
-    command = commands.add_parser(
-        "study",
-        help="recompute a paper's tables and figures",
-        description="Recompute a paper's tables and figures, published beside computed, and "
-        f"judge its claims. Papers and their items: {items}.",
-    )
-    command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
-    command.add_argument("item", nargs="?", default="all", help="table or figure (default: all)")
-    command.add_argument("--json", action="store_true", help="print one JSON object instead")
-    command.add_argument("--out", metavar="DIR", help="write PNG, SVG and CSV files into it")
-    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out))
 
 
 # ------------------------------------------------------------------------- shared

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import manip_dyn as md
@@ -33,6 +34,22 @@ def test_simulate_answers_as_the_api(capsys):
     run = md.simulate(md.load_robot("ibm7535"), [0, 0], [0, 0], [1.0, 0.0], 0.1)
     assert answer["q"] == run.q[-1].tolist()
     assert answer["success"]
+
+
+def test_simulate_takes_any_method(capsys):
+    arguments = ["simulate", "rr", "--start=0.5,0.3", "--json"]
+    assert main([*arguments, "--method", "rkdp87", "--rtol", "1e-10"]) == 0
+    fine = json.loads(capsys.readouterr().out)
+    assert main([*arguments, "--method", "taylor", "--order", "12", "--step", "0.01"]) == 0
+    np.testing.assert_allclose(json.loads(capsys.readouterr().out)["q"], fine["q"], atol=1e-8)
+    assert fine["evaluations"] > 13
+    assert main([*arguments, "--method", "rk44"]) == 2
+    assert "did you mean 'rk4'" in capsys.readouterr().err
+
+
+def test_methods_are_listed(capsys):
+    assert main(["methods"]) == 0
+    assert "| `rkdp87` | 8 | 7 | 13 |" in capsys.readouterr().out
 
 
 def test_track_answers_and_a_coarse_step_is_worse(capsys):

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.page import method_table
+from manip_dyn.integrate.page import _solved, method_table
 from manip_dyn.integrate.registry import ALIASES
 
 PAGE = Path(__file__).parents[1] / "docs" / "integrators.md"
@@ -20,6 +21,20 @@ def test_the_page_is_up_to_date():
     if not PAGE.is_file():
         pytest.skip("not a checkout")
     assert method_table() in PAGE.read_text(), "run python -m manip_dyn.integrate.page"
+
+
+def test_the_page_shows_what_the_methods_do():
+    """Every method with steps of its own has a row; two are measured again."""
+    if not PAGE.is_file():
+        pytest.skip("not a checkout")
+    rows = dict(
+        re.findall(r"^\| `(\w+)` \| (\de-\d\d) \| \d+ \|$", PAGE.read_text(), re.MULTILINE)
+    )
+    assert list(rows) == [name for name in DESIGN.split() if name != "taylor"]
+    exact = _solved(METHODS["rkdp87"], 40_000)[0]
+    for name, steps in (("rk4", 500), ("ab4", 2000)):
+        error = np.abs(_solved(METHODS[name], steps)[0] - exact).max()
+        assert error == pytest.approx(float(rows[name]), rel=0.5)
 
 
 def test_the_page_starts_with_an_example_that_runs(capsys):

@@ -18,7 +18,8 @@ class Integrator:
         method: Name in the registry.
         step: Fixed step, s; ignored with tolerances.
         rtol: Relative tolerance; 0 with `atol` 0: fixed steps.
-        atol: Absolute tolerance, rad or m (and per s, and J for the work).
+        atol: Absolute tolerance, rad or m (and per s, and J for the work); 0 beside an `rtol`:
+            the same number.
         order: Order of a Taylor series; 0: what the tolerances ask for.
     """
 
@@ -60,9 +61,14 @@ class Integrator:
         return self.rtol > 0.0 or self.atol > 0.0
 
     @property
+    def tolerances(self) -> tuple[float, float]:
+        """Relative and absolute tolerance: joints at rest at zero need an absolute one."""
+        return self.rtol, self.atol or self.rtol
+
+    @property
     def orders(self) -> tuple[int, int]:
         """Orders of a Taylor series while the relative and while the absolute tolerance rules."""
         if self.method != "taylor":
             return 0, 0
-        rtol, atol = self.rtol or self.atol, self.atol or self.rtol
-        return self.order or order_for(rtol), self.order or order_for(atol)
+        rtol, atol = self.tolerances
+        return self.order or order_for(rtol or atol), self.order or order_for(atol)

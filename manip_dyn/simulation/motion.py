@@ -58,8 +58,8 @@ class CompiledMotion(Motion):
         self._parameters = parameters
         self._space = engine.space(
             step=0.0 if integrator.adaptive else integrator.step,
-            rtol=integrator.rtol,
-            atol=integrator.atol,
+            rtol=integrator.tolerances[0],
+            atol=integrator.tolerances[1],
             orders=integrator.orders,
         )
 

@@ -68,7 +68,7 @@ def simulate(
         sample_period: Time between samples, s. Default: the step.
         method: Name in `md.METHODS`.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
-        atol: Absolute tolerance, rad or m (and per s).
+        atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
         taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
     """
     integrator = Integrator(method, step, rtol, atol, taylor_order)
