@@ -22,8 +22,8 @@ PARAMETERS = (
               dynamic=True),
     Parameter("rtol", 0.0, "Relative tolerance of methods with an error estimate; 0 with atol 0: "
               "fixed steps", minimum=0.0, maximum=0.1, dynamic=True),
-    Parameter("atol", 0.0, "Absolute tolerance; 0 beside an rtol: the same number", "rad or m (and per s)", 0.0, 0.1,
-              dynamic=True),
+    Parameter("atol", 0.0, "Absolute tolerance; 0 beside an rtol: the same number",
+              "rad or m (and per s)", 0.0, 0.1, dynamic=True),
     Parameter("taylor_order", 0, "Order of the integrator taylor; 0: what the tolerances ask for",
               minimum=0, maximum=60, dynamic=True),
     Parameter("control_period", 1e-3, "Time between joint states, and what one command or "
