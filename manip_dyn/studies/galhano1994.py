@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from manip_dyn.studies import galhano1994_report as report
 from manip_dyn.studies.charts import draw
 from manip_dyn.studies.galhano1994_claims import Claim, claims
 from manip_dyn.studies.galhano1994_figures import Figure, evenly_stepped, sketch, timed_figures
+from manip_dyn.studies.galhano1994_findings import Findings, Reference, StageRow
 from manip_dyn.studies.galhano1994_settings import Settings, read_settings
 from manip_dyn.studies.motion import Motion
 
@@ -29,41 +30,8 @@ FIGURES = tuple(PUBLISHED["figures"])
 ITEMS = ("table1", *FIGURES, "energy", "claims", "all")
 
 
-class StageRow(NamedTuple):
-    """A row of Table 1: stages of a method, published and computed."""
-
-    method: str
-    published: int
-    computed: int
-    difference: int
-    status: str
-
-
-class Reference(NamedTuple):
-    """How well a reference motion is known: its difference, rad, from an independent run."""
-
-    robot: str
-    steps: int
-    cross_check: float
-
-
-@dataclass(frozen=True)
-class Galhano1994:
-    """What the study found; what was not asked for is empty.
-
-    Attributes:
-        setting: Commit, processor, versions.
-        table1: Table 1.
-        references: One per robot whose errors were measured.
-        figures: Charts.
-        claims: The claims, per robot.
-    """
-
-    setting: dict[str, str]
-    table1: tuple[StageRow, ...] = ()
-    references: tuple[Reference, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    claims: tuple[Claim, ...] = ()
+class Galhano1994(Findings):
+    """What the study found, and how it is told."""
 
     def __str__(self) -> str:
         """Return all tables."""

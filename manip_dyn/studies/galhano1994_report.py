@@ -7,14 +7,12 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from manip_dyn.studies.galhano1994_claims import Claim
 from manip_dyn.studies.galhano1994_figures import Figure
+from manip_dyn.studies.galhano1994_findings import Findings
 from manip_dyn.studies.work_precision import Curve, Point
-
-if TYPE_CHECKING:
-    from manip_dyn.studies.galhano1994 import Galhano1994
 
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
 """Errors, rad or J, whose computing times are printed."""
@@ -23,7 +21,7 @@ WIDTH = 99
 
 
 # ------------------------------------------------------------------------- people
-def text(found: Galhano1994, published: Mapping[str, Any]) -> str:
+def text(found: Findings, published: Mapping[str, Any]) -> str:
     """Return the tables, published beside computed."""
     parts = [", ".join(f"{key} {value}" for key, value in found.setting.items())]
     if found.table1:
@@ -40,7 +38,7 @@ def text(found: Galhano1994, published: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _table1_text(found: Galhano1994) -> str:
+def _table1_text(found: Findings) -> str:
     rows = [list(found.table1[0]._fields), *([str(cell) for cell in row] for row in found.table1)]
     return "Table 1: stages\n" + _columns(rows)
 
@@ -102,7 +100,7 @@ def _number(value: float, form: str) -> str:
 
 
 # --------------------------------------------------------------------------- JSON
-def content(found: Galhano1994, published: Mapping[str, Any]) -> dict[str, Any]:
+def content(found: Findings, published: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything as plain values; what is not finite is None."""
     return _plain(
         {
@@ -137,7 +135,7 @@ def _plain(value: Any) -> Any:
 
 
 # -------------------------------------------------------------------------- files
-def write_tables(found: Galhano1994, folder: Path) -> list[Path]:
+def write_tables(found: Findings, folder: Path) -> list[Path]:
     """Write ``table1.csv``, a CSV per chart and ``claims.csv``; return the files."""
     files = []
     if found.table1:
