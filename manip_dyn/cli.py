@@ -159,7 +159,7 @@ def _simulate(options: argparse.Namespace) -> int:
     torque = _numbers("--torque", options.torque, robot)
     zero = np.zeros(robot.n)
     result = simulate(
-        robot, start, zero, torque, options.duration, options.step,
+        robot, start, zero, torque, options.duration, options.step, options.duration,
         method=options.method, rtol=options.rtol, atol=options.atol, taylor_order=options.order,
     )  # fmt: skip
     content = {

@@ -6,7 +6,7 @@ from numba import njit
 from problems import oscillator
 
 import manip_dyn as md
-from manip_dyn.integrate import METHODS, Series, right_hand_side
+from manip_dyn.integrate import METHODS, RungeKutta, Series, right_hand_side
 
 
 @njit
@@ -192,3 +192,23 @@ def test_the_registry_cannot_be_changed_by_accident():
         METHODS["mine"] = METHODS["rk4"]
     with pytest.raises(AttributeError):
         METHODS["rk4"].name = "mine"
+
+
+def test_indices_out_of_range_are_told():
+    """Compiled code would read what lies behind the arrays."""
+
+    def decay(t, y, p, out):
+        out[0] = -p[0] * y[0]
+
+    def too_long(t, y):
+        return np.array([y[1], -y[2]])
+
+    with pytest.raises(md.ManipDynError, match=r"rhs uses an index out of range: .* p 0"):
+        md.integrate(decay, (0.0, 1.0), [1.0], rtol=1e-8)
+    with pytest.raises(md.ManipDynError, match=r"rhs uses an index out of range: .* y has 2"):
+        md.integrate(too_long, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)
+
+
+def test_unknown_tableaus_are_told():
+    with pytest.raises(md.ManipDynError, match="no tableau 'rk99'"):
+        RungeKutta.of("rk99")

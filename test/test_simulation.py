@@ -276,6 +276,7 @@ def test_every_kind_of_method_simulates(tmp_path, chosen):
         ({"method": "rk4", "rtol": 1e-6}, "no error estimate"),
         ({"method": "taylor"}, "expected an order from 2 or an rtol"),
         ({"method": "taylor", "taylor_order": 2.5, "rtol": 1e-6}, "taylor_order is 2.5"),
+        ({"taylor_order": 5}, "taylor_order is 5 with integrator 'rk4'"),
         ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
         ({"step": 0.0}, "step is 0"),
     ],

@@ -45,6 +45,32 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
     return compiled("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
 
 
+def check_indices(name: str, function: Any, t: float, y: Vector, p: Any) -> None:
+    """Try a right-hand side in Python once: there an index out of range is an error.
+
+    Compiled code would read whatever lies behind the array.
+    """
+    plain = getattr(function, "py_func", function)
+    p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
+    arguments = (t, y.copy(), p, np.zeros_like(y))
+    try:
+        with np.errstate(all="ignore"):
+            plain(*arguments[: _number_of_arguments(name, function)])
+    except IndexError as error:
+        raise ManipDynError(
+            f"{name} uses an index out of range: {error}; y has {len(y)} numbers, p "
+            f"{_described(p)}"
+        ) from error
+    except Exception:  # what works only compiled, or fails there too and is told then
+        return
+
+
+def _described(p: Any) -> str:
+    if isinstance(p, tuple):
+        return f"is a tuple of {len(p)}"
+    return f"{np.size(p)}"
+
+
 @lru_cache(maxsize=256)
 def compiled(name: str, function: Any, signature: str, arguments: int) -> Dispatcher:
     """Return `function` as a numba function; it is compiled when its caller is."""

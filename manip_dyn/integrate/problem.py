@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate.control import CONTROLLERS, NORMS
 from manip_dyn.integrate.events import Events
-from manip_dyn.integrate.functions import compiled, right_hand_side
+from manip_dyn.integrate.functions import check_indices, compiled, right_hand_side
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.registry import METHODS
 from manip_dyn.integrate.stops import planned_stops
@@ -105,6 +105,9 @@ def checked_problem(
         events=found.count if found else 0,
         acts=found is not None and found.action is not None,
     )
+    parameters = _parameters(p)
+    if not isinstance(solver, Taylor):
+        check_indices("rhs", rhs, float(span[0]), y, parameters)
     return Problem(
         method=solver,
         options=options,
@@ -120,7 +123,7 @@ def checked_problem(
         scratch=scratch,
         t=float(span[0]),
         y=y,
-        p=_parameters(p),
+        p=parameters,
         stops=planned_stops(
             span,
             np.empty(0) if t_switch is None else _times("t_switch", t_switch, None),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate.control import (
     adapt_lines,
     finite_lines,
@@ -31,6 +32,8 @@ class RungeKutta(Method):
     @classmethod
     def of(cls, key: str) -> RungeKutta:
         """Return the method of any tableau in ``tableaux.json``."""
+        if key not in tableaus():
+            raise ManipDynError(f"there is no tableau '{key}'{closest(str(key), tableaus())}")
         return cls(key, tableaus()[key])
 
     @property

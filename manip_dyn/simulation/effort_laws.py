@@ -44,6 +44,11 @@ class Schedule:
                 f"an effort schedule has {len(times_ns)} times and {len(efforts)} efforts; "
                 "expected as many of both, and at least one"
             )
+        for time in times_ns:
+            if time != int(time):
+                raise ManipDynError(
+                    f"an effort schedule has the time {time} ns; expected whole nanoseconds"
+                )
         for before, after in pairwise(times_ns):
             if after <= before:
                 raise ManipDynError(

@@ -44,6 +44,10 @@ class Integrator:
                 f"integrator '{self.method}' has no error estimate for rtol {self.rtol:g} and "
                 f"atol {self.atol:g}; expected both 0, or a method such as rkdp87"
             )
+        if self.method != "taylor" and self.order:
+            raise ManipDynError(
+                f"taylor_order is {self.order} with integrator '{self.method}'; expected 0"
+            )
         if self.method == "taylor" and not self.adaptive and self.order < 2:
             raise ManipDynError(
                 f"integrator 'taylor' has taylor_order {self.order} and no tolerance; expected an "

@@ -65,7 +65,8 @@ def simulate(
             such as `Schedule`. Saturated at the effort limits.
         duration: s.
         step: Integration step, s, without tolerances.
-        sample_period: Time between samples, s. Default: the step.
+        sample_period: Time between samples, s, on which steps end. Default: the step; with
+            tolerances a hundredth of the duration.
         method: Name in `md.METHODS`.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
         atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
@@ -75,7 +76,9 @@ def simulate(
     simulation = Simulation(robot, q0, v0, integrator)
     simulation.law = _as_law(robot, torque)
     end = nanoseconds("duration", duration)
-    period = nanoseconds("sample_period", step if sample_period is None else sample_period)
+    if sample_period is None:
+        sample_period = max(duration / 100, 1e-9) if integrator.adaptive else step
+    period = nanoseconds("sample_period", sample_period)
     rows, reason = [_sample(simulation)], ""
     while simulation.time_ns < end and not reason:
         try:
