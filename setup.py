@@ -45,7 +45,7 @@ setup(
         # peers that `manip_dyn bench` times beside this package, and a robot to time
         "bench": ["casadi>=3.6", "mujoco>=3", "drake>=1.30", "example-robot-data>=4.1"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
-        # tests, on both cores, properties over random robots, robots that nobody here wrote, lint, types
+        # tests in two workers, over random robots and robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",
             "pytest-xdist>=3.5",
