@@ -119,7 +119,6 @@ class _Ours:
 
     def __init__(self, robot: Robot, states: Vector):
         self._kernels = customize(robot).in_place
-        self._batch = customize(robot).batch
         self._states = states
         self._n = robot.n
 

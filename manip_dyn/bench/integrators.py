@@ -20,7 +20,7 @@ import numpy as np
 from manip_dyn.bench import integrator_peers
 from manip_dyn.bench.graphs import reference
 from manip_dyn.bench.robots import usual_robots
-from manip_dyn.bench.timing import setting
+from manip_dyn.bench.timing import SLICE, repetitions, seconds, setting
 from manip_dyn.codegen import customize
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.integrate.taylor import order_for
@@ -138,13 +138,10 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
 def _measured(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
     """Return error and median CPU time in s."""
     error = float(np.abs(np.asarray(solve()) - exact).max())
+    count = repetitions(solve, SLICE, time.process_time)
     times: list[float] = []
     while len(times) < RUNS and (not times or sum(times) < PATIENCE):
-        repeats, began = 0, time.process_time()
-        while repeats == 0 or time.process_time() - began < 5e-3:
-            solve()
-            repeats += 1
-        times.append((time.process_time() - began) / repeats)
+        times.append(seconds(solve, count, time.process_time) / count)
     return error, statistics.median(times)
 
 

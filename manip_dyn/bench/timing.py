@@ -16,6 +16,7 @@ SLICE = 2e-3
 """Seconds that a candidate runs in each round, at least."""
 
 Call = Callable[[], object]
+Clock = Callable[[], float]
 
 
 class Candidate(NamedTuple):
@@ -39,12 +40,13 @@ class Timing(NamedTuple):
 
 def compare(candidates: Sequence[Candidate], rounds: int = ROUNDS) -> list[Timing]:
     """Time the candidates in turn; the first is what the others are compared with."""
-    repeats = [_repeats(each.call) for each in candidates]
+    clock = time.perf_counter
+    repeats = [repetitions(each.call, SLICE, clock) for each in candidates]
     times = []
     for _ in range(rounds):
         times.append(
             [
-                _seconds(each.call, count) / (count * each.evaluations) * 1e6
+                seconds(each.call, count, clock) / (count * each.evaluations) * 1e6
                 for each, count in zip(candidates, repeats, strict=True)
             ]
         )
@@ -67,20 +69,21 @@ def setting(packages: Sequence[str]) -> Mapping[str, str]:
     } | {name: found for name in packages if (found := _version(name))}
 
 
-def _repeats(call: Call) -> int:
-    """Return how often to call so that a slice of time is filled; this is the warm-up too."""
+def repetitions(call: Call, shortest: float, clock: Clock) -> int:
+    """Return how often to call so that `shortest`, s, is filled; this is the warm-up too."""
     call()
     count = 1
-    while _seconds(call, count) < SLICE:
+    while seconds(call, count, clock) < shortest:
         count *= 2
     return count
 
 
-def _seconds(call: Call, count: int) -> float:
-    began = time.perf_counter()
+def seconds(call: Call, count: int, clock: Clock) -> float:
+    """Return what `count` calls take by a clock such as `time.process_time`, s."""
+    began = clock()
     for _ in range(count):
         call()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def _version(package: str) -> str:

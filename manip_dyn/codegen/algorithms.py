@@ -8,12 +8,56 @@ or a payload known only at run time can take the place of the bodies' own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from manip_dyn.codegen import vectors as vec
 from manip_dyn.codegen.inertia import Articulated, Rigid
 from manip_dyn.codegen.motion import JointPose
 from manip_dyn.robot import Body
+
+
+class BodyMotion(NamedTuple):
+    """How a body moves, in its own axes; `carried` is what it would do with its joint at rest.
+
+    Attributes:
+        omega: Angular velocity (3,), rad/s.
+        alpha: Angular acceleration (3,), rad/s^2.
+        spin: U = [alpha] + [omega][omega], (3, 3).
+        linear: Acceleration of the origin (3,), less gravity, m/s^2.
+        carried: Angular velocity, angular and linear acceleration of the parent at the origin.
+    """
+
+    omega: vec.Vector3
+    alpha: vec.Vector3
+    spin: vec.Matrix3
+    linear: vec.Vector3
+    carried: tuple[vec.Vector3, vec.Vector3, vec.Vector3]
+
+
+def body_motions(
+    bodies: Sequence[Body],
+    poses: Sequence[JointPose],
+    v: Sequence[Any],
+    a: Sequence[Any],
+    gravity: Sequence[float],
+) -> list[BodyMotion]:
+    """Return the bodies' motions for joint velocities and accelerations, base to tips."""
+    still = [0.0 * v[0]] * 3
+    base = BodyMotion(still, still, [still] * 3, [-g for g in gravity], (still,) * 3)
+    motions: list[BodyMotion] = []
+    for i, (body, pose) in enumerate(zip(bodies, poses, strict=True)):
+        above = motions[body.parent] if body.parent >= 0 else base
+        linear = pose.to_body(vec.add(above.linear, vec.times(above.spin, pose.origin)))
+        omega, alpha = pose.to_body(above.omega), pose.to_body(above.alpha)
+        carried = (omega, alpha, linear)
+        if body.prismatic:
+            slide = [2.0 * omega[1] * v[i], -2.0 * omega[0] * v[i], a[i]]
+            linear = vec.add(linear, slide)
+        else:
+            alpha = vec.add(alpha, [omega[1] * v[i], -omega[0] * v[i], a[i]])
+            omega = [omega[0], omega[1], omega[2] + v[i]]
+        motions.append(BodyMotion(omega, alpha, spin_matrix(omega, alpha), linear, carried))
+    return motions
 
 
 def inverse_dynamics(
@@ -29,24 +73,9 @@ def inverse_dynamics(
     Luh, Walker, Paul (1980), with the matrix U = [alpha] + [omega][omega] shared by all that
     a body's points need (Balafoutis, Patel 1989).
     """
-    zero = 0.0 * v[0]
-    base = ([zero] * 3, [zero] * 3, [[zero] * 3] * 3, [-g for g in gravity])
-    states: list[tuple] = []
     forces, moments = [], []
-    for i, body in enumerate(bodies):
-        omega, alpha, spin, linear = states[body.parent] if body.parent >= 0 else base
-        pose = poses[i]
-        linear = pose.to_body(vec.add(linear, vec.times(spin, pose.origin)))
-        omega, alpha = pose.to_body(omega), pose.to_body(alpha)
-        if body.prismatic:
-            slide = [2.0 * omega[1] * v[i], -2.0 * omega[0] * v[i], a[i]]
-            linear = vec.add(linear, slide)
-        else:
-            alpha = vec.add(alpha, [omega[1] * v[i], -omega[0] * v[i], a[i]])
-            omega = [omega[0], omega[1], omega[2] + v[i]]
-        spin = spin_matrix(omega, alpha)
-        states.append((omega, alpha, spin, linear))
-        moment, force = force_on(rigid[i], omega, alpha, spin, linear)
+    for each, motion in zip(rigid, body_motions(bodies, poses, v, a, gravity), strict=True):
+        moment, force = force_on(each, motion)
         moments.append(moment)
         forces.append(force)
     return _backward(bodies, poses, forces, moments)
@@ -129,14 +158,9 @@ def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
     ]
 
 
-def force_on(
-    rigid: Rigid,
-    omega: Sequence[Any],
-    alpha: Sequence[Any],
-    spin: vec.Matrix3,
-    linear: Sequence[Any],
-) -> tuple[vec.Vector3, vec.Vector3]:
+def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3]:
     """Return moment (about the origin) and force that give a body its motion."""
+    omega, alpha, spin, linear, _ = motion
     force = vec.add(vec.scale(rigid.mass, linear), vec.times(spin, rigid.moment))
     momentum = vec.times(rigid.inertia, omega)
     moment = vec.add(

@@ -66,8 +66,7 @@ class Equations:
 
     def mass_matrix(self, q) -> Matrix:
         """Return the joint-space inertia matrix (n, n)."""
-        poses = motion.joint_poses(self.bodies, q)
-        return algorithms.mass_matrix(self.bodies, self.rigid, poses, self.armature)
+        return self._mass_matrix(q, self.rigid)
 
     def energy(self, q, v) -> list[Any]:
         """Return kinetic and potential energy; gravity's is zero at the base origin."""
@@ -105,9 +104,7 @@ class Equations:
 
     def mass_matrix_loaded(self, q, payload) -> Matrix:
         """Return the joint-space inertia matrix (n, n) with a payload."""
-        poses = motion.joint_poses(self.bodies, q)
-        rigid = self._rigid_with(payload)
-        return algorithms.mass_matrix(self.bodies, rigid, poses, self.armature)
+        return self._mass_matrix(q, self._rigid_with(payload))
 
     # ----------------------------------------------------------------- derivatives
     def inverse_dynamics_derivatives(self, q, v, a) -> list[Matrix]:
@@ -183,10 +180,12 @@ class Equations:
         graph = q[0].graph
         return min(factored, articulated, key=lambda way: graph.count(way).total())
 
-    def _factors(self, q, rigid: Sequence[Rigid]) -> Factors:
+    def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
         poses = motion.joint_poses(self.bodies, q)
-        mass = algorithms.mass_matrix(self.bodies, rigid, poses, self.armature)
-        return factorized(mass, self.parents)
+        return algorithms.mass_matrix(self.bodies, rigid, poses, self.armature)
+
+    def _factors(self, q, rigid: Sequence[Rigid]) -> Factors:
+        return factorized(self._mass_matrix(q, rigid), self.parents)
 
     def _sensitivities(self, q, v, a) -> Sensitivities:
         poses = motion.joint_poses(self.bodies, q)

@@ -115,10 +115,7 @@ class Kernels:
         wrench: ArrayLike | None = None,
     ) -> Vector:
         """Return the accelerations (n,) under the efforts `tau`."""
-        if payload is None and wrench is None:
-            return self._call("forward_dynamics", q=q, v=v, tau=tau)
-        load = _load(payload, wrench)
-        return self._call("forward_dynamics_loaded", q=q, v=v, tau=tau, **load)
+        return self._call_with_load("forward_dynamics", payload, wrench, q=q, v=v, tau=tau)
 
     def inverse_dynamics(
         self,
@@ -129,9 +126,7 @@ class Kernels:
         wrench: ArrayLike | None = None,
     ) -> Vector:
         """Return the efforts (n,) that give the accelerations `a`."""
-        if payload is None and wrench is None:
-            return self._call("inverse_dynamics", q=q, v=v, a=a)
-        return self._call("inverse_dynamics_loaded", q=q, v=v, a=a, **_load(payload, wrench))
+        return self._call_with_load("inverse_dynamics", payload, wrench, q=q, v=v, a=a)
 
     def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Vector:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
@@ -232,6 +227,11 @@ class Kernels:
     def report(self) -> Report:
         """Return the arithmetic operations of every kernel before and after customization."""
         return operation_report(self.robot, self.frame)
+
+    def _call_with_load(self, name: str, payload, wrench, **arguments: ArrayLike) -> Vector:
+        if payload is None and wrench is None:
+            return self._call(name, **arguments)
+        return self._call(f"{name}_loaded", **arguments, **_load(payload, wrench))
 
     def _call(self, name: str, **arguments: ArrayLike) -> Vector:
         n = self.robot.n

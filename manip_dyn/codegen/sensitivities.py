@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.algorithms import force_on, spin_matrix, to_parent
+from manip_dyn.codegen.algorithms import BodyMotion, body_motions, force_on, to_parent
 from manip_dyn.codegen.inertia import Rigid
 from manip_dyn.codegen.motion import JointPose
 from manip_dyn.robot import Body
@@ -32,14 +32,9 @@ class Sensitivities(NamedTuple):
     by_acceleration: Matrix
 
 
-class _Motion(NamedTuple):
-    """A body in motion, and the first two rates of its joint's axis as a motion."""
+class _Axis(NamedTuple):
+    """The first two rates of a joint's axis as a motion: angular and linear part (3,) each."""
 
-    omega: vec.Vector3
-    alpha: vec.Vector3
-    spin: vec.Matrix3
-    velocity: vec.Vector3
-    acceleration: vec.Vector3
     rate: tuple[vec.Vector3, vec.Vector3]
     second_rate: tuple[vec.Vector3, vec.Vector3]
 
@@ -85,16 +80,21 @@ def inverse_dynamics_sensitivities(
 ) -> Sensitivities:
     """Return the derivatives of `algorithms.inverse_dynamics` by q, v and a, each (n, n)."""
     n, zero = len(bodies), 0.0 * v[0]
-    motions = _outward(bodies, poses, v, a, gravity)
-    composite = list(rigid)
-    flows = [_flow(each, motion) for each, motion in zip(rigid, motions, strict=True)]
-    loads = [
-        force_on(each, motion.omega, motion.alpha, motion.spin, motion.acceleration)
-        for each, motion in zip(rigid, motions, strict=True)
+    motions = body_motions(bodies, poses, v, a, gravity)
+    velocities = _velocities(bodies, poses, motions, v)
+    axes = [
+        _axis(body, motion, velocity)
+        for body, motion, velocity in zip(bodies, motions, velocities, strict=True)
     ]
+    composite = list(rigid)
+    flows = [
+        _flow(each, motion.omega, velocity)
+        for each, motion, velocity in zip(rigid, motions, velocities, strict=True)
+    ]
+    loads = [force_on(each, motion) for each, motion in zip(rigid, motions, strict=True)]
     result = Sensitivities(*([[zero] * n for _ in range(n)] for _ in range(3)))
     for i in reversed(range(n)):
-        _fill(result, i, bodies, poses, motions, composite[i], flows[i], loads[i])
+        _fill(result, i, bodies, poses, axes, composite[i], flows[i], loads[i])
         k, pose = bodies[i].parent, poses[i]
         if k >= 0:
             composite[k] = composite[k].plus(composite[i].seen_from(pose))
@@ -104,44 +104,39 @@ def inverse_dynamics_sensitivities(
     return result
 
 
-def _outward(bodies, poses, v, a, gravity) -> list[_Motion]:
-    zero = 0.0 * v[0]
-    still = [zero] * 3
-    spin = [still] * 3
-    base = _Motion(
-        still, still, spin, still, [-g for g in gravity], (still, still), (still, still)
-    )
-    motions: list[_Motion] = []
+def _velocities(bodies, poses, motions, v) -> list[vec.Vector3]:
+    """Return the velocities (3,) of the bodies' origins, in their own axes."""
+    still = [0.0 * v[0]] * 3
+    velocities: list[vec.Vector3] = []
     for i, (body, pose) in enumerate(zip(bodies, poses, strict=True)):
-        above = motions[body.parent] if body.parent >= 0 else base
-        omega, alpha = pose.to_body(above.omega), pose.to_body(above.alpha)
-        velocity = pose.to_body(vec.add(above.velocity, vec.cross(above.omega, pose.origin)))
-        acceleration = pose.to_body(
-            vec.add(above.acceleration, vec.times(above.spin, pose.origin))
-        )
-        # The parent's own motion, in this body's axes, carries the joint's axis.
-        turning = [omega[1], -omega[0], zero]
-        swinging = [omega[2] * omega[0] + alpha[1], omega[2] * omega[1] - alpha[0],
-                    -(omega[0] * omega[0] + omega[1] * omega[1])]  # fmt: skip
+        above, omega = still, still
+        if body.parent >= 0:
+            above, omega = velocities[body.parent], motions[body.parent].omega
+        velocity = pose.to_body(vec.add(above, vec.cross(omega, pose.origin)))
         if body.prismatic:
-            rate, second = (still, turning), (still, swinging)
-            slide = [2.0 * omega[1] * v[i], -2.0 * omega[0] * v[i], a[i]]
-            acceleration = vec.add(acceleration, slide)
             velocity = [velocity[0], velocity[1], velocity[2] + v[i]]
-        else:
-            sliding = [velocity[1], -velocity[0], zero]
-            pulled = [acceleration[1], -acceleration[0], zero]
-            pulled = vec.add(pulled, vec.scale(2.0, vec.cross(velocity, turning)))
-            rate, second = (turning, sliding), (swinging, pulled)
-            alpha = vec.add(alpha, [omega[1] * v[i], -omega[0] * v[i], a[i]])
-            omega = [omega[0], omega[1], omega[2] + v[i]]
-        spin = spin_matrix(omega, alpha)
-        motions.append(_Motion(omega, alpha, spin, velocity, acceleration, rate, second))
-    return motions
+        velocities.append(velocity)
+    return velocities
 
 
-def _flow(rigid: Rigid, motion: _Motion) -> _Flow:
-    zero = 0.0 * motion.omega[0]
+def _axis(body: Body, motion: BodyMotion, velocity: vec.Vector3) -> _Axis:
+    """Return how the parent's motion carries the joint's axis."""
+    omega, alpha, linear = motion.carried
+    zero = 0.0 * omega[0]
+    still = [zero] * 3
+    turning = [omega[1], -omega[0], zero]
+    swinging = [omega[2] * omega[0] + alpha[1], omega[2] * omega[1] - alpha[0],
+                -(omega[0] * omega[0] + omega[1] * omega[1])]  # fmt: skip
+    if body.prismatic:
+        return _Axis((still, turning), (still, swinging))
+    sliding = [velocity[1], -velocity[0], zero]
+    pulled = [linear[1], -linear[0], zero]
+    pulled = vec.add(pulled, vec.scale(2.0, vec.cross(velocity, turning)))
+    return _Axis((turning, sliding), (swinging, pulled))
+
+
+def _flow(rigid: Rigid, omega: vec.Vector3, velocity: vec.Vector3) -> _Flow:
+    zero = 0.0 * omega[0]
     half_trace = 0.5 * (rigid.inertia[0][0] + rigid.inertia[1][1] + rigid.inertia[2][2])
     # 2 sum(m r r^T) and 2 sum(m r)
     spread = [
@@ -149,30 +144,28 @@ def _flow(rigid: Rigid, motion: _Motion) -> _Flow:
         for i in range(3)
     ]
     moment = [2.0 * h for h in rigid.moment]
-    momentum = vec.add(
-        vec.scale(2.0 * rigid.mass, motion.velocity), vec.cross(motion.omega, moment)
-    )
-    columns = [vec.cross(motion.omega, column) for column in vec.transposed(spread)]
+    momentum = vec.add(vec.scale(2.0 * rigid.mass, velocity), vec.cross(omega, moment))
+    columns = [vec.cross(omega, column) for column in vec.transposed(spread)]
     turned = vec.transposed(columns)
-    moved = [[u * h for h in moment] for u in motion.velocity]
+    moved = [[u * h for h in moment] for u in velocity]
     return _Flow([zero + p for p in momentum], vec.add_matrices(turned, moved))
 
 
-def _fill(result, i, bodies, poses, motions, composite, flow, load) -> None:
+def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
     """Write row and column i, for joint i and its ancestors."""
     prismatic, zero = bodies[i].prismatic, 0.0 * load[0][0]
     axis = [zero, zero, zero + 1.0]
     unit = composite.column(prismatic)
     row = flow.row(prismatic)
-    doubled = [vec.scale(2.0, part) for part in _accelerated(composite, motions[i].rate)]
+    doubled = [vec.scale(2.0, part) for part in _accelerated(composite, axes[i].rate)]
     if prismatic:
         by_velocity, held = tuple(doubled), (vec.cross(axis, load[1]), [zero] * 3)
     else:
         moment, force = flow.moment(axis), vec.cross(axis, flow.momentum)
         by_velocity = (vec.add(moment, doubled[0]), vec.add(force, doubled[1]))
         held = (vec.cross(axis, load[0]), vec.cross(axis, load[1]))
-    turning = motions[i].rate[0]
-    pushed = _accelerated(composite, motions[i].second_rate)
+    turning = axes[i].rate[0]
+    pushed = _accelerated(composite, axes[i].second_rate)
     by_position = (
         vec.add(flow.moment(turning), pushed[0], held[0]),
         vec.add(vec.cross(turning, flow.momentum), pushed[1], held[1]),
@@ -180,7 +173,7 @@ def _fill(result, i, bodies, poses, motions, composite, flow, load) -> None:
     j = i
     while True:
         place = 1 if bodies[j].prismatic else 0
-        rate, second = motions[j].rate, motions[j].second_rate
+        rate, second = axes[j]
         result.by_acceleration[i][j] = result.by_acceleration[j][i] = unit[place][2]
         result.by_position[j][i] = by_position[place][2]
         result.by_velocity[j][i] = by_velocity[place][2]

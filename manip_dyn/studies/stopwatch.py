@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-Call = Callable[[], object]
+from manip_dyn.bench.timing import Call, repetitions, seconds
+
+CLOCK = time.process_time
 RESOLUTION = 1e-9
 """s; of the clock, so no run counts as faster."""
 
@@ -32,28 +34,13 @@ def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[
         rounds: How often.
         shortest: Least CPU time of a run's repetitions in a round, s.
     """
-    repetitions = [_repetitions(each.run, shortest) for each in runs]
+    counts = [repetitions(each.run, shortest, CLOCK) for each in runs]
     rows = [
         [
-            (_seconds(each.run, count) - _seconds(each.idle, count)) / count
-            for each, count in zip(runs, repetitions, strict=True)
+            (seconds(each.run, count, CLOCK) - seconds(each.idle, count, CLOCK)) / count
+            for each, count in zip(runs, counts, strict=True)
         ]
         for _ in range(rounds)
     ]
     columns = zip(*rows, strict=True)
     return [max(statistics.median(column), RESOLUTION) for column in columns]
-
-
-def _repetitions(run: Call, shortest: float) -> int:
-    """Return how often to call to fill `shortest`; this is the warm-up too."""
-    count = 1
-    while _seconds(run, count) < shortest:
-        count *= 2
-    return count
-
-
-def _seconds(run: Call, count: int) -> float:
-    began = time.process_time()
-    for _ in range(count):
-        run()
-    return time.process_time() - began
