@@ -3,7 +3,7 @@
 from manip_dyn.clik import Circle, ClikSettings, track
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate import METHODS, Events, Series, Solution, Status, integrate
+from manip_dyn.integrate import METHODS, Events, Jacobian, Series, Solution, Status, integrate
 from manip_dyn.planning import Plan, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import Schedule, Trajectory, simulate
@@ -15,6 +15,7 @@ __all__ = [
     "Circle",
     "ClikSettings",
     "Events",
+    "Jacobian",
     "Kernels",
     "ManipDynError",
     "Plan",

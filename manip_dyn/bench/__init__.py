@@ -6,10 +6,12 @@ from typing import Any
 from manip_dyn.bench.dynamics import bench_dynamics
 from manip_dyn.bench.integrators import bench_integrators
 from manip_dyn.bench.robots import usual_robots
+from manip_dyn.bench.stiff import bench_stiff
 
 SUITES: dict[str, Callable[..., Any]] = {
     "dynamics": bench_dynamics,
     "integrators": bench_integrators,
+    "stiff": bench_stiff,
 }
 
-__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "usual_robots"]
+__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "bench_stiff", "usual_robots"]

@@ -103,8 +103,8 @@ def bench_integrators(chosen: Sequence[Problem] | None = None) -> Bench:
         name = f"{robot.name}, {duration:g} s"
         targets[name] = wanted
         for candidate, solvers in _candidates(robot, start, duration):
-            points = [_measured(solve, exact) for solve in solvers]
-            times = tuple(_time_at(points, target) for target in wanted)
+            points = [measured(solve, exact) for solve in solvers]
+            times = tuple(time_at(points, target) for target in wanted)
             rows.append(Row(name, candidate, times))
     return Bench(dict(setting(PACKAGES)), targets, rows)
 
@@ -135,7 +135,7 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
     return solve
 
 
-def _measured(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
+def measured(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
     """Return error and median CPU time in s."""
     error = float(np.abs(np.asarray(solve()) - exact).max())
     count = repetitions(solve, SLICE, time.process_time)
@@ -145,7 +145,7 @@ def _measured(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, flo
     return error, statistics.median(times)
 
 
-def _time_at(points: Sequence[tuple[float, float]], target: float) -> float | None:
+def time_at(points: Sequence[tuple[float, float]], target: float) -> float | None:
     """Return the least time, ms, at which the candidate's line comes down to the target error."""
     found = [1e3 * seconds for error, seconds in points if error <= target]
     for (coarse, short), (fine, long) in itertools.pairwise(points):

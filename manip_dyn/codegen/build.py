@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from manip_dyn.codegen.emit import RIGHT_HAND_SIDES, module_text
+from manip_dyn.codegen.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, module_text
 from manip_dyn.codegen.equations import Equations
 from manip_dyn.codegen.solve import TEXT as SOLVE
 from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS, trace
@@ -25,6 +25,8 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
         if module == "motion":
             straight.append(BY_NAME["inverse_dynamics"])
             loops = RIGHT_HAND_SIDES
+        elif module == "linear":
+            loops = LINEARIZATIONS
         elif straight != wanted:
             straight.append(BY_NAME["forward_dynamics"])
             loops = SOLVE.format(n=robot.n)

@@ -55,6 +55,20 @@ def weightless_with_work(t, y, p, out):
     _motion_and_work_one((y, tau), out)
 """
 """The motion as integrators take it, with the efforts (n,) as parameters."""
+LINEARIZATIONS = """
+
+@njit(**OPTIONS)
+def linearization(t, y, p, out, by_time):
+    _linear_motion_one((y, p), out)
+    by_time[:] = 0.0
+
+
+@njit(**OPTIONS)
+def linearization_with_work(t, y, p, out, by_time):
+    _linear_motion_and_work_one((y, p), out)
+    by_time[:] = 0.0
+"""
+"""Its derivatives as implicit integrators take them, multiplied by the mass matrix."""
 
 SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 

@@ -201,8 +201,26 @@ class Kernels:
         return self._motion_module.weightless_with_work
 
     @cached_property
+    def linearization(self) -> Callable[..., None]:
+        """The derivatives of `right_hand_side`: jitted ``function(t, y, p, out, by_time)``.
+
+        Writes M da/dq, M da/dv and M into `out` (n, 3 n), zeros into `by_time` (n,): what an
+        `md.Jacobian` with ``positions=n, mass=True`` takes.
+        """
+        return self._linear_module.linearization
+
+    @cached_property
+    def linearization_with_work(self) -> Callable[..., None]:
+        """The same for `right_hand_side_with_work`: `out` (n + 1, 3 n + 1), `by_time` (n + 1,)."""
+        return self._linear_module.linearization_with_work
+
+    @cached_property
     def _motion_module(self) -> ModuleType:
         return kernel_module(self.robot, self.robot.frame(self.frame), "motion")
+
+    @cached_property
+    def _linear_module(self) -> ModuleType:
+        return kernel_module(self.robot, self.robot.frame(self.frame), "linear")
 
     # ---------------------------------------------------------------------- series
     def taylor(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Vector:

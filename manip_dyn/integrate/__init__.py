@@ -3,6 +3,7 @@
 from manip_dyn.integrate.engine import Engine, compile_engine
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import right_hand_side
+from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.registry import METHODS
 from manip_dyn.integrate.runge_kutta import RungeKutta
@@ -17,6 +18,7 @@ __all__ = [
     "METHODS",
     "Engine",
     "Events",
+    "Jacobian",
     "Method",
     "Options",
     "RightHandSide",

@@ -5,6 +5,7 @@ With e the norm of the error estimate over the tolerances, and k the power of h 
     paper   h_new = 0.9 h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
     pi      h_new = 0.9 h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)
 
+Rosenbrock methods put k for max(p, q) + 1 in "paper", as eq. 15 of Sandu et al. (2001) does.
 A step with e > 1 fails and is tried again with a shorter one. By eq. 13 of Galhano (1994) the
 error goes with the power k = min(p, q) + 1, not with the one that eq. 14 prints; it is used as
 printed. Neither source limits the change of the step; here a factor stays in [0.1, 5].
@@ -19,6 +20,7 @@ from manip_dyn.integrate.method import Options, over
 
 CONTROLLERS = ("pi", "paper")
 NORMS = ("max", "rms")
+ESTIMATES = ("plain", "scaled")
 CONTROL_CONSTANTS = [
     "SAFETY = 0.9",
     "SHRINK = 0.1",

@@ -48,7 +48,7 @@ class Engine:
         run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly.
         rows: Rows of the work array.
         degree: Degree of its dense output.
-        scratch: Rows of the scratch array of a Taylor series.
+        scratch: Shape of the scratch array; of a Taylor series its rows, one column per term.
         cached: Whether the machine code is kept on disk.
     """
 
@@ -58,7 +58,7 @@ class Engine:
     run: Callable[..., int]
     rows: int
     degree: int
-    scratch: int
+    scratch: tuple[int, int]
     cached: bool
 
     def space(
@@ -111,7 +111,7 @@ class Engine:
             np.zeros(10, dtype=np.int64),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
-            np.zeros((self.scratch, terms)),
+            np.zeros((self.scratch[0], self.scratch[1] or terms)),
             signals,
             self.record(*room, degree=max(self.degree, *orders)),
         )
@@ -146,6 +146,7 @@ def compile_engine(
     signal: Dispatcher | None = None,
     act: Dispatcher | None = None,
     scratch: int = 0,
+    jacobian: Dispatcher | None = None,
 ) -> Engine:
     """Return the engine of a right-hand side; it is compiled when it is first called.
 
@@ -158,8 +159,9 @@ def compile_engine(
         signal: The function of `Events`, if there are any.
         act: Their action.
         scratch: Rows of scratch that a `Series` needs.
+        jacobian: The function of a `Jacobian`, if there is one.
     """
-    functions = {"rhs": rhs, "signal": signal, "act": act}
+    functions = {"rhs": rhs, "signal": signal, "act": act, "jacobian": jacobian}
     used = {name: function for name, function in functions.items() if function is not None}
     homes = {name: importable(function) for name, function in used.items()}
     cached = all(homes.values())
@@ -182,6 +184,6 @@ def compile_engine(
         module["run"],
         pieces.rows,
         pieces.degree,
-        scratch,
+        pieces.scratch if any(pieces.scratch) else (scratch, 0),
         cached,
     )

@@ -155,13 +155,14 @@ def module_text(method: Method, options: Options, imports: list[str], cache: boo
     Args:
         method: Whose pieces fill the loop.
         options: What the loop is for.
-        imports: Lines that bring the functions `rhs`, and `signal` and `act` for events.
+        imports: Lines that bring the functions `rhs`, `jacobian` if there is one, and `signal`
+            and `act` for events.
         cache: Whether numba may keep the machine code on disk.
     """
     pieces = method.pieces(options)
     clock = _CLOCK_FIXED_EVENTS if options.events else _CLOCK_FIXED
     blocks = {
-        "imports": imports,
+        "imports": [*imports, *pieces.imports],
         "constants": _constants(options),
         "views": pieces.views,
         "prepare": pieces.prepare,
@@ -197,7 +198,7 @@ def _numbered(lines: list[str]) -> list[str]:
     loops, numbered = 0, []
     for line in lines:
         loops += line.strip().startswith("for i in range(")
-        numbered.append(re.sub(r"(?<=[\[ ])i(?=\]| in range)", f"i{loops}", line))
+        numbered.append(re.sub(r"(?<=[\[ ])i(?=[\],]| in range)", f"i{loops}", line))
     return numbered
 
 

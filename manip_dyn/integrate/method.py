@@ -24,6 +24,10 @@ class Options:
         norm: ``"max"`` or ``"rms"``: how an error vector becomes a number.
         events: Number of event functions.
         acts: Whether events have an action.
+        positions: Number n of positions of a second-order system, see `Jacobian`.
+        jacobian: Whether a function gives the Jacobian; otherwise differences do.
+        mass: Whether its rows come multiplied by a mass matrix, see `Jacobian`.
+        estimate: ``"plain"`` or ``"scaled"``: error estimates of Rosenbrock methods.
     """
 
     size: int
@@ -33,6 +37,10 @@ class Options:
     norm: str = "max"
     events: int = 0
     acts: bool = False
+    positions: int = 0
+    jacobian: bool = False
+    mass: bool = False
+    estimate: str = "plain"
 
 
 class Pieces(NamedTuple):
@@ -50,6 +58,8 @@ class Pieces(NamedTuple):
         closing: Keeps what the next step can use and says so in `known`.
         adapt: Plans the next step from what `judge` found, if adaptive.
         degree: Degree of the polynomial; 0 for that of the Taylor series.
+        scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
+        imports: Lines that bring the functions that the step calls.
     """
 
     rows: int
@@ -61,6 +71,8 @@ class Pieces(NamedTuple):
     closing: list[str]
     adapt: list[str]
     degree: int
+    scratch: tuple[int, int] = (0, 0)
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.integrate.control import CONTROLLERS, NORMS
+from manip_dyn.integrate.control import CONTROLLERS, ESTIMATES, NORMS
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import check_indices, compiled, right_hand_side
+from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.registry import METHODS
+from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.stops import planned_stops
 from manip_dyn.integrate.taylor import HIGHEST_ORDER, LOWEST_ORDER, Series, Taylor, order_for
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
@@ -30,7 +32,7 @@ class Problem:
     Attributes:
         method: The method.
         options: What its loop is generated for.
-        functions: `rhs`, and the events' `signal` and `act`, compiled.
+        functions: `rhs`, the `jacobian`, and the events' `signal` and `act`, compiled.
         scratch: Rows of scratch that a series needs.
         t: Start, s.
         y: State at the start (m,).
@@ -73,6 +75,8 @@ def checked_problem(
     dense: bool,
     controller: str,
     norm: str,
+    jacobian: Any,
+    estimate: str,
     order: int | None,
     first_step: float | None,
     min_step: float,
@@ -95,6 +99,7 @@ def checked_problem(
     times = None if t_eval is None else _times("t_eval", t_eval, span)
     between = dense or (times is not None and not land)
     found = _events(events)
+    linear = _jacobian(solver, jacobian, y.size)
     orders, scratch, function = _series(solver, rhs, order, adaptive, tolerances)
     options = Options(
         size=y.size,
@@ -104,6 +109,10 @@ def checked_problem(
         norm=_one_of("norm", norm, NORMS),
         events=found.count if found else 0,
         acts=found is not None and found.action is not None,
+        positions=linear.positions,
+        jacobian=linear.function is not None,
+        mass=linear.mass,
+        estimate=_one_of("estimate", estimate, ESTIMATES),
     )
     parameters = _parameters(p)
     if not isinstance(solver, Taylor):
@@ -113,6 +122,9 @@ def checked_problem(
         options=options,
         functions={
             "rhs": function or right_hand_side(rhs, float(span[0]), y),
+            "jacobian": compiled("jacobian", linear.function, "(t, y, p, out, by_time)", 5)
+            if linear.function
+            else None,
             "signal": compiled("events.function", found.function, "(t, y, p, out)", 4)
             if found
             else None,
@@ -211,6 +223,22 @@ def _events(events: Any) -> Events | None:
     if events is None or isinstance(events, Events):
         return events
     return Events(events)
+
+
+def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
+    """Return the derivatives that a method takes; a function alone is of first order."""
+    if jacobian is not None and not isinstance(method, Rosenbrock):
+        raise ManipDynError(
+            f"jacobian is given, but method '{method.name}' takes none; expected "
+            "rosenbrock_nystrom or rosenbrock_w"
+        )
+    found = jacobian if isinstance(jacobian, Jacobian) else Jacobian(jacobian)
+    if 2 * found.positions > size:
+        raise ManipDynError(
+            f"jacobian.positions is {found.positions}, but y0 has {size} numbers; expected at "
+            "most half as many"
+        )
+    return found
 
 
 def _series(

@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from manip_dyn.integrate.adams import Adams
 from manip_dyn.integrate.method import Method
+from manip_dyn.integrate.rosenbrock import Rosenbrock
+from manip_dyn.integrate.rosenbrock_tableau import order_four, w_method
 from manip_dyn.integrate.runge_kutta import RungeKutta
 from manip_dyn.integrate.tableau import euler_trapezoidal
 from manip_dyn.integrate.taylor import Taylor
@@ -26,6 +28,8 @@ _ALL: tuple[Method, ...] = (
     RungeKutta("euler_trapezoidal", euler_trapezoidal()),
     Adams("ab4", corrected=False),
     Adams("abm4", corrected=True),
+    Rosenbrock("rosenbrock_nystrom", order_four()),
+    Rosenbrock("rosenbrock_w", w_method(), w=True),
 )
 
 ALIASES = MappingProxyType({"euler": "rk1"})

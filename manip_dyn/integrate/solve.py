@@ -13,6 +13,7 @@ from manip_dyn.integrate.dense import DenseOutput
 from manip_dyn.integrate.engine import Engine, Space, compile_engine
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import not_compilable
+from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.method import Method
 from manip_dyn.integrate.problem import Problem, checked_problem
 from manip_dyn.integrate.solution import FoundEvents, Solution
@@ -40,6 +41,8 @@ def integrate(
     dense: bool = False,
     controller: str = "pi",
     norm: str = "max",
+    jacobian: Jacobian | Any = None,
+    estimate: str = "plain",
     order: int | None = None,
     first_step: float | None = None,
     min_step: float = 0.0,
@@ -69,6 +72,10 @@ def integrate(
         dense: Whether the solution can be called with any time in the span.
         controller: ``"pi"`` or ``"paper"``, see `control`.
         norm: ``"max"`` or ``"rms"``: norm of the error over the tolerances.
+        jacobian: For the Rosenbrock methods: a `Jacobian`, or its function for a system of first
+            order. Default: central differences.
+        estimate: ``"plain"``, or ``"scaled"``: the error estimate of a Rosenbrock method after
+            one more solution with its matrix, which takes out what stiff parts exaggerate.
         order: Order of a Taylor series. Default: what the tolerance asks for.
         first_step: First step of a controlled method, s. Default: found.
         min_step: Smallest step, s; what needs a smaller one ends with STEP_UNDERFLOW.
@@ -81,7 +88,7 @@ def integrate(
     problem = checked_problem(
         rhs, t_span, y0, method=method, step=step, rtol=rtol, atol=atol, p=p, events=events,
         t_switch=t_switch, t_eval=t_eval, land=land, dense=dense, controller=controller,
-        norm=norm, order=order, first_step=first_step, min_step=min_step, max_step=max_step,
+        norm=norm, jacobian=jacobian, estimate=estimate, order=order, first_step=first_step, min_step=min_step, max_step=max_step,
         max_steps=max_steps,
     )  # fmt: skip
     engine = compile_engine(

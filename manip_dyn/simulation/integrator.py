@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Method
+from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.taylor import order_for
 from manip_dyn.validate import nanoseconds, not_negative
 
@@ -63,6 +64,11 @@ class Integrator:
     def adaptive(self) -> bool:
         """Whether tolerances rule the step."""
         return self.rtol > 0.0 or self.atol > 0.0
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the method takes derivatives of the motion."""
+        return isinstance(self.found, Rosenbrock)
 
     @property
     def tolerances(self) -> tuple[float, float]:

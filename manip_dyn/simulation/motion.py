@@ -12,9 +12,10 @@ from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate import Engine, Options, Status, compile_engine, rk4_step
+from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.linearization import constant_jacobian, law_jacobian
 from manip_dyn.validate import Vector
 
 REASONS = {
@@ -107,7 +108,8 @@ def constant_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     """Return the motion under efforts that stay constant in each run."""
     series = kernels.series_with_work if integrator.method == "taylor" else None
     rhs = series.of_state if series else kernels.right_hand_side_with_work
-    engine = _engine(rhs, kernels, integrator, series.rows if series else 0)
+    jacobian = constant_jacobian(kernels) if integrator.implicit else None
+    engine = _engine(rhs, kernels, integrator, series.rows if series else 0, jacobian)
     return CompiledMotion(engine, None, integrator)
 
 
@@ -116,7 +118,8 @@ def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     refuse_series(integrator, "gravity compensation")
     n = kernels.robot.n
     parameters = (np.zeros(n), np.array(kernels.robot.tau_max), np.empty(n))
-    engine = _engine(kernels.weightless_with_work, kernels, integrator)
+    jacobian = law_jacobian(kernels, _weight(kernels)) if integrator.implicit else None
+    engine = _engine(kernels.weightless_with_work, kernels, integrator, jacobian=jacobian)
     return CompiledMotion(engine, parameters, integrator)
 
 
@@ -127,7 +130,8 @@ def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> 
     scratch = [np.zeros(n) for _ in range(3)]
     parameters = (np.array(kernels.robot.tau_max), *scratch)
     try:
-        rhs = _feedback(kernels, law.function)
+        efforts = _saturated(kernels, law.function)
+        rhs = _feedback(kernels, efforts)
         rhs(0.0, np.zeros(2 * n + 1), parameters, np.zeros(2 * n + 1))
     except NumbaError as error:
         if integrator.method != "rk4" or integrator.adaptive:
@@ -137,31 +141,75 @@ def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> 
                 "and v, or integrator 'rk4' with a fixed step"
             ) from error
         return InterpretedMotion(kernels, law, integrator.step)
-    return CompiledMotion(_engine(rhs, kernels, integrator), parameters, integrator)
+    jacobian = law_jacobian(kernels, efforts) if integrator.implicit else None
+    engine = _engine(rhs, kernels, integrator, jacobian=jacobian)
+    return CompiledMotion(engine, parameters, integrator)
 
 
 @lru_cache(maxsize=16)
-def _feedback(kernels: Kernels, function: Callable) -> Any:
+def _saturated(kernels: Kernels, function: Callable) -> Any:
+    """Return a law as ``efforts(t, y, p, tau)`` within the limits."""
     law: Any = function if hasattr(function, "py_func") else numba.njit(function)
-    motion = kernels.in_place.motion_and_work
     n = kernels.robot.n
 
     @numba.njit(error_model="numpy")
-    def rhs(t, y, p, out):
-        limits, q, v, tau = p
+    def efforts(t, y, p, tau):
+        limits, q, v, _ = p
         for i in range(n):
             q[i], v[i] = y[i], y[n + i]
-        efforts = law(t, q, v)
+        wanted = law(t, q, v)
         for i in range(n):
-            tau[i] = min(max(efforts[i], -limits[i]), limits[i])
+            tau[i] = min(max(wanted[i], -limits[i]), limits[i])
+
+    return efforts
+
+
+@lru_cache(maxsize=16)
+def _weight(kernels: Kernels) -> Any:
+    """Return what holds the arm's weight as ``efforts(t, y, p, tau)`` within the limits."""
+    hold, n = kernels.in_place.inverse_dynamics, kernels.robot.n
+
+    @numba.njit(error_model="numpy")
+    def efforts(t, y, p, tau):
+        still, limits, _ = p
+        hold(y[:n], still, still, tau)
+        for i in range(n):
+            tau[i] = min(max(tau[i], -limits[i]), limits[i])
+
+    return efforts
+
+
+@lru_cache(maxsize=16)
+def _feedback(kernels: Kernels, efforts: Any) -> Any:
+    motion = kernels.in_place.motion_and_work
+
+    @numba.njit(error_model="numpy")
+    def rhs(t, y, p, out):
+        tau = p[3]
+        efforts(t, y, p, tau)
         motion(y, tau, out)
 
     return rhs
 
 
-def _engine(rhs: Any, kernels: Kernels, integrator: Integrator, rows: int = 0) -> Engine:
-    options = Options(size=2 * kernels.robot.n + 1, adaptive=integrator.adaptive)
-    return compile_engine(rhs, integrator.found, options, scratch=rows)
+def _engine(
+    rhs: Any,
+    kernels: Kernels,
+    integrator: Integrator,
+    rows: int = 0,
+    jacobian: Jacobian | None = None,
+) -> Engine:
+    linear = jacobian or Jacobian()
+    options = Options(
+        size=2 * kernels.robot.n + 1,
+        adaptive=integrator.adaptive,
+        positions=linear.positions,
+        jacobian=jacobian is not None,
+        mass=linear.mass,
+    )
+    return compile_engine(
+        rhs, integrator.found, options, scratch=rows, jacobian=linear.function
+    )
 
 
 def refuse_series(integrator: Integrator, law: str) -> None:

@@ -1,0 +1,175 @@
+"""`manip_dyn bench stiff`: the stiff double pendulum at equal measured error, beside the peers.
+
+The motion of Sandu et al. (2001), section 5.1: 2 s from where its spring of 3e5 N m/rad is bent and
+turns at 10 rad/s. All candidates have the same compiled right-hand side and, where they take one,
+the same exact Jacobian. Times are read as in `integrators`; errors are those of the final state,
+largest component, against RK8 with 400 000 steps, which resolve the fastest time constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numba
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from manip_dyn.bench.integrators import Bench, Row, measured, time_at
+from manip_dyn.bench.peers import installed
+from manip_dyn.bench.timing import setting
+from manip_dyn.codegen import customize
+from manip_dyn.integrate import METHODS, Options, compile_engine, integrate
+from manip_dyn.robot import Robot, load_robot
+from manip_dyn.validate import Vector
+
+START = np.array([2.0 * math.pi, -math.pi / 12, 0.0, 10.0])
+DURATION, REFERENCE_STEPS = 2.0, 400_000
+TARGETS = (1e-2, 1e-4, 1e-6, 1e-8)
+TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(3, 25))
+PACKAGES = ("manip_dyn", "numba", "scipy", "scikit-sundae", "numbalsoda")
+
+Solver = Callable[[], Vector]
+Candidates = Iterator[tuple[str, Iterable[Solver]]]
+
+
+def bench_stiff() -> Bench:
+    """Time our stiff methods and the peers that are installed on the pendulum."""
+    robot = load_robot("stiff_pendulum")
+    exact = _reference(robot)
+    name = f"{robot.name}, {DURATION:g} s"
+    rows = []
+    for candidate, solvers in _candidates(robot):
+        points = [measured(solve, exact) for solve in solvers]
+        rows.append(Row(name, candidate, tuple(time_at(points, target) for target in TARGETS)))
+    found = dict(setting(PACKAGES))
+    for package in PACKAGES[3:]:
+        found.setdefault(package, "not installed")
+    return Bench(found, {name: TARGETS}, rows)
+
+
+def _reference(robot: Robot) -> Vector:
+    return integrate(
+        customize(robot).right_hand_side, (0.0, DURATION), START, method="rk8",
+        step=DURATION / REFERENCE_STEPS, t_eval=[DURATION], p=np.zeros(robot.n),
+    ).y_last  # fmt: skip
+
+
+def _candidates(robot: Robot) -> Candidates:
+    for method in ("rosenbrock_nystrom", "rosenbrock_w"):
+        for estimate in ("plain", "scaled"):
+            solvers = (_our_solver(robot, method, estimate, each) for each in TOLERANCES)
+            yield f"manip_dyn {method}, {estimate}", solvers
+    explicit = (_our_solver(robot, "rkdp54", "plain", each) for each in TOLERANCES)
+    yield "manip_dyn rkdp54", explicit
+    yield from _scipy(robot)
+    if installed("sksundae"):
+        yield from _cvode(robot)
+    if installed("numbalsoda"):
+        yield from _numbalsoda(robot)
+
+
+def _our_solver(robot: Robot, method: str, estimate: str, tolerance: float) -> Solver:
+    kernels, n, implicit = customize(robot), robot.n, method.startswith("rosenbrock")
+    options = Options(
+        size=2 * n,
+        adaptive=True,
+        positions=n if implicit else 0,
+        jacobian=implicit,
+        mass=implicit,
+        estimate=estimate,
+    )
+    jacobian = kernels.linearization if implicit else None
+    engine = compile_engine(
+        kernels.right_hand_side, METHODS[method], options, jacobian=jacobian
+    )
+    space = engine.space(rtol=tolerance, atol=tolerance)
+    y, tau, run = START.copy(), np.zeros(n), engine.run
+
+    def solve() -> Vector:
+        y[:] = START
+        run(0.0, DURATION, tau, y, space)
+        return y
+
+    return solve
+
+
+def _scipy(robot: Robot) -> Candidates:
+    rates, slopes = _functions(robot)
+    jacobian = numba.njit(lambda t, y: slopes(y))
+    for method in ("LSODA", "Radau", "BDF"):
+
+        def solver(tolerance: float, method: str = method) -> Solver:
+            return lambda: solve_ivp(
+                rates, (0.0, DURATION), START, method=method, rtol=tolerance, atol=tolerance,
+                jac=jacobian,
+            ).y[:, -1]  # fmt: skip
+
+        yield f"scipy {method}, numba rhs", map(solver, TOLERANCES)
+
+
+def _cvode(robot: Robot) -> Candidates:
+    from sksundae.cvode import CVODE
+
+    rates, slopes = _functions(robot)
+
+    @numba.njit
+    def rhs(t, y, out):
+        out[:] = rates(t, y)
+
+    @numba.njit
+    def jacobian(t, y, yp, out):
+        out[:] = slopes(y)
+
+    def solver(tolerance: float) -> Solver:
+        cvode = CVODE(
+            lambda t, y, yp: rhs(t, y, yp), method="BDF", rtol=tolerance, atol=tolerance,
+            jacfn=lambda t, y, yp, out: jacobian(t, y, yp, out), max_num_steps=100_000,
+        )  # fmt: skip
+        return lambda: cvode.solve([0.0, DURATION], START).y[-1]
+
+    yield "CVODE (scikit-sundae), numba rhs", map(solver, TOLERANCES)
+
+
+def _numbalsoda(robot: Robot) -> Candidates:
+    import numbalsoda
+
+    rates, _ = _functions(robot)
+    size = 2 * robot.n
+
+    @numba.cfunc(numbalsoda.lsoda_sig)
+    def rhs(t, y, out, _p):
+        numba.carray(out, (size,))[:] = rates(t, numba.carray(y, (size,)))
+
+    times, address = np.array([0.0, DURATION]), rhs.address
+
+    def solver(tolerance: float) -> Solver:
+        return lambda: numbalsoda.lsoda(address, START, times, rtol=tolerance, atol=tolerance)[0][
+            -1
+        ]
+
+    yield "numbalsoda lsoda", map(solver, TOLERANCES)
+
+
+def _functions(robot: Robot) -> tuple[Callable, Callable]:
+    """Return ``rates(t, y)`` (2 n,) and ``slopes(y)`` (2 n, 2 n) of the free motion, compiled."""
+    kernels, n, still = customize(robot), robot.n, np.zeros(robot.n)
+    rhs, derivatives = kernels.right_hand_side, kernels.in_place.forward_dynamics_derivatives
+
+    @numba.njit
+    def rates(t, y):
+        out = np.empty_like(y)
+        rhs(t, y, still, out)
+        return out
+
+    @numba.njit
+    def slopes(y):
+        parts, out = np.empty((3, n, n)), np.zeros((2 * n, 2 * n))
+        derivatives(y[:n], y[n:], still, parts)
+        for i in range(n):
+            out[i, n + i] = 1.0
+            for j in range(n):
+                out[n + i, j], out[n + i, n + j] = parts[0, i, j], parts[1, i, j]
+        return out
+
+    return rates, slopes

@@ -1,0 +1,79 @@
+"""What an implicit method linearizes: the user's derivatives, or differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate.method import Options, over
+
+RELATIVE_CHANGE = 6e-6
+"""Third root of the spacing of floats: central differences are then best."""
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """Derivatives of a right-hand side, and its structure, for the Rosenbrock methods.
+
+    With `positions` n > 0 the state of m numbers is y = (q, v, w): q' = v (n each) is second
+    order, and w of m - 2 n numbers are quadratures, whose rates depend on q, v and time alone.
+    Linear systems then have n unknowns instead of m.
+
+    Attributes:
+        function: ``function(t, y, p, out, by_time)``, numba-compiled. Writes the derivatives of
+            the rates of v and w by y into `out` (m - n, m), those by time into `by_time`
+            (m - n,). None: central differences of the right-hand side, in the compiled loop.
+        positions: n; 0 for a system of first order.
+        mass: Whether the rows of v in both arrays come multiplied by a mass matrix M (n, n), as
+            M dv'/dy, and M itself stands in n columns of `out` after the first m. This saves
+            the solutions with M (Sandu et al. (2001), eq. 43 to 45).
+    """
+
+    function: Callable[..., Any] | None = None
+    positions: int = 0
+    mass: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.function is not None and not callable(self.function):
+            raise ManipDynError(f"jacobian.function is {self.function!r}; expected a function")
+        if not isinstance(self.positions, int) or self.positions < 0:
+            raise ManipDynError(f"jacobian.positions is {self.positions!r}; expected 0 or more")
+        if self.mass and (self.function is None or not self.positions):
+            raise ManipDynError("jacobian.mass is True; expected a function and positions beside")
+
+
+def difference_lines(options: Options) -> list[str]:
+    """Return the lines that fill `slopes` and `by_time` by central differences.
+
+    They use the rows `u` and `k1`, and `wrong` for the second of two rates.
+    """
+    m, n = options.size, options.positions
+    columns = 2 * n or m
+    return [
+        *over(m, "u[i] = y[i]"),
+        f"for column in range({columns}):",
+        f"    change = {RELATIVE_CHANGE} * max(1.0, abs(y[column]))",
+        "    u[column] = y[column] + change",
+        "    change = u[column] - y[column]",
+        "    rhs(first, u, p, k1)",
+        "    u[column] = y[column] - change",
+        "    rhs(first, u, p, wrong)",
+        "    u[column] = y[column]",
+        *(
+            "    " + line
+            for line in over(
+                m - n, f"slopes[i, column] = (k1[{n} + i] - wrong[{n} + i]) / (2.0 * change)"
+            )
+        ),
+        f"tick = 1e-3 * {'planned' if options.adaptive else 'step'}",
+        "later = min(max(t + tick, earliest), latest)",
+        "earlier = min(max(t - tick, earliest), latest)",
+        "rhs(later, y, p, k1)",
+        "rhs(earlier, y, p, wrong)",
+        "tick = later - earlier if later != earlier else 1.0",
+        *over(m - n, f"by_time[i] = (k1[{n} + i] - wrong[{n} + i]) / tick"),
+        f"evaluations += {2 * columns + 2}",
+    ]

@@ -1,0 +1,234 @@
+"""Coefficients of Rosenbrock and Rosenbrock-Nystrom methods, derived in exact arithmetic.
+
+A Rosenbrock method of s stages (Hairer, Wanner, Solving ODEs II, eq. IV.7.4; Sandu et al. (2001),
+eq. 11) is a strictly lower triangular `alpha`, a lower triangular `gamma` with one number on its
+diagonal, weights b, and weights b_hat of the solution that it is compared with. Theorem 2.1 of
+Sandu et al. turns it into a method for y'' = f(t, y, y').
+
+Sandu, Negrut, Haug, Potra, Sandu, Rosenbrock-Nystrom integrators for SODE of multibody dynamics,
+Michigan Tech CSTR-01-06 (2001). Its tables misprint gamma_21, whose sign is minus, and a_21,
+which is 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from manip_dyn.errors import ManipDynError
+
+Row = tuple[Fraction, ...]
+Matrix = tuple[Row, ...]
+SANDU_GAMMA = Fraction("0.57281606")
+"""Diagonal of the method of order 4, as printed; |R| at infinity is then 1e-8."""
+VERWER_GAMMA = Fraction("1.707106781186547524400844362104849039284835937688474036588")
+"""1 + 1 / sqrt(2)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RosenbrockTableau:
+    """A Rosenbrock method and, derived from it, its form for second-order systems.
+
+    Equal only to itself, as `Tableau`.
+
+    Attributes:
+        alpha: Strictly lower triangular (s, s), rows first.
+        gamma: Lower triangular (s, s), with one number on the diagonal.
+        b: Weights (s,) of the solution that is carried on.
+        b_hat: Weights (s,) of the solution it is compared with.
+        order: Order of `b`.
+        embedded_order: Order of `b_hat`.
+        source: Author and year.
+    """
+
+    alpha: Matrix
+    gamma: Matrix
+    b: Row
+    b_hat: Row
+    order: int
+    embedded_order: int
+    source: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no Rosenbrock method with one matrix for all stages."""
+        s = len(self.b)
+        faults = {
+            "is not square": any(len(row) != s for row in (*self.alpha, *self.gamma, self.b_hat))
+            or len(self.alpha) != s
+            or len(self.gamma) != s,
+            "has an alpha that is not explicit": any(
+                any(row[i:]) for i, row in enumerate(self.alpha)
+            ),
+            "has a gamma that is not lower triangular": any(
+                any(row[i + 1 :]) for i, row in enumerate(self.gamma)
+            ),
+            "has several numbers on the diagonal": len(
+                {row[i] for i, row in enumerate(self.gamma)}
+            )
+            != 1,
+            "has weights that do not sum to 1": sum(self.b) != 1 or sum(self.b_hat) != 1,
+        }
+        for fault, found in faults.items():
+            if found:
+                raise ManipDynError(f"a Rosenbrock tableau {fault}")
+
+    @property
+    def stages(self) -> int:
+        """The number of linear systems of a step."""
+        return len(self.b)
+
+    @property
+    def diagonal(self) -> Fraction:
+        """The number on the diagonal of gamma."""
+        return self.gamma[0][0]
+
+    @cached_property
+    def inverse(self) -> Matrix:
+        """The inverse of gamma."""
+        return _inverse(self.gamma)
+
+    @cached_property
+    def alpha_sums(self) -> Row:
+        """alpha_i, the abscissas."""
+        return tuple(sum(row, Fraction(0)) for row in self.alpha)
+
+    @cached_property
+    def gamma_sums(self) -> Row:
+        """gamma_i, what df/dt is multiplied by."""
+        return tuple(sum(row, Fraction(0)) for row in self.gamma)
+
+    @cached_property
+    def a(self) -> Matrix:
+        """alpha gamma^-1: the arguments of f."""
+        return _product(self.alpha, self.inverse)
+
+    @cached_property
+    def c(self) -> Matrix:
+        """1 / gamma I - gamma^-1: what earlier stages give to the right-hand side."""
+        s = range(self.stages)
+        return tuple(
+            tuple((1 / self.diagonal if i == j else 0) - self.inverse[i][j] for j in s) for i in s
+        )
+
+    @cached_property
+    def delta(self) -> Matrix:
+        """gamma + gamma alpha gamma^-1: the positions that df/dy is multiplied by."""
+        return _sum(self.gamma, _product(_product(self.gamma, self.alpha), self.inverse))
+
+    @cached_property
+    def theta(self) -> Matrix:
+        """alpha + alpha^2 gamma^-1: the positions at which f is evaluated."""
+        return _sum(self.alpha, _product(_product(self.alpha, self.alpha), self.inverse))
+
+    def weights(self, b: Row) -> Row:
+        """Return b gamma^-1: m of the theorem for b, m_hat for b_hat."""
+        return _product((b,), self.inverse)[0]
+
+    def position_weights(self, b: Row) -> Row:
+        """Return b + b alpha gamma^-1: mu of the theorem."""
+        return _sum((b,), (self.weights(_product((b,), self.alpha)[0]),))[0]
+
+    def repeats(self, i: int) -> bool:
+        """Return whether stage i has the arguments of the stage before: no evaluation."""
+        return i > 0 and self.alpha[i] == self.alpha[i - 1]
+
+
+def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
+    """Return the method of order 4 with three evaluations, compared with order 3.
+
+    Sandu et al. (2001), eq. 36 to 42, solved one after the other; each is linear in what is not
+    known yet, so that all coefficients are rational numbers of gamma.
+    """
+    alpha2 = 2 * gamma
+    alpha3 = (Fraction(1, 5) - alpha2 / 4) / (Fraction(1, 4) - alpha2 / 3)  # eq. 40
+    # eq. 36c and 36e with b_3 = 0 and alpha_4 = alpha_3.
+    b4 = (Fraction(1, 4) - alpha2 / 3) / (alpha3**2 * (alpha3 - alpha2))
+    b2 = (Fraction(1, 3) - b4 * alpha3**2) / alpha2**2
+    weights = (1 - b2 - b4, b2, Fraction(0), b4)
+    half = Fraction(1, 2) - gamma
+    sixth = Fraction(1, 6) - gamma + gamma**2
+    twelfth = Fraction(1, 12) - gamma / 3
+    last = Fraction(1, 24) - gamma / 2 + Fraction(3, 2) * gamma**2 - gamma**3
+    beta43 = (Fraction(1, 20) - gamma / 4 - alpha2 * twelfth) / (
+        b4 * alpha3**2 * (alpha3 - alpha2)
+    )  # eq. 41
+    beta42 = (twelfth / b4 - beta43 * alpha3**2) / alpha2**2  # eq. 36g
+    chain = last / (b4 * beta43)  # beta_32 beta_2', eq. 36h
+    inner = sixth / b4  # beta_42 beta_2' + beta_43 beta_3', eq. 36d
+    # eq. 38 with beta_4' from eq. 36b and beta_3' from eq. 36d is linear in beta_2'.
+    slope = chain * (alpha3**2 + alpha2**2 * b2 / b4)
+    slope -= inner * (alpha3**2 + alpha2**2 * beta42 / beta43)
+    beta2 = (chain * alpha2**2 * half / b4 - inner * alpha2**2 * inner / beta43) / slope
+    beta3 = (inner - beta42 * beta2) / beta43
+    beta4 = (half - b2 * beta2) / b4
+    alpha32 = (Fraction(1, 8) - gamma / 3) / (b4 * alpha3 * beta2)  # eq. 36f
+    beta32 = chain / beta2
+    zero = Fraction(0)
+    third = (alpha3 - alpha32, alpha32, zero, zero)
+    alpha = ((zero,) * 4, (alpha2, zero, zero, zero), third, third)
+    beta = (
+        (gamma, zero, zero, zero),
+        (beta2, gamma, zero, zero),
+        (beta3 - beta32, beta32, gamma, zero),
+        (beta4 - beta42 - beta43, beta42, beta43, gamma),
+    )
+    # The matrix of eq. 37 is singular by eq. 38: b_hat is b and some of its kernel, as much as
+    # makes b_hat_1 the printed one, alpha_31.
+    kernel4 = -chain / inner
+    kernel2 = -(1 + kernel4) * (alpha3 / alpha2) ** 2
+    kernel = (-1 - kernel2 - kernel4, kernel2, Fraction(1), kernel4)
+    share = (third[0] - weights[0]) / kernel[0]
+    return RosenbrockTableau(
+        alpha=alpha,
+        gamma=_sum(beta, tuple(tuple(-each for each in row) for row in alpha)),
+        b=weights,
+        b_hat=tuple(b + share * k for b, k in zip(weights, kernel, strict=True)),
+        order=4,
+        embedded_order=3,
+        source="Sandu et al. (2001)",
+    )
+
+
+def w_method() -> RosenbrockTableau:
+    """Return the W-method of order 2, compared with order 1, whatever its Jacobian.
+
+    Verwer, Spee, Blom, Hundsdorfer (1999), ROS2; Sandu et al. (2001), section 4.
+    """
+    zero, one, half, g = Fraction(0), Fraction(1), Fraction(1, 2), VERWER_GAMMA
+    return RosenbrockTableau(
+        alpha=((zero, zero), (one, zero)),
+        gamma=((g, zero), (-2 * g, g)),
+        b=(half, half),
+        b_hat=(zero, one),
+        order=2,
+        embedded_order=1,
+        source="Verwer et al. (1997), in Sandu et al. (2001)",
+    )
+
+
+def _product(left: Matrix, right: Matrix) -> Matrix:
+    columns = list(zip(*right, strict=True))
+    return tuple(
+        tuple(sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0))
+              for column in columns)
+        for row in left
+    )  # fmt: skip
+
+
+def _sum(left: Matrix, right: Matrix) -> Matrix:
+    return tuple(
+        tuple(a + b for a, b in zip(row, other, strict=True))
+        for row, other in zip(left, right, strict=True)
+    )
+
+
+def _inverse(lower: Matrix) -> Matrix:
+    """Return the inverse of a lower triangular matrix, by forward substitution."""
+    rows: list[Row] = []
+    for i, row in enumerate(lower):
+        unit = [Fraction(int(i == j)) for j in range(len(lower))]
+        for k, above in enumerate(rows):
+            unit = [value - row[k] * other for value, other in zip(unit, above, strict=True)]
+        rows.append(tuple(value / row[i] for value in unit))
+    return tuple(rows)
