@@ -68,7 +68,9 @@ def _timed_robots(options: argparse.Namespace) -> list:
     if options.suite == "dynamics":
         return [[load_robot(name) for name in options.robot] if options.robot else usual_robots()]
     if options.robot:
-        raise ManipDynError(f"the suite '{options.suite}' has robots of its own; expected no --robot")
+        raise ManipDynError(
+            f"the suite '{options.suite}' has robots of its own; expected no --robot"
+        )
     return []
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import CircleLog, MotionLog
+from manip_dyn.demo.measure import CircleLog, FreeLog, MotionLog
 
 PERIOD = 1_000_000
 
@@ -66,3 +66,17 @@ def test_circle_errors_of_known_offsets():
     assert summary["steady_position_error_m"] == pytest.approx(2e-3)
     assert summary["final_position_error_m"] == pytest.approx(1e-3)
     assert summary["max_orientation_error_rad"] < 1e-15
+
+
+def test_a_free_motion_is_measured_from_time_zero_to_its_end():
+    log = FreeLog(np.array([1.0, 2.0]), 0.5)
+    log.add(480 * PERIOD, np.ones(2), np.ones(2))
+    assert log.fraction == 0.0
+    for k in range(0, 510, 10):
+        log.add(k * PERIOD, np.array([1.0, 2.0 + (k == 500) * 1e-3]), np.array([0.0, -3.0]))
+    assert log.fraction == 1.0
+    summary = log.summary()
+    assert summary["samples"] == 51
+    assert summary["missed_samples"] == 0
+    assert summary["final_position_error"] == pytest.approx(1e-3)
+    assert summary["max_velocity"] == 3.0

@@ -1,9 +1,9 @@
 """`manip_dyn bench stiff`: the stiff double pendulum at equal measured error, beside the peers.
 
-The motion of Sandu et al. (2001), section 5.1: 2 s from where its spring of 3e5 N m/rad is bent and
-turns at 10 rad/s. All candidates have the same compiled right-hand side and, where they take one,
-the same exact Jacobian. Times are read as in `integrators`; errors are those of the final state,
-largest component, against RK8 with 400 000 steps, which resolve the fastest time constant.
+The motion of Sandu et al. (2001), section 5.1: 2 s from where the spring of 3e5 N m/rad is
+bent and turns at 10 rad/s. All candidates have the same compiled right-hand side and, where they
+take one, the same exact Jacobian. Times are read as in `integrators`; errors are those of the
+final state, largest component, against RK8 with 400 000 steps, which resolve the fastest part.
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ def _our_solver(robot: Robot, method: str, estimate: str, tolerance: float) -> S
         estimate=estimate,
     )
     jacobian = kernels.linearization if implicit else None
-    engine = compile_engine(
-        kernels.right_hand_side, METHODS[method], options, jacobian=jacobian
-    )
+    engine = compile_engine(kernels.right_hand_side, METHODS[method], options, jacobian=jacobian)
     space = engine.space(rtol=tolerance, atol=tolerance)
     y, tau, run = START.copy(), np.zeros(n), engine.run
 
@@ -109,7 +107,7 @@ def _scipy(robot: Robot) -> Candidates:
 
 
 def _cvode(robot: Robot) -> Candidates:
-    from sksundae.cvode import CVODE
+    from sksundae.cvode import CVODE  # type: ignore[import-untyped]
 
     rates, slopes = _functions(robot)
 

@@ -92,15 +92,13 @@ class Equations:
         return [*self.motion(y, tau), vectors.dot(v, power)]
 
     def linear_motion(self, y, tau) -> Matrix:
-        """Return M da/dy and M, (n, 3 n), for the state y = (q, v): M da/dx = -dID/dx at fixed a."""
+        """Return M da/dy and M, (n, 3 n), with y = (q, v): M da/dx = -dID/dx at fixed a."""
         q, v = y[: self.n], y[self.n : 2 * self.n]
         by_q, by_v, mass = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
-        return [
-            [*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)
-        ]
+        return [[*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)]
 
     def linear_motion_and_work(self, y, tau) -> Matrix:
-        """Return the same with a column and a row (n + 1, 3 n + 1) for the work; see `Jacobian`."""
+        """Return the same with a column and a row for the work, (n + 1, 3 n + 1)."""
         n, zero = self.n, 0.0 * y[0]
         rows = [[*row[: 2 * n], zero, *row[2 * n :]] for row in self.linear_motion(y, tau)]
         by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]

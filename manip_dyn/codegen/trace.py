@@ -56,9 +56,7 @@ DECLARATIONS = (
     Declaration("motion", "motion", ("y", "tau"), lambda n: (2 * n,)),
     Declaration("motion_and_work", "motion", ("y", "tau"), lambda n: (2 * n + 1,)),
     Declaration("linear_motion", "linear", ("y", "tau"), lambda n: (n, 3 * n)),
-    Declaration(
-        "linear_motion_and_work", "linear", ("y", "tau"), lambda n: (n + 1, 3 * n + 1)
-    ),
+    Declaration("linear_motion_and_work", "linear", ("y", "tau"), lambda n: (n + 1, 3 * n + 1)),
     Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
     Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
     Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),

@@ -81,6 +81,18 @@ SCENARIOS = (
             ),
         ),
     ),
+    Scenario(
+        "stiff_pendulum",
+        ("simulator",),
+        (
+            Run(
+                "real_time",
+                "stiff double pendulum: 2 s by the Rosenbrock-Nystrom method in real time",
+                (),
+                {"final_position_error": 1e-7, "missed_samples": 0},
+            ),
+        ),
+    ),
 )
 
 

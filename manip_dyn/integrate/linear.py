@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 
 @njit(**_OPTIONS)
@@ -38,10 +40,10 @@ def implicit_matrix(slopes, n, gamma, h, mass, matrix):
 
 @njit(**_OPTIONS)
 def factorize(matrix, pivots):
-    """Factorize the first b columns of `matrix` (b, ..) in place, rows exchanged; fill pivots (b,).
+    """Factorize the first b columns of `matrix` (b, ..) in place, with row exchanges.
 
-    Golub, Van Loan, Matrix computations, algorithm 3.4.1, with the inverses of the pivots on the
-    diagonal. A singular matrix leaves infinite numbers.
+    `pivots` (b,) are filled. Golub, Van Loan, Matrix computations, algorithm 3.4.1, with the
+    inverses of the pivots on the diagonal. A singular matrix leaves infinite numbers.
     """
     size = matrix.shape[0]
     for k in range(size):

@@ -30,7 +30,7 @@ from manip_dyn.integrate.control import (
 from manip_dyn.integrate.dense import hermite_lines
 from manip_dyn.integrate.jacobian import difference_lines
 from manip_dyn.integrate.method import Method, Options, Pieces, combination, over
-from manip_dyn.integrate.rosenbrock_tableau import Row, RosenbrockTableau
+from manip_dyn.integrate.rosenbrock_tableau import RosenbrockTableau, Row
 from manip_dyn.integrate.runge_kutta import start_lines
 
 IMPORTS = "from manip_dyn.integrate.linear import add_product, factorize, implicit_matrix, solve"

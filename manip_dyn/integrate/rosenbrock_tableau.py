@@ -100,7 +100,7 @@ class RosenbrockTableau:
 
     @cached_property
     def a(self) -> Matrix:
-        """alpha gamma^-1: the arguments of f."""
+        """Alpha gamma^-1: the arguments of f."""
         return _product(self.alpha, self.inverse)
 
     @cached_property
@@ -113,12 +113,12 @@ class RosenbrockTableau:
 
     @cached_property
     def delta(self) -> Matrix:
-        """gamma + gamma alpha gamma^-1: the positions that df/dy is multiplied by."""
+        """Gamma + gamma alpha gamma^-1: the positions that df/dy is multiplied by."""
         return _sum(self.gamma, _product(_product(self.gamma, self.alpha), self.inverse))
 
     @cached_property
     def theta(self) -> Matrix:
-        """alpha + alpha^2 gamma^-1: the positions at which f is evaluated."""
+        """Alpha + alpha^2 gamma^-1: the positions at which f is evaluated."""
         return _sum(self.alpha, _product(_product(self.alpha, self.alpha), self.inverse))
 
     def weights(self, b: Row) -> Row:

@@ -88,8 +88,8 @@ def integrate(
     problem = checked_problem(
         rhs, t_span, y0, method=method, step=step, rtol=rtol, atol=atol, p=p, events=events,
         t_switch=t_switch, t_eval=t_eval, land=land, dense=dense, controller=controller,
-        norm=norm, jacobian=jacobian, estimate=estimate, order=order, first_step=first_step, min_step=min_step, max_step=max_step,
-        max_steps=max_steps,
+        norm=norm, jacobian=jacobian, estimate=estimate, order=order, first_step=first_step,
+        min_step=min_step, max_step=max_step, max_steps=max_steps,
     )  # fmt: skip
     engine = compile_engine(
         method=problem.method,

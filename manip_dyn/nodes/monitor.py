@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import CircleLog, MotionLog
+from manip_dyn.demo.measure import CircleLog, FreeLog, MotionLog
 from manip_dyn.nodes import messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
@@ -29,8 +29,9 @@ from manip_dyn.validate import finite_vector
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("measure", "motion", "What to measure", choices=("circle", "motion")),
-    Parameter("goal", NUMBERS, "Goal of the motion, in joint order", "rad or m"),
+    Parameter("measure", "motion", "What to measure", choices=("circle", "free", "motion")),
+    Parameter("goal", NUMBERS, "Where the motion should end, in joint order", "rad or m"),
+    Parameter("duration", 1.0, "Simulated time of a free motion", "s", 1e-3, 1e6),
     Parameter("settle", 5.0, "Path time after which circle errors count as steady", "s", 0.0, 1e6),
     Parameter("patience", 3.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3),
     Parameter("rest", 0.2, "Time for which the arm must have rested at the end", "s", 0.0, 1e3),
@@ -54,8 +55,7 @@ class MonitorNode(SetUpNode):
         self._robot = messages.load_robot_from_parameters(values)
         self._pacing: dict[str, str] = {}
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
-        start = self._measure_circle if values["measure"] == "circle" else self._measure_motion
-        start(values)
+        getattr(self, f"_measure_{values['measure']}")(values)
         tell(ready=True)
 
     # ------------------------------------------------------------------ circle
@@ -149,6 +149,32 @@ class MonitorNode(SetUpNode):
             planned = {"planned_switch_time_s": switch, "planned_final_time_s": final}
             digest = {"log_sha256": self._motion.digest()}
             self._finish(self._motion.summary() | planned | digest)
+
+    # -------------------------------------------------------------------- free
+    def _measure_free(self, values: dict[str, Any]) -> None:
+        goal = finite_vector("parameter 'goal'", values["goal"], self._robot.n)
+        self._free = FreeLog(goal, values["duration"])
+        self._asked = False
+        self.create_subscription(
+            JointState, "joint_states", self._on_free_joints, messages.EVERY_MESSAGE
+        )
+        self._reset = self.create_client(Trigger, "simulator/reset")
+
+    def _on_free_joints(self, message: JointState) -> None:
+        """Start the motion anew once a state was heard, so that no sample is missed."""
+        if not self._asked:
+            if self._reset.service_is_ready():
+                self._asked = True
+                self._reset.call_async(Trigger.Request())
+            return
+        state = [messages.by_name(message, self._robot, each) for each in ("position", "velocity")]
+        stamp = messages.to_nanoseconds(message.header.stamp)
+        if stamp == 0:
+            self._free = FreeLog(self._free.goal, self._free.duration)
+        self._free.add(stamp, *state)
+        tell(progress=self._free.fraction)
+        if self._free.fraction >= 1.0:
+            self._finish(self._free.summary())
 
     # --------------------------------------------------------------------- end
     def _on_diagnostics(self, message: DiagnosticArray) -> None:

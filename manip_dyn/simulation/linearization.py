@@ -1,7 +1,8 @@
 """Derivatives of a robot's motion for implicit integrators, under each kind of effort law.
 
 The motion's own are exact, from the expression graph. Those of a feedback law, any function of
-time and state, are central differences; a law without its slope would make a method lose its order.
+time and state, are central differences; without them a method would lose
+its order.
 """
 
 from __future__ import annotations

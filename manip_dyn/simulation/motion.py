@@ -207,9 +207,7 @@ def _engine(
         jacobian=jacobian is not None,
         mass=linear.mass,
     )
-    return compile_engine(
-        rhs, integrator.found, options, scratch=rows, jacobian=linear.function
-    )
+    return compile_engine(rhs, integrator.found, options, scratch=rows, jacobian=linear.function)
 
 
 def refuse_series(integrator: Integrator, law: str) -> None:

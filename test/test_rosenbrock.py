@@ -1,0 +1,380 @@
+"""Rosenbrock-Nystrom and W-methods: coefficients, orders, stability, forms, errors."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numba import njit
+
+import manip_dyn as md
+from manip_dyn.integrate import METHODS, Options, compile_engine
+from manip_dyn.integrate.linear import factorize, solve
+from manip_dyn.integrate.rosenbrock import Rosenbrock
+from manip_dyn.integrate.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
+
+ORDER_FOUR = order_four()
+START, END = np.array([1.0, 0.5, 0.0]), 3.0
+
+
+@njit
+def swing(t, y, p, out):
+    """A shaken, damped, non-linear pendulum whose forces depend on its speed, and a quadrature."""
+    out[0] = y[1]
+    out[1] = -np.sin(y[0]) - 0.3 * y[0] * y[1] + 0.2 * y[1] ** 2 * np.cos(y[0])
+    out[1] += 0.5 * np.cos(2.0 * t)
+    out[2] = y[1] ** 2 + t * y[0]
+
+
+@njit
+def slopes(t, y, p, out, by_time):
+    """Its derivatives; the quadrature's too."""
+    out[0, 0] = -np.cos(y[0]) - 0.3 * y[1] - 0.2 * y[1] ** 2 * np.sin(y[0])
+    out[0, 1] = -0.3 * y[0] + 0.4 * y[1] * np.cos(y[0])
+    out[1, 0], out[1, 1] = t, 2.0 * y[1]
+    by_time[0], by_time[1] = -np.sin(2.0 * t), y[0]
+
+
+@njit
+def weighted_slopes(t, y, p, out, by_time):
+    """The same multiplied by a mass 2 + sin y."""
+    slopes(t, y, p, out, by_time)
+    mass = 2.0 + np.sin(y[0])
+    out[0, :3] *= mass
+    by_time[0] *= mass
+    out[0, 3] = mass
+
+
+@njit
+def wrong_slopes(t, y, p, out, by_time):
+    """No derivatives at all."""
+    out[0, 0], out[0, 1] = -3.0, -1.0
+
+
+@njit
+def fast(t, y, p, out):
+    """y' = p (y - cos t) - sin t, whose solution from 1 is cos t."""
+    out[0] = p[0] * (y[0] - np.cos(t)) - np.sin(t)
+
+
+@njit
+def fast_slope(t, y, p, out, by_time):
+    """Its derivatives."""
+    out[0, 0], by_time[0] = p[0], p[0] * np.sin(t) - np.cos(t)
+
+
+@njit
+def oscillation(t, y, p, out):
+    """y'' = p y' + q y."""
+    out[0] = y[1]
+    out[1] = p[0] * y[1] + p[1] * y[0]
+
+
+WAYS = {
+    "differences": None,
+    "differences, second order": md.Jacobian(positions=1),
+    "exact": md.Jacobian(slopes, 1),
+    "mass": md.Jacobian(weighted_slopes, 1, mass=True),
+}
+
+
+@pytest.fixture(scope="module")
+def exact():
+    """Return the final state by an explicit method at 1e-13."""
+    return md.integrate(swing, (0.0, END), START, rtol=1e-13, atol=1e-13).y_last
+
+
+def solved(method, jacobian, count, rhs=swing):
+    return md.integrate(rhs, (0.0, END), START, method=method, step=END / count, jacobian=jacobian)
+
+
+# -------------------------------------------------------------------- coefficients
+def conditions(table, b, order):
+    """Return the residuals of the order conditions of Rosenbrock methods, exactly.
+
+    Hairer, Wanner, Solving ODEs II, table IV.7.1.
+    """
+    s = range(table.stages)
+    alpha, beta = table.alpha, [
+        [table.alpha[i][j] + table.gamma[i][j] for j in s] for i in s
+    ]  # fmt: skip
+    a, ones = table.alpha_sums, [Fraction(1)] * table.stages
+    times = lambda matrix, x: [sum(matrix[i][j] * x[j] for j in s) for i in s]  # noqa: E731
+    dot = lambda *rows: sum(np.prod([row[i] for row in rows], dtype=object) for i in s)  # noqa: E731
+    chain = times(beta, ones)
+    found = [dot(b) - 1, dot(b, chain) - Fraction(1, 2)]
+    found += [dot(b, a, a) - Fraction(1, 3), dot(b, times(beta, chain)) - Fraction(1, 6)]
+    found += [
+        dot(b, a, a, a) - Fraction(1, 4),
+        dot(b, a, times(alpha, chain)) - Fraction(1, 8),
+        dot(b, times(beta, [x * x for x in a])) - Fraction(1, 12),
+        dot(b, times(beta, times(beta, chain))) - Fraction(1, 24),
+    ]
+    return found[: {1: 1, 2: 2, 3: 4, 4: 8}[order]]
+
+
+def test_all_order_conditions_hold_exactly_for_any_gamma():
+    for gamma in (Fraction("0.57281606"), Fraction(3, 5), Fraction(1, 4)):
+        table = order_four(gamma)
+        assert conditions(table, table.b, 4) == [0] * 8
+        assert conditions(table, table.b_hat, 3) == [0] * 4
+        assert any(conditions(table, table.b_hat, 4))
+
+
+def test_the_w_method_has_order_two_whatever_its_gamma_matrix():
+    """With gamma's entries free, order 2 needs sum b_i gamma_i = 0 too."""
+    table = w_method()
+    assert sum(b * g for b, g in zip(table.b, table.gamma_sums, strict=True)) == 0
+    assert sum(b * a for b, a in zip(table.b, table.alpha_sums, strict=True)) == Fraction(1, 2)
+    assert sum(table.b_hat) == 1
+
+
+def test_printed_coefficients_are_met():
+    """Sandu et al. (2001), with the sign of gamma_21 and a_21 corrected."""
+    t = ORDER_FOUR
+    printed = {
+        "gamma_21": (t.gamma[1][0], "-2.341993127112013949170520"),
+        "a_21": (t.a[1][0], "2"),
+        "gamma_42": (t.gamma[3][1], "-0.190595807732311751616358"),
+        "b_4": (t.b[3], "0.626378747320742177841171"),
+        "b_hat_2": (t.b_hat[1], "0.144549714665364599584681"),
+        "c_21": (t.c[1][0], "-7.137649943349979830369260"),
+        "c_43": (t.c[3][2], "-0.694966049282445225157329"),
+        "delta_31": (t.delta[2][0], "1.470280254409780714633870"),
+        "theta_31": (t.theta[2][0], "0.789509162815638629626980"),
+        "m_3": (t.weights(t.b)[2], "0.435311963379983213402707"),
+        "m_hat_4": (t.weights(t.b_hat)[3], "0.366557127936155144309163"),
+        "mu_1": (t.position_weights(t.b)[0], "1.592750819409585342074900"),
+        "mu_hat_2": (t.position_weights(t.b_hat)[1], "0.222978672588698369045153"),
+    }
+    for name, (value, text) in printed.items():
+        assert abs(value - Fraction(text)) < Fraction(1, 10**20), name
+    assert t.repeats(3)
+    assert METHODS["rosenbrock_nystrom"].stages == 3
+
+
+def test_no_tableau_is_accepted_that_is_no_rosenbrock_method():
+    good = vars(w_method()) | {}
+    for change in (
+        {"b": (Fraction(1), Fraction(1))},
+        {"alpha": good["gamma"]},
+        {"gamma": ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(2)))},
+        {"gamma": ((Fraction(1), Fraction(1)), (Fraction(0), Fraction(1)))},
+    ):
+        names = ("alpha", "gamma", "b", "b_hat", "order", "embedded_order", "source")
+        with pytest.raises(md.ManipDynError, match="Rosenbrock tableau"):
+            RosenbrockTableau(**{name: good[name] for name in names} | change)
+
+
+# -------------------------------------------------------------------------- orders
+@pytest.mark.parametrize(
+    ("method", "order", "way"),
+    [*(("rosenbrock_nystrom", 4, way) for way in WAYS), ("rosenbrock_w", 2, "exact")],
+)
+def test_the_order_is_the_claimed_one_in_every_form(method, order, way, exact):
+    errors = [
+        np.abs(solved(method, WAYS[way], count).y_last - exact).max() for count in (100, 200, 400)
+    ]
+    slope = np.polyfit([0, 1, 2], -np.log2(errors), 1)[0]
+    assert slope == pytest.approx(order, abs=0.15)
+
+
+def test_embedded_solutions_have_their_orders(exact):
+    """Carried on in place of the main ones, they converge with order 3 and 1."""
+    jacobian = WAYS["exact"]
+    for name, order in (("rosenbrock_nystrom", 3), ("rosenbrock_w", 1)):
+        t = METHODS[name].tableau
+        swapped = RosenbrockTableau(
+            t.alpha, t.gamma, t.b_hat, t.b, t.embedded_order, t.order, t.source
+        )
+        method = Rosenbrock(f"{name}_embedded", swapped)
+        errors = [
+            np.abs(solved(method, jacobian, count).y_last - exact)[:2].max()
+            for count in (200, 400, 800)
+        ]
+        slope = np.polyfit([0, 1, 2], -np.log2(errors), 1)[0]
+        assert slope == pytest.approx(order, abs=0.15)
+
+
+def test_only_the_w_method_keeps_its_order_with_a_wrong_jacobian(exact):
+    wrong = md.Jacobian(wrong_slopes, 1)
+    orders = {}
+    for method in ("rosenbrock_nystrom", "rosenbrock_w"):
+        errors = [
+            np.abs(solved(method, wrong, count).y_last - exact).max() for count in (200, 400, 800)
+        ]
+        orders[method] = np.polyfit([0, 1, 2], -np.log2(errors), 1)[0]
+    assert orders["rosenbrock_w"] == pytest.approx(2.0, abs=0.1)
+    assert orders["rosenbrock_nystrom"] < 1.2
+
+
+def test_all_forms_make_the_same_step():
+    ends = [solved("rosenbrock_nystrom", way, 30).y_last for way in WAYS.values()]
+    for end in ends[:2]:
+        np.testing.assert_allclose(end, ends[2], rtol=1e-8)
+    np.testing.assert_allclose(ends[3], ends[2], rtol=1e-14)
+
+
+# ----------------------------------------------------------------------- stability
+@pytest.mark.parametrize(
+    ("method", "limit"), [("rosenbrock_nystrom", 2e-8), ("rosenbrock_w", 1e-9)]
+)
+def test_a_step_damps_what_is_infinitely_fast(method, limit):
+    """|R(z)| of the compiled step on y' = z y falls to its limit, and is below 1 before."""
+    growth = [growth_of(method, z) for z in -np.logspace(-1, 12, 27)]
+    assert max(growth) < 1.0
+    assert growth[-1] < limit
+
+
+@pytest.mark.parametrize("method", ["rosenbrock_nystrom", "rosenbrock_w"])
+def test_a_step_does_not_grow_on_any_oscillation(method):
+    """A-stability: y'' = -w^2 y has its eigenvalues on the imaginary axis."""
+    for w in np.logspace(-1, 6, 29):
+        norms = []
+        for start in ([1.0, 0.0], [0.0, w]):
+            found = md.integrate(
+                oscillation, (0.0, 1.0), start, method=method, step=1.0,
+                p=np.array([0.0, -(w**2)]), jacobian=md.Jacobian(oscillation_slopes, 1),
+            ).y_last  # fmt: skip
+            norms.append(found * [1.0, 1.0 / w])
+        assert np.abs(np.linalg.eigvals(np.array(norms))).max() < 1.0 + 1e-9
+
+
+@njit
+def oscillation_slopes(t, y, p, out, by_time):
+    """Derivatives of `oscillation`."""
+    out[0, 0], out[0, 1] = p[1], p[0]
+
+
+@njit
+def decay(t, y, p, out):
+    """y' = p y."""
+    out[0] = p[0] * y[0]
+
+
+@njit
+def decay_slope(t, y, p, out, by_time):
+    """Its derivative."""
+    out[0, 0] = p[0]
+
+
+def growth_of(method, z):
+    return abs(
+        md.integrate(
+            decay, (0.0, 1.0), [1.0], method=method, step=1.0, p=np.array([z]),
+            jacobian=decay_slope,
+        ).y_last[0]
+    )  # fmt: skip
+
+
+def test_steps_follow_the_slow_solution_not_the_fast_time_constant():
+    found = forced(-1e8, 1e-4, "plain")
+    assert found.success
+    assert found.steps < 400  # an explicit method needs 1e9 / 3
+    assert abs(found.y_last[0] - np.cos(10.0)) < 1e-4
+
+
+def test_the_scaled_estimate_saves_steps_but_is_blind_to_order_reduction():
+    """What section 5.1 of Sandu et al. (2001) leaves open: it hides errors that are there."""
+    plain, scaled = (forced(-1e5, 1e-6, estimate) for estimate in ("plain", "scaled"))
+    assert scaled.steps < plain.steps / 10
+    assert abs(plain.y_last[0] - np.cos(10.0)) < 1e-6
+    assert abs(scaled.y_last[0] - np.cos(10.0)) > 1e-3
+
+
+def forced(rate, tolerance, estimate):
+    return md.integrate(
+        fast, (0.0, 10.0), [1.0], method="rosenbrock_nystrom", rtol=tolerance, p=np.array([rate]),
+        jacobian=fast_slope, estimate=estimate,
+    )  # fmt: skip
+
+
+def test_estimates_agree_where_motion_is_not_stiff(exact):
+    ends = [
+        md.integrate(swing, (0.0, END), START, method="rosenbrock_nystrom", rtol=1e-7,
+                     jacobian=WAYS["mass"], estimate=estimate)
+        for estimate in ("plain", "scaled")
+    ]  # fmt: skip
+    assert abs(ends[0].steps - ends[1].steps) <= 3
+    for end in ends:
+        assert np.abs(end.y_last - exact).max() < 1e-7
+
+
+# ------------------------------------------------------------------ linear algebra
+def test_factorization_solves_what_numpy_solves():
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 3, 7, 18):
+        matrix, x = rng.normal(size=(size, size)), rng.normal(size=size)
+        work, pivots, found = np.zeros((size, size + 2)), np.zeros(size), x.copy()
+        work[:, :size] = matrix
+        factorize(work, pivots)
+        solve(work, pivots, found)
+        np.testing.assert_allclose(found, np.linalg.solve(matrix, x), rtol=1e-9)
+
+
+def test_a_singular_step_is_a_status():
+    """1 / gamma I - h J is singular for J = 1 / (gamma h)."""
+    step = 0.5
+    z = 1.0 / (float(ORDER_FOUR.diagonal) * step)
+    found = md.integrate(decay, (0.0, 10.0), [1.0], method="rosenbrock_nystrom", step=step,
+                         p=np.array([z]), jacobian=decay_slope)  # fmt: skip
+    assert not found.success or np.abs(found.y_last[0]) > 1e10
+
+
+# ----------------------------------------------------------------- the rest of a loop
+def test_events_dense_output_and_switches_work():
+    jacobian = WAYS["exact"]
+    options = {"method": "rosenbrock_nystrom", "rtol": 1e-9, "jacobian": jacobian}
+
+    @njit
+    def crossing(t, y, p, out):
+        out[0] = y[0]
+
+    found = md.integrate(swing, (0.0, 5.0), START, events=crossing, dense=True, **options)
+    check = md.integrate(swing, (0.0, 5.0), START, events=crossing, rtol=1e-12)
+    assert found.t_last == pytest.approx(check.t_last, abs=1e-8)
+    middle = 0.5 * found.t_last
+    exact = md.integrate(swing, (0.0, middle), START, rtol=1e-12).y_last
+    np.testing.assert_allclose(found(middle), exact, atol=1e-7)
+
+
+def test_time_is_not_read_beyond_a_switch():
+    """A stage lies 0.15 steps after the end of a step; not where the right-hand side jumps."""
+
+    @njit
+    def jumping(t, y, p, out):
+        out[0] = 1.0 if t < 1.0 else 1e6
+
+    found = md.integrate(jumping, (0.0, 1.0 + 1e-6), [0.0], method="rosenbrock_nystrom",
+                         rtol=1e-6, t_switch=[1.0])  # fmt: skip
+    assert found.y_last[0] == pytest.approx(2.0, abs=1e-6)
+
+
+def test_nothing_is_allocated_and_the_machine_code_is_kept():
+    options = Options(size=3, adaptive=True, positions=1, jacobian=True)
+    engine = compile_engine(swing, METHODS["rosenbrock_nystrom"], options, jacobian=slopes)
+    assert engine.cached
+    space, y = engine.space(rtol=1e-6, atol=1e-6), START.copy()
+    assert engine.run(0.0, END, np.empty(0), y, space) == 0
+    assert "NRT_Allocate" not in "".join(engine.advance.inspect_llvm().values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "rk4", "step": 0.1, "jacobian": slopes}, "takes none"),
+        ({"jacobian": md.Jacobian(slopes, 2)}, "positions is 2, but y0 has 3"),
+        ({"estimate": "sacled"}, "did you mean 'scaled'"),
+        ({"jacobian": lambda t, y: y}, r"expected a function \(t, y, p, out, by_time\)"),
+    ],
+)
+def test_bad_arguments_are_told(arguments, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.integrate(swing, (0.0, 1.0), START, **{"method": "rosenbrock_w"} | arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"function": 3}, {"positions": -1}, {"mass": True}, {"positions": 1.5}]
+)
+def test_bad_jacobians_are_told(arguments):
+    with pytest.raises(md.ManipDynError, match="jacobian"):
+        md.Jacobian(**arguments)
