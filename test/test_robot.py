@@ -44,7 +44,7 @@ def static_moments(robot):
     return md.customize(robot).inverse_dynamics(q, np.zeros(7), np.zeros(7))
 
 
-@pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 1, 1, 7, 2), strict=True)))
+@pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 1, 1, 7, 2, 2), strict=True)))
 def test_shipped_robot_loads(name, n):
     robot = md.load_robot(name)
     assert (robot.name, robot.n, robot.tip, robot.notes) == (name, n, "tool0", ())

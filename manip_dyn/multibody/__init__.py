@@ -1,0 +1,16 @@
+"""Constrained multibody systems in Cartesian coordinates; Sandu et al. (2001)."""
+
+from manip_dyn.multibody.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
+from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
+
+__all__ = [
+    "Joint",
+    "Mechanism",
+    "MechanismMotion",
+    "MovingBody",
+    "RotationalSpring",
+    "Spring",
+    "Tyre",
+    "simulate_mechanism",
+]

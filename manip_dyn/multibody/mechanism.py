@@ -1,0 +1,235 @@
+"""`Mechanism`: bodies, joints and forces checked, and put into tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.multibody.elements import GROUND, Force, Joint, MovingBody, Tyre
+from manip_dyn.multibody.joints import Pose, force_row, joint_rows
+from manip_dyn.multibody.partition import Partition, partition
+from manip_dyn.multibody.primitives import NORM, RESULT, SIZE, kernels
+from manip_dyn.multibody.tables import Tables
+from manip_dyn.validate import Vector, finite_vector
+
+TOLERANCE = 1e-12
+"""What the constraints are kept to, m or m^2 or without unit."""
+VELOCITY_TOLERANCE = 1e-6
+_NAMES = ("dot_1", "dot_2", "point", "distance", "norm")
+
+
+class Mechanism:
+    """Bodies that joints hold together and forces act on, each in 7 coordinates.
+
+    Attributes:
+        bodies: In the order of the coordinates.
+        joints: As given.
+        forces: As given.
+        gravity: m/s^2, (3,).
+        size: Number of coordinates N.
+        constraints: Number of constraints m, one for each body's Euler parameters among them.
+        freedoms: N - m.
+        partition: The coordinates' roles as assembled.
+        switches: Times at which forces jump in their slopes, s.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[MovingBody],
+        joints: Sequence[Joint] = (),
+        forces: Sequence[Force] = (),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ):
+        """Check that it fits together.
+
+        Raises:
+            ManipDynError: For unknown or unconnected bodies, redundant constraints, no freedom
+                left, initial velocities that the joints do not allow.
+        """
+        self.bodies, self.joints, self.forces = tuple(bodies), tuple(joints), tuple(forces)
+        self.gravity = finite_vector("gravity", gravity, 3)
+        self._names = [body.name for body in self.bodies]
+        _check_names(self._names)
+        _check_connected(self._names, [*self.joints, *self.forces])
+        self.size = 7 * len(self.bodies)
+        self.switches = sorted(
+            {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
+        )
+        self._rows()
+        self.constraints = len(self._owners)
+        self.freedoms = self.size - self.constraints
+        self.q0, self.v0 = self._start()
+        gradients = self.gradients(self.q0)
+        self._check_freedoms(gradients)
+        self._check_velocities(gradients)
+        self.partition = partition(gradients)
+
+    def __repr__(self) -> str:
+        """Return the counts."""
+        return (
+            f"Mechanism({len(self.bodies)} bodies, {self.size} coordinates, "
+            f"{self.constraints} constraints, {self.freedoms} degrees of freedom)"
+        )
+
+    def gradients(self, q: Vector) -> Vector:
+        """Return the constraints' gradients (m, N) at the coordinates q (N,)."""
+        return self._evaluated(q)[1]
+
+    def violations(self, q: Vector) -> Vector:
+        """Return by how much the constraints (m,) are violated at q (N,)."""
+        return self._evaluated(q)[0] - self._targets
+
+    def tables(self, q: Vector, roles: Partition) -> Tables:
+        """Return new arrays for the compiled equations, with positions q (N,) and a partition."""
+        n, m, size, b = self.freedoms, self.constraints, self.size, len(self.bodies)
+        laws = [(each, force_row(each, self._poses(each.bodies, self.q0))) for each in self.forces]
+        rows = [(row[0], *self._places(each.bodies)) for each, row in laws]
+        return Tables(
+            rows=self._table,
+            numbers=self._numbers,
+            targets=self._targets,
+            mass=np.array([float(body.mass) for body in self.bodies]),
+            inertia=np.array([body.inertia for body in self.bodies]),
+            gravity=self.gravity,
+            force_rows=np.array(rows, dtype=np.int64).reshape(-1, 3),
+            force_numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
+            force_constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
+            dependent=roles.dependent.copy(),
+            independent=roles.independent.copy(),
+            q=np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]),
+            v=np.zeros(size + 7),
+            a=np.zeros(size + 7),
+            slopes=np.zeros((m, SIZE)),
+            bends=np.zeros((m, SIZE)),
+            factors=np.zeros((m, m)),
+            pivots=np.zeros(m),
+            basis=np.zeros((size, n)),
+            mass_basis=np.zeros((size, n)),
+            turning=np.zeros((b, 4, 4)),
+            force=np.zeros(size),
+            reduced=np.zeros((n, n)),
+            small=np.zeros((n, n)),
+            place=np.zeros((m, n)),
+            carried=np.zeros((size, n)),
+            stiffness=np.zeros((size, size)),
+            damping=np.zeros((size, size)),
+            by_time=np.zeros(size),
+            work=np.zeros((4, size)),
+            result=np.zeros((2, RESULT)),
+            local=np.zeros((3, SIZE)),
+            flags=np.zeros(2, dtype=np.int64),
+            limits=np.array([TOLERANCE, np.inf]),
+        )
+
+    # ------------------------------------------------------------------------- tables
+    def _places(self, names: Sequence[str]) -> tuple[int, int]:
+        first, second = (
+            len(self._names) if name == GROUND else self._names.index(name) for name in names
+        )
+        return first, second
+
+    def _poses(self, names: Sequence[str], q: Vector) -> list[Pose]:
+        still = (np.zeros(3), np.eye(3))
+        return [
+            still if name == GROUND else _pose(self.bodies[self._names.index(name)])
+            for name in names
+        ]
+
+    def _rows(self) -> None:
+        """Fill the constraints' table, and whose each row is."""
+        table, numbers, owners = [], [], []
+        for joint in self.joints:
+            for row in joint_rows(joint, self._poses(joint.bodies, np.zeros(0))):
+                table.append((row.kind, *self._places(joint.bodies)))
+                numbers.append(row.numbers)
+                owners.append(joint.name)
+        for place, name in enumerate(self._names):
+            table.append((NORM, place, len(self._names)))
+            numbers.append(np.zeros(12))
+            owners.append(f"Euler parameters of {name}")
+        self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
+        self._owners = owners
+
+    def _start(self) -> tuple[Vector, Vector]:
+        """Return positions and velocities (N,), and keep what the constraints are now."""
+        q, v = np.zeros(self.size), np.zeros(self.size)
+        for k, body in enumerate(self.bodies):
+            e = body.orientation
+            q[7 * k : 7 * k + 7] = np.concatenate([body.position, e])
+            spin = body.rotation.T @ body.angular_velocity
+            w, x, y, z = e
+            lever = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+            v[7 * k : 7 * k + 7] = np.concatenate([body.velocity, 0.5 * lever.T @ spin])
+        self._targets = self._evaluated(q)[0]
+        return q, v
+
+    def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
+        """Return the constraints' values (m,) and gradients (m, N)."""
+        module, out = kernels(), np.zeros(1 + SIZE)
+        wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
+        values = np.zeros(len(self._table))
+        gradients = np.zeros((len(self._table), self.size + 7))
+        for k, (kind, i, j) in enumerate(self._table):
+            x = np.concatenate([wide[7 * i : 7 * i + 7], wide[7 * j : 7 * j + 7]])
+            getattr(module, f"{_NAMES[kind]}_0")(x, self._numbers[k], out)
+            values[k] = out[0]
+            gradients[k, 7 * i : 7 * i + 7] += out[1:8]
+            gradients[k, 7 * j : 7 * j + 7] += out[8:]
+        return values, gradients[:, : self.size]
+
+    # ------------------------------------------------------------------------- checks
+    def _check_freedoms(self, gradients: Vector) -> None:
+        redundant = partition(gradients).redundant
+        if redundant.size:
+            names = list(dict.fromkeys(self._owners[row] for row in redundant))
+            raise ManipDynError(
+                f"{redundant.size} constraint{'s are' if redundant.size > 1 else ' is'} redundant "
+                f"or the mechanism is in a singular position: see {', '.join(names)}; expected "
+                "independent constraints"
+            )
+        if self.freedoms == 0:
+            raise ManipDynError("the joints leave no freedom; expected a mechanism that moves")
+
+    def _check_velocities(self, gradients: Vector) -> None:
+        slip = np.abs(gradients @ self.v0)
+        if slip.max() > VELOCITY_TOLERANCE * max(1.0, np.abs(self.v0).max()):
+            raise ManipDynError(
+                f"the initial velocities violate {self._owners[int(np.argmax(slip))]} by "
+                f"{slip.max():.3g} per s; expected velocities that the joints allow"
+            )
+
+
+def _pose(body: MovingBody) -> Pose:
+    return body.position, body.rotation
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise ManipDynError("a mechanism has no bodies; expected at least one")
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ManipDynError(f"two bodies are called '{min(twice)}'; expected different names")
+
+
+def _check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
+    """Refuse unknown bodies, and bodies that nothing connects with the others."""
+    groups = {name: {name} for name in (*names, GROUND)}
+    for link in links:
+        for name in link.bodies:
+            if name not in groups:
+                raise ManipDynError(f"there is no body '{name}'{closest(str(name), groups)}")
+        if link.bodies[0] == link.bodies[1]:
+            raise ManipDynError(f"a joint or force connects '{link.bodies[0]}' with itself")
+        union = groups[link.bodies[0]] | groups[link.bodies[1]]
+        for name in union:
+            groups[name] = union
+    largest = max(groups.values(), key=len)
+    apart = [name for name in names if name not in largest]
+    if apart:
+        raise ManipDynError(
+            f"body '{apart[0]}' is not connected with '{next(n for n in names if n in largest)}'; "
+            "expected joints or forces that connect all bodies"
+        )
