@@ -24,10 +24,10 @@ JOINTS = {
     "translational": 5,
     "fixed": 6,
     "distance": 1,
-    "point": 1,
+    "component": 1,
 }
 """Kind -> number of constraints."""
-_WITH_AXIS = ("universal", "revolute", "translational", "point")
+_WITH_AXIS = ("universal", "revolute", "translational", "component")
 _ZERO3, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 _UNIT = 1e-6
 """How far the norm of given Euler parameters may be from 1."""
@@ -93,9 +93,9 @@ class Joint:
     Attributes:
         kind: One of `JOINTS`.
         bodies: Names of two bodies, or "ground".
-        points: Where (3,), m; for ``distance`` a point of each body (2, 3). ``point`` keeps one
-            component of the way between a point of each body, along the axis.
-        axis: Of a revolute or translational joint, or what ``point`` keeps (3,); for a universal
+        points: Where (3,), m; for ``distance`` a point of each body (2, 3). ``component`` keeps
+            the way between a point of each body along an axis of the first.
+        axis: Of a revolute or translational joint, or of ``component`` (3,); for a universal
             joint an axis of each body (2, 3), perpendicular.
         name: For messages.
     """

@@ -35,8 +35,8 @@ def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
         return points
     if joint.kind == "distance":
         return [row(DISTANCE)]
-    if joint.kind == "point":
-        return [row(POINT, joint.axis[0])]
+    if joint.kind == "component":
+        return [row(DOT_2, joint.axis[0])]
     if joint.kind == "universal":
         return [*points, row(DOT_1, joint.axis[0], joint.axis[1])]
     h = joint.axis[0] if joint.axis is not None else np.array([0.0, 0.0, 1.0])

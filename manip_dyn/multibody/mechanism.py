@@ -117,6 +117,8 @@ class Mechanism:
             stiffness=np.zeros((size, size)),
             damping=np.zeros((size, size)),
             by_time=np.zeros(size),
+            held=np.zeros((size, 1)),
+            moved=np.zeros((size, 1)),
             work=np.zeros((4, size)),
             result=np.zeros((2, RESULT)),
             local=np.zeros((3, SIZE)),

@@ -50,6 +50,21 @@ GROWTH = 1.25
 
 
 @njit(**OPTIONS)
+def fill_1(x, value):
+    """Fill a vector; quicker to compile than an assignment of slices."""
+    for i in range(x.shape[0]):
+        x[i] = value
+
+
+@njit(**OPTIONS)
+def fill(x, value):
+    """Fill a matrix."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] = value
+
+
+@njit(**OPTIONS)
 def law(kind, c, t, x, rate):
     """Return a force against x, and its derivatives by x, by its rate and by time.
 
@@ -238,10 +253,10 @@ def accelerate(t, y, p, out):
     n, m = p.independent.shape[0], p.dependent.shape[0]
     size = n + m
     if not assemble(y, p):
-        out[:] = nan
+        fill_1(out, nan)
         return
     follow(y, p)
-    p.force[:] = 0.0
+    fill_1(p.force, 0.0)
     add_forces(t, p, 1)
     add_inertia(p, 0)
     tau = p.work[2, :m]
@@ -254,10 +269,9 @@ def accelerate(t, y, p, out):
             p.bends[k, i] = p.result[0, PLACE_RATE + i]
             tau[k] -= p.bends[k, i] * p.local[1, i]
     solve(p.factors, p.pivots, tau)
-    held = p.carried[:, :1]
-    moved = p.mass_basis[:, :1]
-    held[:] = 0.0
-    moved[:] = 0.0
+    held, moved = p.held, p.moved
+    fill(held, 0.0)
+    fill(moved, 0.0)
     for k in range(m):
         held[p.dependent[k], 0] = tau[k]
     add_mass_times(p, held, moved)
@@ -268,12 +282,14 @@ def accelerate(t, y, p, out):
     for i in range(size):
         for c in range(n):
             out[c] += p.basis[i, c] * p.force[i]
-    p.mass_basis[:] = 0.0
+    fill(p.mass_basis, 0.0)
     add_mass_times(p, p.basis, p.mass_basis)
-    p.reduced[:] = 0.0
+    fill(p.reduced, 0.0)
     add_gathered(p.basis, p.mass_basis, p.reduced, 1.0, 0)
     factors, pivots = p.small, p.work[0, :n]
-    factors[:] = p.reduced
+    for row in range(n):
+        for c in range(n):
+            factors[row, c] = p.reduced[row, c]
     factorize(factors, pivots)
     solve(factors, pivots, out)
     for i in range(size):
@@ -298,10 +314,10 @@ def linearized(t, y, p, out, by_time):
     n, m = p.independent.shape[0], p.dependent.shape[0]
     bodies = p.mass.shape[0]
     accelerate(t, y, p, by_time)
-    p.force[:] = 0.0
-    p.stiffness[:] = 0.0
-    p.damping[:] = 0.0
-    p.by_time[:] = 0.0
+    fill_1(p.force, 0.0)
+    fill(p.stiffness, 0.0)
+    fill(p.damping, 0.0)
+    fill_1(p.by_time, 0.0)
     add_forces(t, p, 2)
     add_inertia(p, 1)
     multipliers = p.work[3, :m]
@@ -309,22 +325,24 @@ def linearized(t, y, p, out, by_time):
         multipliers[k] = p.force[p.dependent[k]]
     solve_transposed(p.factors, p.pivots, multipliers)
     velocities = p.place  # how dependent velocities change with independent positions, J
-    velocities[:] = 0.0
+    fill(velocities, 0.0)
     add_rows(p, p.bends, p.basis, velocities, -1.0)
     solve_rows(p.factors, p.pivots, velocities)
     wide = p.carried  # J, for all coordinates
-    wide[:] = 0.0
+    fill(wide, 0.0)
     for k in range(m):
         for c in range(n):
             wide[p.dependent[k], c] = velocities[k, c]
     total = p.mass_basis  # what stands behind -B^T in M J2, then in M J1
-    total[:] = 0.0
+    fill(total, 0.0)
     add_mass_times(p, wide, total)
-    total *= 2.0
+    for i in range(n + m):
+        for c in range(n):
+            total[i, c] *= 2.0
     add_product(p.damping, p.basis, total)
-    out[:] = 0.0
+    fill(out, 0.0)
     add_gathered(p.basis, total, out, -1.0, n)
-    velocities[:] = 0.0
+    fill(velocities, 0.0)
     add_rows(p, p.bends, wide, velocities, -2.0)
     for k in range(m):
         row = p.rows[k]
@@ -345,10 +363,10 @@ def linearized(t, y, p, out, by_time):
                     p.stiffness[7 * body + i % 7, 7 * other + j % 7] += value
     add_rows(p, p.bends, p.basis, velocities, -1.0)
     solve_rows(p.factors, p.pivots, velocities)  # how dependent accelerations change, L
-    total[:] = 0.0
+    fill(total, 0.0)
     add_product(p.stiffness, p.basis, total)
     add_product(p.damping, wide, total)
-    wide[:] = 0.0
+    fill(wide, 0.0)
     for k in range(m):
         for c in range(n):
             wide[p.dependent[k], c] = velocities[k, c]

@@ -45,6 +45,8 @@ class Tables(NamedTuple):
         stiffness: Scratch (N, N).
         damping: Scratch (N, N).
         by_time: Derivative of the forces by time (N,).
+        held: Accelerations of all while the independent ones rest (N, 1).
+        moved: M times that (N, 1).
         work: Scratch vectors (4, N).
         result: Scratch for primitives (2, 239).
         local: Scratch for two bodies (3, 14).
@@ -81,6 +83,8 @@ class Tables(NamedTuple):
     stiffness: np.ndarray
     damping: np.ndarray
     by_time: np.ndarray
+    held: np.ndarray
+    moved: np.ndarray
     work: np.ndarray
     result: np.ndarray
     local: np.ndarray
