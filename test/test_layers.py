@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "simulation": {"simulation", "codegen", "robot", "integrate"},
     "clik": {"clik", "codegen", "robot", "integrate"},
     "planning": {"planning", "codegen", "robot", "integrate"},
+    "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "codegen", "integrate", "robot"},
     "demo": {"demo", "clik", "codegen", "robot"},
     "studies": {
@@ -26,6 +27,7 @@ MAY_IMPORT = {
         "simulation",
         "clik",
         "planning",
+        "multibody",
         "integrate",
         "codegen",
         "robot",

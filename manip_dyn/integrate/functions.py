@@ -108,6 +108,7 @@ def _digest(value: Any, digest: Any, seen: set[int]) -> None:
         if id(value) in seen:
             return
         seen.add(id(value))
+        digest.update(str(value.__module__).encode())  # kept machine code asks for it by name
         file = Path(value.__code__.co_filename)
         digest.update(file.read_bytes() if file.is_file() else value.__code__.co_code)
         used = inspect.getclosurevars(value)

@@ -60,8 +60,9 @@ def factorize(matrix, pivots):
         for row in range(k + 1, size):
             factor = matrix[row, k] * inverse
             matrix[row, k] = factor
-            for column in range(k + 1, size):
-                matrix[row, column] -= factor * matrix[k, column]
+            if factor != 0.0:  # sparse rows are many in mechanisms
+                for column in range(k + 1, size):
+                    matrix[row, column] -= factor * matrix[k, column]
 
 
 @njit(**_OPTIONS)

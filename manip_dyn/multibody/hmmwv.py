@@ -1,15 +1,16 @@
 """The HMMWV of Sandu et al. (2001), section 5.2: 14 bodies, 80 constraints, 18 freedoms.
 
-Printed: the joints' counts, struts of 2e7 N/m and 2e6 N s/m between upper arms and chassis, tyres
-of 296325 N/m and 3502 N s/m, a half-cylinder of 0.1 m diameter at 10 mph, met at 0.5 s and 1.2 s, 80
-constraints by a translational joint for the rack (5), its lock (1), Euler parameters (14) and 15
-per corner: two revolute joints, one spherical joint, two distances.
+Printed: the counts of joints, struts of 2e7 N/m and 2e6 N s/m between upper arms and chassis,
+tyres of 296325 N/m and 3502 N s/m, a half-cylinder of 0.1 m diameter at 10 mph, met at 0.5 s and
+1.2 s. The 80 constraints are a translational joint for the rack (5), its lock (1), Euler
+parameters (14) and 15 per corner: two revolute joints, one spherical joint, two distances.
 
-Not printed, and taken from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban et al.,
-BSD licence): masses, inertias, hard points. Ours: the lower arm carries the spindle by the spherical
-joint, and a short rod hangs the upper arm from the spindle (a rod under tension does not fold);
-the tie rods are the other distances; where the struts stand on the upper arms; the height of the
-chassis' centre of mass. The frame moves with the car: the bump comes to wheels that do not drive.
+Not printed, and taken from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban,
+Madsen, Melanz, BSD licence): masses, inertias, hard points. Ours: the upper arm carries the
+spindle by the spherical joint; a short lateral rod from the lower arm, under tension, and the tie
+rod are the distances; where the struts stand on the upper arms, and the height of the chassis'
+centre of mass, both so that the paper's eigenvalue and settled height come out. The frame moves
+with the car: the bump comes to wheels that do not drive.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ CHASSIS_MASS, CHASSIS_INERTIA = 2086.52, (1078.5, 2955.7, 3570.2)
 UPPER_MASS, UPPER_INERTIA = 5.813, (0.03138, 0.03138, 0.06276)
 LOWER_MASS, LOWER_INERTIA = 23.965, (0.4469, 0.4469, 0.8938)
 """Flat bodies: two principal moments sum to the third, what Chrono's miss by a tenth."""
-SPINDLE_MASS, SPINDLE_INERTIA = 34.155, (0.20677, 0.26692, 0.08484)
-"""Upright and hub, kg and kg m^2."""
+SPINDLE_MASS, SPINDLE_INERTIA = 14.705, (0.04117, 0.07352, 0.04117)
 RACK_MASS, RACK_INERTIA = 6.0, (0.5, 0.05, 0.5)
-CHASSIS_HEIGHT = 0.24
-"""Of the chassis' centre of mass above the wheels' centres: with it 0.71 m above the road, m."""
+CHASSIS_HEIGHT = 0.26
+"""Of the chassis' centre of mass above the wheels' centres, m."""
 ROD = 0.1
-"""Length of the rod from the upper arm to the spindle, m."""
-STRUT_LEVER, STRUT_LENGTH = 1.0, 0.4
-"""Where the strut stands: its share of the way from the upper arm's axis to its end; m."""
+"""Length of the rod from the lower arm to the spindle, m."""
+STRUT_LEVER, STRUT_LENGTH = 1.37, 0.4
+"""Where the strut stands, as a share of the way from the upper arm's axis to its ball joint, and
+its length, m. The share is the one with the paper's dominant eigenvalue, -2.6e5 per s."""
 
 # x forward, y left, z up, inches, from the middle of the lower arm's axis; left side.
 FRONT = {
@@ -122,9 +123,9 @@ def _corner_joints(names: dict[str, str], where: dict[str, Vector], held: str) -
         middle = 0.5 * (where[f"{part}_front"] + where[f"{part}_back"])
         axis = where[f"{part}_front"] - where[f"{part}_back"]
         yield Joint("revolute", ("chassis", names[part]), middle, axis)
-    yield Joint("spherical", (names["lower"], names["spindle"]), where["lower_end"])
-    top = where["upper_end"] + [0.0, 0.0, ROD]
-    yield Joint("distance", (names["upper"], names["spindle"]), [where["upper_end"], top])
+    yield Joint("spherical", (names["upper"], names["spindle"]), where["upper_end"])
+    inner = where["lower_end"] - np.array([0.0, np.sign(where["lower_end"][1]) * ROD, 0.0])
+    yield Joint("distance", (names["lower"], names["spindle"]), [inner, where["lower_end"]])
     ties = [where["tie_inner"], where["tie_outer"]]
     yield Joint("distance", (held, names["spindle"]), ties, name=f"tie rod {names['spindle']}")
 
@@ -134,7 +135,7 @@ def _corner_forces(
 ) -> Iterator[Spring | Tyre]:
     middle = 0.5 * (where["upper_front"] + where["upper_back"])
     foot = middle + STRUT_LEVER * (where["upper_end"] - middle)
-    top = foot + [0.0, 0.0, STRUT_LENGTH]
+    top = foot + np.array([0.0, 0.0, STRUT_LENGTH])
     yield Spring(("chassis", names["upper"]), [top, foot], STRUT_STIFFNESS, STRUT_DAMPING)
     yield Tyre(
         names["spindle"], where["spindle"], TYRE_RADIUS, TYRE_STIFFNESS, TYRE_DAMPING,

@@ -54,9 +54,9 @@ def force_row(force: Force, poses: Sequence[Pose]) -> tuple[int, Vector, Vector]
     """Return the law of a force, r and second r (24,), and the law's constants (8,)."""
     constants = np.zeros(8)
     if isinstance(force, Spring):
-        row = _rows(poses, force.points)(DISTANCE)
+        straight = _rows(poses, force.points)(DISTANCE)
         constants[:4] = force.stiffness, force.damping, force.length, force.force
-        return SPRING, np.concatenate([row.numbers, np.zeros(12)]), constants
+        return SPRING, np.concatenate([straight.numbers, np.zeros(12)]), constants
     if isinstance(force, RotationalSpring):
         f, g = across(force.axis)
         c, s = np.cos(force.rest), np.sin(force.rest)
@@ -65,10 +65,11 @@ def force_row(force: Force, poses: Sequence[Pose]) -> tuple[int, Vector, Vector]
         constants[:4] = force.stiffness, force.damping, 0.0, force.force
         numbers = np.concatenate([along.numbers, across_it.numbers])
         return ROTATIONAL_SPRING, numbers, constants
-    row = _rows(poses, np.array([np.zeros(3), force.point]))(POINT, np.array([0.0, 0.0, 1.0]))
+    ends = np.array([np.zeros(3), force.point])
+    upward = _rows(poses, ends)(POINT, np.array([0.0, 0.0, 1.0]))
     constants[:3] = force.stiffness, force.damping, force.radius
     constants[4:] = force.radius, force.bump, force.speed, force.hit
-    return TYRE, np.concatenate([row.numbers, np.zeros(12)]), constants
+    return TYRE, np.concatenate([upward.numbers, np.zeros(12)]), constants
 
 
 def across(h: Vector) -> tuple[Vector, Vector]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.multibody.elements import GROUND, Force, Joint, MovingBody, Tyre
 from manip_dyn.multibody.joints import Pose, force_row, joint_rows
-from manip_dyn.multibody.partition import Partition, partition
+from manip_dyn.multibody.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.primitives import NORM, RESULT, SIZE, kernels
 from manip_dyn.multibody.tables import Tables
 from manip_dyn.validate import Vector, finite_vector
@@ -18,6 +19,7 @@ from manip_dyn.validate import Vector, finite_vector
 TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
 VELOCITY_TOLERANCE = 1e-6
+START_TOLERANCE = 1e-9
 _NAMES = ("dot_1", "dot_2", "point", "distance", "norm")
 
 
@@ -126,6 +128,19 @@ class Mechanism:
             limits=np.array([TOLERANCE, np.inf]),
         )
 
+    def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
+        """Return the same mechanism with another start: positions and velocities (N,)."""
+        changed = copy.copy(self)
+        changed.q0 = finite_vector("q", q, self.size)
+        changed.v0 = np.zeros(self.size) if v is None else finite_vector("v", v, self.size)
+        gap = np.abs(changed.violations(changed.q0)).max()
+        if gap > START_TOLERANCE:
+            raise ManipDynError(f"the start violates a constraint by {gap:.3g}; expected none")
+        gradients = changed.gradients(changed.q0)
+        changed._check_velocities(gradients)
+        changed.partition = partition(gradients)
+        return changed
+
     # ------------------------------------------------------------------------- tables
     def _places(self, names: Sequence[str]) -> tuple[int, int]:
         first, second = (
@@ -148,6 +163,7 @@ class Mechanism:
                 table.append((row.kind, *self._places(joint.bodies)))
                 numbers.append(row.numbers)
                 owners.append(joint.name)
+        self._from_joints = len(table)
         for place, name in enumerate(self._names):
             table.append((NORM, place, len(self._names)))
             numbers.append(np.zeros(12))
@@ -186,7 +202,7 @@ class Mechanism:
     def _check_freedoms(self, gradients: Vector) -> None:
         redundant = partition(gradients).redundant
         if redundant.size:
-            names = list(dict.fromkeys(self._owners[row] for row in redundant))
+            names = self._dependent_joints(gradients, redundant.size)
             raise ManipDynError(
                 f"{redundant.size} constraint{'s are' if redundant.size > 1 else ' is'} redundant "
                 f"or the mechanism is in a singular position: see {', '.join(names)}; expected "
@@ -194,6 +210,12 @@ class Mechanism:
             )
         if self.freedoms == 0:
             raise ManipDynError("the joints leave no freedom; expected a mechanism that moves")
+
+    def _dependent_joints(self, gradients: Vector, count: int) -> list[str]:
+        """Return the joints whose gradients add up to nothing, from the left null space."""
+        space = np.linalg.svd(gradients)[0][:, -count:]
+        rows = np.flatnonzero(np.abs(space).max(axis=1) > RANK_TOLERANCE)
+        return list(dict.fromkeys(self._owners[row] for row in rows if row < self._from_joints))
 
     def _check_velocities(self, gradients: Vector) -> None:
         slip = np.abs(gradients @ self.v0)

@@ -98,8 +98,8 @@ def kernels() -> ModuleType:
     ``inertia(e, v, a, j, out)`` writes the inertial generalized force (4,) of a turning body with
     the inertia j (6,), and its derivatives (4, 4) by e, v and a.
     """
-    folder = Path(__file__).parent
-    content = source_of(folder) + source_of(folder.parent / "codegen")
+    here = Path(__file__)
+    content = here.read_bytes() + source_of(here.parents[1] / "codegen")
     return generated_module("multibody", content, _text)
 
 

@@ -1,0 +1,57 @@
+"""The linear motion about the start of a mechanism."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.simulate import prepared
+from manip_dyn.validate import Vector
+
+
+class Linearization(NamedTuple):
+    """The motion about a state, in the n independent coordinates.
+
+    Attributes:
+        mass: Reduced mass matrix (n, n).
+        by_position: J1, derivatives of the accelerations (n, n).
+        by_velocity: J2 (n, n).
+        by_time: (n,).
+        acceleration: (n,).
+        y: The independent positions and velocities (2 n,).
+    """
+
+    mass: Vector
+    by_position: Vector
+    by_velocity: Vector
+    by_time: Vector
+    acceleration: Vector
+    y: Vector
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the linear motion (2 n,), 1/s, fastest first."""
+        n = len(self.mass)
+        matrix = np.zeros((2 * n, 2 * n))
+        matrix[:n, n:] = np.eye(n)
+        matrix[n:, :n], matrix[n:, n:] = self.by_position, self.by_velocity
+        found = np.linalg.eigvals(matrix)
+        return found[np.argsort(found.real)]
+
+
+def linearization(mechanism: Mechanism, t: float = 0.0) -> Linearization:
+    """Return J1, J2 and the rest at the mechanism's start; Sandu et al. (2001), eq. 26."""
+    tables, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    n = mechanism.freedoms
+    out, by_time, acceleration = np.zeros((n, 3 * n)), np.zeros(n), np.zeros(n)
+    tools().linearize(t, y, tables, out, by_time, acceleration)
+    mass = out[:, 2 * n :]
+    slopes: Vector = np.asarray(
+        np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
+    )
+    return Linearization(
+        mass, slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n], acceleration, y
+    )
