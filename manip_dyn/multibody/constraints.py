@@ -103,24 +103,16 @@ def residuals(p, out):
 
 
 @njit(**OPTIONS)
-def scattered(p, k, local, column):
-    """Return entry `column` of the wide row whose 14 entries belong to constraint k's bodies."""
-    body = column // 7
-    value = 0.0
-    if p.rows[k, 1] == body:
-        value += local[column - 7 * body]
-    if p.rows[k, 2] == body:
-        value += local[7 + column - 7 * body]
-    return value
-
-
-@njit(**OPTIONS)
 def refactor(p):
     """Factorize the gradients by the dependent coordinates."""
     size = p.dependent.shape[0]
     for k in range(size):
         for i in range(size):
-            p.factors[k, i] = scattered(p, k, p.slopes[k], p.dependent[i])
+            p.factors[k, i] = 0.0
+        for i in range(SIZE):
+            role = p.roles[7 * p.rows[k, 1 + i // 7] + i % 7]
+            if role >= 0:
+                p.factors[k, role] += p.slopes[k, i]
     factorize(p.factors, p.pivots)
 
 
@@ -208,7 +200,11 @@ def follow(y, p):
     n, m = p.independent.shape[0], p.dependent.shape[0]
     for k in range(m):
         for c in range(n):
-            p.place[k, c] = -scattered(p, k, p.slopes[k], p.independent[c])
+            p.place[k, c] = 0.0
+        for i in range(SIZE):
+            c = -1 - p.roles[7 * p.rows[k, 1 + i // 7] + i % 7]
+            if 0 <= c < n:
+                p.place[k, c] -= p.slopes[k, i]
     solve_rows(p.factors, p.pivots, p.place)
     for c in range(n):
         for i in range(n):
@@ -231,13 +227,16 @@ def condition(p):
     Hager (1984); Higham, Accuracy and stability of numerical algorithms, algorithm 15.1.
     """
     m = p.dependent.shape[0]
+    x, z = p.work[2, :m], p.work[3, :m]
     largest = 0.0
     for i in range(m):
-        total = 0.0
-        for k in range(m):
-            total += abs(scattered(p, k, p.slopes[k], p.dependent[i]))
-        largest = max(largest, total)
-    x, z = p.work[2, :m], p.work[3, :m]
+        x[i] = 0.0
+    for k in range(m):
+        for i in range(SIZE):
+            role = p.roles[7 * p.rows[k, 1 + i // 7] + i % 7]
+            if role >= 0:
+                x[role] += abs(p.slopes[k, i])
+                largest = max(largest, x[role])
     for i in range(m):
         x[i] = 1.0 / m
     estimate = 0.0

@@ -87,6 +87,9 @@ class Mechanism:
     def tables(self, q: Vector, roles: Partition) -> Tables:
         """Return new arrays for the compiled equations, with positions q (N,) and a partition."""
         n, m, size, b = self.freedoms, self.constraints, self.size, len(self.bodies)
+        places = np.full(size + 7, -1 - n)
+        places[roles.dependent] = np.arange(m)
+        places[roles.independent] = -1 - np.arange(n)
         laws = [(each, force_row(each, self._poses(each.bodies, self.q0))) for each in self.forces]
         rows = [(row[0], *self._places(each.bodies)) for each, row in laws]
         return Tables(
@@ -101,6 +104,7 @@ class Mechanism:
             force_constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
             dependent=roles.dependent.copy(),
             independent=roles.independent.copy(),
+            roles=places,
             q=np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]),
             v=np.zeros(size + 7),
             a=np.zeros(size + 7),

@@ -105,6 +105,7 @@ def _moved(mechanism: Mechanism, duration: float, method: str, options: dict) ->
     t, roles = 0.0, mechanism.partition
     q, v = mechanism.q0, mechanism.v0
     parts: list[tuple[Vector, Vector, Vector]] = []
+    worst = np.zeros(1)
     found: list[Solution] = []
     reason = ""
     while t < duration and not reason:
@@ -116,7 +117,7 @@ def _moved(mechanism: Mechanism, duration: float, method: str, options: dict) ->
             t_switch=switches or None, **options,
         )  # fmt: skip
         found.append(solution)
-        parts.append(_expanded(mechanism, solution, tables, q))
+        parts.append(_expanded(mechanism, solution, tables, q, worst))
         t, q, v = solution.t_last, parts[-1][1][-1], parts[-1][2][-1]
         if solution.status is Status.EVENT:
             roles = partition(mechanism.gradients(q))
@@ -141,19 +142,19 @@ def _moved(mechanism: Mechanism, duration: float, method: str, options: dict) ->
         failures=sum(each.failures for each in found),
         evaluations=sum(each.evaluations for each in found),
         partitions=len(parts),
-        violation=max(float(np.abs(mechanism.violations(each)).max()) for each in positions),
+        violation=float(worst[0]),
     )
 
 
 def _expanded(
-    mechanism: Mechanism, solution: Solution, tables: Tables, start: Vector
+    mechanism: Mechanism, solution: Solution, tables: Tables, start: Vector, worst: Vector
 ) -> tuple[Vector, Vector, Vector]:
     """Return times, all coordinates and all velocities of a solution's samples."""
     size = mechanism.size
     q, v = np.empty((len(solution.t), size)), np.empty((len(solution.t), size))
     tables.flags[0] = 0
     tables.q[:size] = start
-    done = tools().expand(solution.y, tables, q, v)
+    done = tools().expand(solution.y, tables, q, v, worst)
     if done < len(q):
         raise ManipDynError(f"the mechanism cannot be assembled at t = {solution.t[done]:g} s")
     return solution.t, q, v

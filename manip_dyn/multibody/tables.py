@@ -27,6 +27,8 @@ class Tables(NamedTuple):
         force_constants: Of the law (f, 8).
         dependent: Which coordinates follow (m,).
         independent: Which lead (n,).
+        roles: Of each coordinate (N + 7,): its place k among the dependent ones, or -1 - k among
+            the others, the ground's beyond those.
         q: Positions, the ground's last (N + 7,).
         v: Velocities (N + 7,).
         a: Accelerations (N + 7,).
@@ -65,6 +67,7 @@ class Tables(NamedTuple):
     force_constants: np.ndarray
     dependent: np.ndarray
     independent: np.ndarray
+    roles: np.ndarray
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
-from manip_dyn.studies import galhano1994
+from manip_dyn.studies import galhano1994, sandu2001
 
 
 class Result(Protocol):
@@ -32,6 +32,7 @@ class Paper(NamedTuple):
 
 PAPERS: Mapping[str, Paper] = {
     "galhano1994": Paper(galhano1994.ITEMS, galhano1994.recompute),
+    "sandu2001": Paper(sandu2001.ITEMS, sandu2001.recompute),
 }
 
 
