@@ -91,6 +91,20 @@ class Equations:
         power = [tau[i] - self.damping[i] * v[i] for i in range(self.n)]
         return [*self.motion(y, tau), vectors.dot(v, power)]
 
+    # -------------------------------------------------- motion with some joints held
+    def held_motion(self, y, drive) -> list[Any]:
+        """Return the rate (2 n,) of the state y = (q, v) while some joints are held.
+
+        `drive` is (tau, driven): efforts (n,), and 1 for a driven joint, 0 for a held one (n,).
+        """
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return [*v, *self._held_accelerations(q, v, drive)]
+
+    def held_efforts(self, y, drive) -> list[Any]:
+        """Return the efforts (n,) of the driven joints and those that hold the others."""
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return self.inverse_dynamics(q, v, self._held_accelerations(q, v, drive))
+
     # ---------------------------------------------- dynamics with a load at the tool
     def forward_dynamics_loaded(self, q, v, tau, payload, wrench) -> list[Any]:
         """Return the accelerations (n,) with a payload and a wrench at the tool."""
@@ -179,6 +193,20 @@ class Equations:
         )
         graph = q[0].graph
         return min(factored, articulated, key=lambda way: graph.count(way).total())
+
+    def _held_accelerations(self, q, v, drive) -> list[Any]:
+        """Solve M_dd a_d = tau_d - h_d for the driven joints d; the held ones get 0.
+
+        For that, their rows and columns of M are made those of the identity.
+        """
+        tau, driven = drive[: self.n], drive[self.n : 2 * self.n]
+        mass, bias = self.mass_matrix(q), self.inverse_dynamics(q, v, [0.0 * each for each in v])
+        for i in range(self.n):
+            for j in range(self.n):
+                mass[i][j] = driven[i] * mass[i][j] * driven[j]
+            mass[i][i] = mass[i][i] + (1.0 - driven[i])
+        left = [driven[i] * (tau[i] - bias[i]) for i in range(self.n)]
+        return solved(factorized(mass, self.parents), left)
 
     def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
         poses = motion.joint_poses(self.bodies, q)

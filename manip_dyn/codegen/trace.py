@@ -55,6 +55,8 @@ DECLARATIONS = (
     Declaration("energy", "dynamics", ("q", "v"), lambda n: (2,)),
     Declaration("motion", "motion", ("y", "tau"), lambda n: (2 * n,)),
     Declaration("motion_and_work", "motion", ("y", "tau"), lambda n: (2 * n + 1,)),
+    Declaration("held_motion", "held", ("y", "drive"), lambda n: (2 * n,)),
+    Declaration("held_efforts", "held", ("y", "drive"), _vector),
     Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
     Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
     Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),
@@ -96,7 +98,7 @@ class Function(NamedTuple):
 
 def argument_size(argument: str, n: int) -> int:
     """Return the number of entries of an argument for n joints."""
-    return {"payload": 10, "wrench": 6, "y": 2 * n}.get(argument, n)
+    return {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n}.get(argument, n)
 
 
 def trace(equations: Equations, declaration: Declaration) -> Function:
