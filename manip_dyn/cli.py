@@ -100,9 +100,9 @@ def _robots(options: argparse.Namespace) -> int:
 def _add_plan(commands) -> None:
     command = commands.add_parser(
         "plan",
-        help="plan a zero-net-work motion of one joint",
-        description="Plan a rest-to-rest bang-bang motion of one joint, the others held.",
-        epilog="example: manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0",
+        help="plan a zero-net-work motion",
+        description="Plan a rest-to-rest bang-bang motion with one switch per joint.",
+        epilog="example: manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
     _add_robot_options(command)
@@ -121,9 +121,9 @@ def _plan(options: argparse.Namespace) -> int:
         plot_plan(robot, plan, options.plot)
     content = {
         "status": plan.status,
-        "moving": None if plan.moving is None else robot.joint_names[plan.moving],
-        "q_switch": None if plan.moving is None else plan.q_switch,
+        "reason": plan.reason,
         "switch_times": dict(zip(robot.joint_names, plan.switch_times, strict=True)),
+        "arrival_times": dict(zip(robot.joint_names, plan.arrival_times, strict=True)),
         "t_final": plan.t_final,
         "net_work": plan.net_work.tolist(),
     }

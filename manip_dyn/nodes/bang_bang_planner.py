@@ -175,7 +175,7 @@ class BangBangPlannerNode(SetUpNode):
             return response
         try:
             q = self._measured[1]
-            self._execute(plan_zero_net_work(self._robot, q, q))
+            self._execute(self._executor_of(plan_zero_net_work(self._robot, q, q)))
             self._set_status(diagnostics.WARN, "aborted", "aborted: stopping and holding")
         except ManipDynError as error:
             self._refuse(error)
@@ -211,6 +211,7 @@ class BangBangPlannerNode(SetUpNode):
                 "a controller"
             )
         plan = plan_zero_net_work(self._robot, q, goal)
+        executor = self._executor_of(plan)
         self._goal = goal
         rows = plan.samples(self._values["control_period"])
         self._plans.publish(messages.trajectory_from(self._robot, stamp, rows))
@@ -220,14 +221,17 @@ class BangBangPlannerNode(SetUpNode):
             f"executing: switch at {plan.t_switch:.6f} s, arrival at {plan.t_final:.6f} s",
             plan,
         )
-        self._execute(plan)
+        self._execute(executor)
 
-    def _execute(self, plan: Plan) -> None:
-        """Begin to answer joint states with the efforts of `plan`."""
+    def _executor_of(self, plan: Plan) -> PlanExecutor:
         horizon = self._values["control_period"] + self._values["transport_delay"]
-        self._executor = PlanExecutor(
+        return PlanExecutor(
             self._robot, plan, horizon, self._values["stiffness"], self._values["damping"]
         )
+
+    def _execute(self, executor: PlanExecutor) -> None:
+        """Begin to answer joint states with the efforts of a plan."""
+        self._executor = executor
         self._committed: tuple[int, list[Segment]] | None = None
         self._began_ns, self._arrival_ns = self._measured[0], None
         self._control()
@@ -276,7 +280,7 @@ class BangBangPlannerNode(SetUpNode):
         if plan is not None:
             values |= {
                 "switch time [s]": plan.t_switch,
-                "switch position [rad or m]": plan.q_switch,
+                "switch position [rad or m]": float(plan.q_switch[plan.moving or 0]),
                 "final time [s]": plan.t_final,
                 "net work [J]": float(np.abs(plan.net_work).max()),
             }

@@ -8,7 +8,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.plan import Move, Plan
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.move import Move
+from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, not_negative, positive
 
@@ -49,9 +51,14 @@ class PlanExecutor:
                 transport delay where there is one, s.
             stiffness: Position feedback of held joints, 1/s^2.
             damping: Velocity feedback of held joints, 1/s.
+
+        Raises:
+            ManipDynError: If more than one joint moves, or one without a single switch.
         """
         self.plan = plan
-        self.arrived = plan.move is None
+        self.arrived = plan.t_final == 0.0
+        if not self.arrived and plan.move is None:
+            raise ManipDynError(f"execution expects one joint to move with one switch; {_told(plan)}")
         self._move: Move = plan.move  # type: ignore[assignment]
         self._robot = robot
         self._kernels = customize(robot).unchecked
@@ -149,6 +156,14 @@ class PlanExecutor:
 
     def _limited(self, effort: Vector) -> Vector:
         return np.clip(effort, -self._robot.tau_max, self._robot.tau_max)
+
+
+def _told(plan: Plan) -> str:
+    moving = plan.moving_joints
+    if len(moving) == 1:
+        return plan.reason
+    names = ", ".join(plan.joint_names[i] for i in moving)
+    return f"the plan moves {len(moving)} joints ({names})"
 
 
 def _distinct(segments: list[Segment]) -> list[Segment]:

@@ -29,7 +29,7 @@ NOTHING_FOUND, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
 ACCURACY = {"rtol": 1e-12, "atol": 1e-13, "max_steps": 2000}
 MISS = 1e-8
 """How far from the goal and from rest a replayed motion may end, rad, m and per s."""
-NEWTON_STEPS = 30
+NEWTON_STEPS = 15
 NODES = 9
 """States that are kept of each piece of a motion."""
 

@@ -14,7 +14,6 @@ from manip_dyn.codegen import customize
 from manip_dyn.integrate.engine import Engine, Space
 from manip_dyn.planning.search import (
     EFFORT,
-    NOTHING_FOUND,
     POSITION,
     PROVED,
     SPEED,
@@ -27,7 +26,6 @@ from manip_dyn.validate import Vector
 
 MOST_SIGNS = 3
 """Up to so many moving joints, all signs of the efforts are tried and not only the natural ones."""
-REDUCTIONS = 12
 
 
 class Task(NamedTuple):
@@ -86,40 +84,35 @@ def find(robot: Robot, task: Task) -> Found:
     return found
 
 
-def reduce(robot: Robot, task: Task, found: Found) -> Found:
-    """Return the motion with drives so much below full that it becomes feasible.
-
-    Without gravity all efforts go with the drives, and the speeds with their root, on the same
-    path; so what a held joint lacks tells how much less the drives must be.
-    """
-    search, none = search_of(robot), np.ones((1, robot.n))
-    for _ in range(REDUCTIONS):
-        if found.verdict not in (EFFORT, SPEED):
-            break
-        share = found.need ** (-1.0 if found.verdict == EFFORT else -2.0) * (1.0 - 1e-9)
-        slower = (found.x / np.sqrt(share))[None]
-        found = search.run(*task, share * found.drive, none, slower)
-    return found
-
-
 def first_times(robot: Robot, task: Task) -> Vector:
     """Return rows of switches and arrivals to begin with (k, 2 m), s.
 
-    Each joint is taken for a double integrator with the inertia and the load of the middle
-    posture: once alone, once with the others free. Then all that with times stretched.
+    Each joint is taken for a double integrator that is driven and braked with what it has in the
+    middle posture: once alone, once with the others free, and first of all mixed: the slowest
+    joint alone, the others while that one drives. Then all that with times stretched.
     """
     start, goal, moving = task
     kernels, zero = customize(robot).unchecked, np.zeros(robot.n)
-    middle = 0.5 * (start + goal)
+    middle, sign = 0.5 * (start + goal), np.sign(goal - start)
     mass, load = kernels.mass_matrix(middle), kernels.inverse_dynamics(middle, zero, zero)
-    distance = (goal - start)[moving]
-    limit, against = robot.tau_max[moving], np.sign(distance) * load[moving]
+    inverse = np.linalg.inv(mass[np.ix_(moving, moving)])
+    distance, sign, load = np.abs(goal - start)[moving], sign[moving], load[moving]
+    limit = robot.tau_max[moving]
     least = 0.05 * limit
-    up, down = np.maximum(limit - against, least), np.maximum(limit + against, least)
-    rows = []
-    for inertia in (np.diag(mass)[moving], 1.0 / np.diag(np.linalg.inv(mass))[moving]):
-        switch = np.sqrt(2.0 * np.abs(distance) * inertia * down / (up * (up + down)))
-        rows.append(np.stack([switch, switch * (1.0 + up / down)], axis=1).ravel())
+
+    def times(inertia: Vector, coupled: Vector) -> Vector:
+        up = np.maximum(limit - sign * (load - coupled), least)
+        down = np.maximum(limit + sign * (load - coupled), least)
+        switch = np.sqrt(2.0 * distance * inertia * down / (up * (up + down)))
+        return np.array([switch, switch * (1.0 + up / down)]).T
+
+    own = 1.0 / np.diag(inverse)
+    pushed = own * (inverse @ (sign * limit)) - sign * limit
+    alone, free = times(np.diag(mass)[moving], 0.0 * load), times(own, 0.0 * load)
+    mixed = times(own, pushed)
+    slowest = int(np.argmax(alone[:, 1]))
+    mixed[slowest] = alone[slowest]
+    rows = [each.ravel() for each in (mixed, alone, free)]
     m = len(moving)
     stretched: list[tuple[float, ...]] = [(1.0,) * m]
     if m <= MOST_SIGNS:
@@ -167,5 +160,4 @@ def _other_signs(natural: Vector, moving: Vector) -> Vector:
     return np.array(rows)
 
 
-__all__ = ["NOTHING_FOUND", "HeldMotion", "Task", "find", "first_times", "held_motion", "reduce",
-           "why_not"]  # fmt: skip
+__all__ = ["HeldMotion", "Task", "find", "first_times", "held_motion", "why_not"]

@@ -29,7 +29,7 @@ MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
 """Shares of the effort limits that are left for what happens between two grid points."""
 WITHIN = 5
 """Points at which each interval is checked."""
-REPLAY_STEPS = 300
+REPLAY_STEPS = 1000
 MISS = 1e-7
 
 
@@ -131,23 +131,19 @@ def fastest_squares(a, c, d, b, limit, fastest):
     most = np.zeros(last + 1)
     for k in range(last - 1, -1, -1):
         low, high = 0.0, fastest
+        middle = fastest
         for _ in range(60):
-            middle = high if low == 0.0 and high == fastest else 0.5 * (low + high)
             least, greatest = _pushes(a, c, d, b, limit, k, width, middle, most[k + 1])
             if least <= greatest:
                 low = middle
-                if middle == fastest:
-                    break
-            elif middle == fastest:
-                high = 0.5 * fastest
-                low = 0.0
             else:
                 high = middle
+            middle = 0.5 * (low + high)
         most[k] = low
     x = np.zeros(last + 1)
     for k in range(last):
         least, greatest = _pushes(a, c, d, b, limit, k, width, x[k], most[k + 1])
-        if least > greatest:
+        if least > greatest + 1e-9 * (1.0 + abs(greatest)):
             return np.zeros(last + 1)
         x[k + 1] = max(x[k] + 2.0 * width * greatest, 0.0)
     x[last] = 0.0

@@ -9,8 +9,8 @@ from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.search import PROVED, Found, search_of
-from manip_dyn.planning.single_switch import Task, find, held_motion, reduce, why_not
-from manip_dyn.planning.straight_path import PathMotion, straight_path
+from manip_dyn.planning.single_switch import Task, find, held_motion, why_not
+from manip_dyn.planning.straight_path import straight_path
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
@@ -28,9 +28,8 @@ def plan_zero_net_work(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     (eq. 4.47). Every plan was integrated anew before it is returned, and found at rest at the goal
     with efforts, speeds and positions within their limits.
 
-    Where there is no such motion the status is ``near_minimum`` and `reason` says why. The plan is
-    then the faster of two: the same with all drives below their limits by one factor, and the
-    fastest motion along the straight joint path.
+    Where no such motion is found the status is ``near_minimum`` and `reason` says why. The plan is
+    then the fastest motion along the straight joint path.
 
     Args:
         robot: The arm.
@@ -64,12 +63,7 @@ def _near_minimum_plan(
     robot: Robot, start: Vector, task: Task, hold: Vector, nearest: Found
 ) -> Plan:
     lack = f"no motion with full efforts and one switch per joint: {why_not(robot, nearest)}"
-    reduced, path = reduce(robot, task, nearest), straight_path(robot, task.start, task.goal)
-    slow = path.t_final if isinstance(path, PathMotion) else np.inf
-    if reduced.verdict == PROVED and reduced.x.max() <= slow:
-        share = 100.0 * np.max(np.abs(reduced.drive) / robot.tau_max)
-        reason = f"{lack}; driven with {share:.1f} % of the efforts instead"
-        return _single_switch_plan(robot, start, task, hold, reduced, "near_minimum", reason)
+    path = straight_path(robot, task.start, task.goal)
     if isinstance(path, str):
         raise ManipDynError(f"{lack}; {path}")
     moving, end = set(task.moving.tolist()), path.t_final
