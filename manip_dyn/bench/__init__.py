@@ -5,11 +5,13 @@ from typing import Any
 
 from manip_dyn.bench.dynamics import bench_dynamics
 from manip_dyn.bench.integrators import bench_integrators
+from manip_dyn.bench.planning import bench_planning
 from manip_dyn.bench.robots import usual_robots
 
 SUITES: dict[str, Callable[..., Any]] = {
     "dynamics": bench_dynamics,
     "integrators": bench_integrators,
+    "planning": bench_planning,
 }
 
-__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "usual_robots"]
+__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "bench_planning", "usual_robots"]
