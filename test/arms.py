@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from manip_dyn import Robot, load_robot
 from manip_dyn.share import share_directory
 
-SHIPPED = ("ibm7535", "one_link_horizontal", "one_link_vertical", "pa10", "rr")
+SHIPPED = ("cylindrical", "ibm7535", "one_link_horizontal", "one_link_vertical", "pa10", "rr")
 PANDA = "panda_description/urdf/panda.urdf"
 UR5 = "ur_description/urdf/ur5_robot.urdf"
 EXAMPLES = {

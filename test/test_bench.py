@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.bench import planning
 from manip_dyn.bench.integrators import Problem, _time_at, bench_integrators
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
@@ -67,3 +68,16 @@ def test_times_are_read_at_the_target_error():
     points = [(1e-3, 1.0), (1e-5, 4.0), (1e-4, 5.0)]
     assert _time_at(points, 1e-4) == pytest.approx(2e3)
     assert _time_at(points, 1e-6) is None
+
+
+def test_planning_is_timed_beside_the_grid_search():
+    robot = md.load_robot("cylindrical")
+    problem = planning.Problem("short", robot, (0.1, 0.0), (0.0, 0.0), (1e-3, 3e-4))
+    bench = planning.bench_planning([problem])
+    ours, grid = bench.rows
+    assert ours.note == "solved"
+    assert ours.milliseconds > 0.0
+    assert grid.milliseconds > 0.0
+    assert grid.duration == pytest.approx(ours.duration, abs=0.02)
+    assert "grid search of the thesis" in str(bench)
+    assert json.loads(json.dumps(bench.content()))["rows"][0]["problem"] == "short"

@@ -135,3 +135,17 @@ def test_bad_settings(options, words):
     plan = md.plan_zero_net_work(robot, [1.0], [0.0])
     with pytest.raises(md.ManipDynError, match=words):
         PlanExecutor(robot, plan, **options)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        ([0.76, 0.2618], "the plan moves 2 joints .shoulder, elbow"),
+        ([3.0, 0.0], "the plan moves 2 joints"),
+    ],
+)
+def test_what_is_not_one_joint_with_one_switch_is_refused(start, words):
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_zero_net_work(robot, start, [0.0, 0.1])
+    with pytest.raises(md.ManipDynError, match=words):
+        PlanExecutor(robot, plan, 1e-3)

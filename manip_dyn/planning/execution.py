@@ -58,7 +58,9 @@ class PlanExecutor:
         self.plan = plan
         self.arrived = plan.t_final == 0.0
         if not self.arrived and plan.move is None:
-            raise ManipDynError(f"execution expects one joint to move with one switch; {_told(plan)}")
+            raise ManipDynError(
+                f"execution expects one joint to move with one switch; {_told(plan)}"
+            )
         self._move: Move = plan.move  # type: ignore[assignment]
         self._robot = robot
         self._kernels = customize(robot).unchecked

@@ -1,12 +1,12 @@
-"""The thesis's own search for zero-net-work motions, compiled: what `single_switch` is compared with.
+"""The thesis's own search for zero-net-work motions, compiled, to compare with.
 
-Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal. Switching
-positions go in steps from the goal to the start, those of the first joint fastest; after the last
-the step is halved and all begins anew. Each trial is integrated in steps of 1e-4 s (the largest that
-the programs allow) with the efforts decided at every step: a joint is driven until its switching
-position, then braked, and held from the first step on at which it is within `near` of its goal; a
-remaining speed stays. The trial is over when both are held, and is the answer if the work on the
-links, the kinetic energy that is left, is small enough.
+Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal.
+Switching positions go in steps from the goal to the start, those of the first joint fastest;
+after the last the step is halved and all begins anew. Each trial is integrated in steps of 1e-4 s
+(the largest that the programs allow) with the efforts decided at every step: a joint is driven
+until its switching position, then braked, and held from the first step on at which it is within
+`near` of its goal; a remaining speed stays. The trial is over when both are held, and is the
+answer if the work on the links, the kinetic energy that is left, is small enough.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.generated import generated_module
+from manip_dyn.planning.held_motion import import_lines
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive
@@ -34,8 +35,7 @@ from math import inf
 
 from numba import njit
 
-from {module} import held_motion
-from {energy} import energy
+{imports}
 
 OPTIONS = {options}
 
@@ -173,9 +173,6 @@ def grid_search(
 @lru_cache(maxsize=64)
 def _module(robot: Robot) -> ModuleType:
     kernels = customize(robot).in_place
-    text = TEXT.format(
-        module=kernels.held_motion.py_func.__module__,
-        energy=kernels.energy.py_func.__module__,
-        options=OPTIONS,
-    )
+    imports = import_lines(kernels.held_motion, kernels.energy)
+    text = TEXT.format(imports=imports, options=OPTIONS)
     return generated_module(f"{robot.name}_grid_search", text.encode(), lambda: text)

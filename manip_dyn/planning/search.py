@@ -13,11 +13,12 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.generated import generated_module
 from manip_dyn.integrate.engine import Engine, Space
-from manip_dyn.planning.held_motion import held_motion_engine
+from manip_dyn.planning.held_motion import held_motion_engine, import_lines
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.planning.shooting import TEXT as SHOOTING
 from manip_dyn.robot import Robot
@@ -26,14 +27,15 @@ from manip_dyn.validate import Vector
 NOTHING_FOUND, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
 """What a search says: Newton's method failed, a proved motion, or why the motion is refused."""
 
-ACCURACY = {"rtol": 1e-12, "atol": 1e-13, "max_steps": 2000}
 MISS = 1e-8
 """How far from the goal and from rest a replayed motion may end, rad, m and per s."""
 NEWTON_STEPS = 15
 NODES = 9
 """States that are kept of each piece of a motion."""
 
-TEXT = SHOOTING + '''
+TEXT = (
+    SHOOTING
+    + '''
 
 @njit(**OPTIONS)
 def replay(x, start, problem, bounds, p, space, y, tau, rates, nodes):
@@ -132,6 +134,15 @@ def search(starts, signs, start, problem, bounds, most, p, space, scratch, nodes
     drive[:] = size
     return best
 '''
+)
+
+
+class Task(NamedTuple):
+    """A motion to find: start and goal (n,), equal for joints that rest; those that move (m,)."""
+
+    start: Vector
+    goal: Vector
+    moving: NDArray[np.int64]
 
 
 class Found(NamedTuple):
@@ -167,23 +178,20 @@ class Search:
         """Compile it, or load it from the cache."""
         self.robot = robot
         self.engine: Engine = held_motion_engine(robot)
-        self.space: Space = self.engine.space(**ACCURACY)
+        self.space: Space = self.engine.space(rtol=1e-12, atol=1e-13, max_steps=2000)
         self._bounds = (robot.q_min, robot.q_max, robot.v_max, robot.tau_max, MISS)
         self._module = _module(robot, self.engine)
 
-    def run(
-        self, start: Vector, goal: Vector, moving: Vector, drive: Vector, signs: Vector, first: Vector
-    ) -> Found:
+    def run(self, task: Task, drive: Vector, signs: Vector, first: Vector) -> Found:
         """Search from first times, for each row of signs in turn, until a motion is proved.
 
         Args:
-            start: Positions at the start (n,).
-            goal: Positions at the goal (n,); those of held joints equal the start's.
-            moving: Indices of the m joints that move.
+            task: What to do.
             drive: Efforts until the switch, without the signs (n,).
             signs: Rows of signs of the efforts (l, n).
             first: Rows of first switches and arrivals, s (k, 2 m); not changed.
         """
+        start, goal, moving = task
         n, m = self.robot.n, len(moving)
         row = np.zeros((4, 2 * m))
         scratch = (
@@ -209,8 +217,6 @@ def search_of(robot: Robot) -> Search:
 
 def _module(robot: Robot, engine: Engine) -> ModuleType:
     kernels = customize(robot).in_place
-    functions = (kernels.held_motion, kernels.held_efforts, kernels.motion, engine.run)
-    homes = [(each.py_func.__module__, each.py_func.__name__) for each in functions]
-    imports = "\n".join(f"from {module} import {name}" for module, name in homes)
+    imports = import_lines(kernels.held_motion, kernels.held_efforts, kernels.motion, engine.run)
     text = TEXT.format(imports=imports, n=robot.n, options=OPTIONS)
     return generated_module(f"{robot.name}_shooting", text.encode(), lambda: text)

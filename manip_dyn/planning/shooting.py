@@ -61,8 +61,8 @@ def shoot(x, problem, first, t, y, p, space, residual, records, recorded):
     """Integrate from the sorted change `first` on, from state `y` (2 n,) at time `t`, s.
 
     Writes the residual (2 m,): position and velocity of each joint at its arrival. If
-    `recorded`, row k of the parts of `records` (3, 2 m, 2 n) becomes: the state behind the change k,
-    how that state moves with the time of the change, and the rates before it.
+    `recorded`, row k of the parts of `records` (3, 2 m, 2 n) becomes: the state behind the
+    change k, how that state moves with the time of the change, and the rates before it.
     """
     moving, drive, goal, order = problem
     set_modes(moving, drive, order, first, p)

@@ -6,9 +6,9 @@ Fan (2003), sections 3.2, 5.3 and 6.3, for n joints.
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.integrate.engine import Engine, Space
@@ -19,21 +19,14 @@ from manip_dyn.planning.search import (
     SPEED,
     Found,
     Search,
+    Task,
     search_of,
 )
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 MOST_SIGNS = 3
-"""Up to so many moving joints, all signs of the efforts are tried and not only the natural ones."""
-
-
-class Task(NamedTuple):
-    """A rest-to-rest motion to find: start and goal (n,), which joints move (m,)."""
-
-    start: Vector
-    goal: Vector
-    moving: Vector
+"""Up to so many moving joints, all signs of the efforts are tried, not only the natural ones."""
 
 
 class HeldMotion:
@@ -76,9 +69,9 @@ def find(robot: Robot, task: Task) -> Found:
     """Return the motion with full efforts, or what is wrong with the nearest thing to it."""
     search, natural = search_of(robot), _natural_signs(task)
     first = first_times(robot, task)
-    found = search.run(*task, robot.tau_max, natural[None], first)
+    found = search.run(task, robot.tau_max, natural[None], first)
     if found.verdict != PROVED and len(task.moving) <= MOST_SIGNS:
-        others = search.run(*task, robot.tau_max, _other_signs(natural, task.moving), first[:2])
+        others = search.run(task, robot.tau_max, _other_signs(natural, task.moving), first[:2])
         if others.verdict == PROVED:
             return others
     return found
@@ -152,12 +145,10 @@ def _natural_signs(task: Task) -> Vector:
     return np.sign(task.goal - task.start)
 
 
-def _other_signs(natural: Vector, moving: Vector) -> Vector:
-    rows = [natural.copy() for _ in range(2 ** len(moving) - 1)]
-    for row, flips in zip(rows, list(itertools.product((1, -1), repeat=len(moving)))[1:],
-                          strict=True):  # fmt: skip
+def _other_signs(natural: Vector, moving: NDArray[np.int64]) -> Vector:
+    rows = []
+    for flips in itertools.product((1.0, -1.0), repeat=len(moving)):
+        row = natural.copy()
         row[moving] *= flips
-    return np.array(rows)
-
-
-__all__ = ["HeldMotion", "Task", "find", "first_times", "held_motion", "why_not"]
+        rows.append(row)
+    return np.array(rows[1:])

@@ -8,8 +8,8 @@ acceleration u and in the square x of its speed::
 with A = M d, C the Coriolis terms at unit speed, D the damping and B weight and springs (Shin,
 McKay 1985). As in Pham, Pham (2018), a backward pass over a grid finds the greatest x from which
 the rest of the path can be done, and a forward pass takes the greatest u that stays below; u is
-constant between two grid points and obeys the limits at both. The net work of such a motion is zero
-on every link, as of any from rest to rest.
+constant between two grid points and obeys the limits at both. The net work of such a motion is
+zero on every link, as of any from rest to rest.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ class PathMotion:
 
     @property
     def switches(self) -> list[float]:
-        """Times at which driving turns into braking or back, s."""
-        signs = np.sign(self.acceleration)
-        return [float(t) for t in self.knots[1:-1][signs[1:] * signs[:-1] < 0.0]]
+        """Times at which driving, braking and cruising turn into each other, s."""
+        pushes = self.acceleration
+        signs = np.sign(np.where(np.abs(pushes) < 1e-9 * np.abs(pushes).max(), 0.0, pushes))
+        return [float(t) for t in self.knots[1:-1][signs[1:] != signs[:-1]]]
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t` s."""
@@ -119,7 +120,9 @@ def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
         q = start + s * d
         rest = efforts(q, zero, zero)
         damping = robot.damping * d
-        rows.append((efforts(q, zero, d) - rest, efforts(q, d, zero) - rest - damping, damping, rest))
+        rows.append(
+            (efforts(q, zero, d) - rest, efforts(q, d, zero) - rest - damping, damping, rest)
+        )
     return PathEfforts(*(np.array(each) for each in zip(*rows, strict=True)))
 
 
@@ -136,8 +139,10 @@ def fastest_squares(a, c, d, b, limit, fastest):
     for k in range(last - 1, -1, -1):
         low, high = 0.0, fastest
         middle = fastest
-        for _ in range(60):
-            least, greatest = _pushes(a, c, d, b, limit, k, width, middle, most[k + 1])
+        for _ in range(100):
+            least, greatest = _pushes(
+                a, c, d, b, limit, k, width, middle, most[k + 1], most[k + 1]
+            )
             if least <= greatest:
                 low = middle
             else:
@@ -146,21 +151,26 @@ def fastest_squares(a, c, d, b, limit, fastest):
         most[k] = low
     x = np.zeros(last + 1)
     for k in range(last):
-        least, greatest = _pushes(a, c, d, b, limit, k, width, x[k], most[k + 1])
-        if least > greatest + 1e-9 * (1.0 + abs(greatest)):
-            return np.zeros(last + 1)
-        x[k + 1] = max(x[k] + 2.0 * width * greatest, 0.0)
+        behind = x[k]
+        for _ in range(5):
+            least, greatest = _pushes(a, c, d, b, limit, k, width, x[k], most[k + 1], behind)
+            if least > greatest + 1e-9 * (1.0 + abs(greatest)):
+                return np.zeros(last + 1)
+            behind = max(x[k] + 2.0 * width * greatest, 0.0)
+        x[k + 1] = behind
     x[last] = 0.0
     return x
 
 
 @njit(error_model="numpy", cache=True)
-def _pushes(a, c, d, b, limit, k, width, x, most):
-    """Return the interval of accelerations from the square `x` at `k` to at most `most` behind."""
+def _pushes(a, c, d, b, limit, k, width, x, most, behind):
+    """Return the interval of accelerations from the square `x` at `k` to at most `most`.
+
+    The damping at the next grid point is taken for the square `behind`.
+    """
     least, greatest = -x / (2.0 * width), (most - x) / (2.0 * width)
-    root = np.sqrt(x)
     for end in range(2):
-        row = k + end
+        row, root = k + end, np.sqrt(behind if end == 1 else x)
         for i in range(limit.shape[0]):
             slope = a[row, i] + (2.0 * width * c[row, i] if end == 1 else 0.0)
             rest = c[row, i] * x + d[row, i] * root + b[row, i]
@@ -190,7 +200,7 @@ def _not_held(robot: Robot, start: Vector, goal: Vector) -> str:
 def _within_limits(robot: Robot, motion: PathMotion) -> bool:
     """Return whether efforts and speeds keep their limits, also between the grid points."""
     for before, after in zip(motion.knots[:-1], motion.knots[1:], strict=True):
-        for t in np.linspace(before, after, WITHIN, endpoint=False):
+        for t in np.linspace(before, np.nextafter(after, 0.0), WITHIN):
             if np.any(np.abs(motion.effort(float(t))) > robot.tau_max):
                 return False
             if np.any(np.abs(motion.state(float(t))[1]) > robot.v_max * (1.0 + 1e-9)):

@@ -4,7 +4,7 @@ Newton and Euler give the force f and the moment n with which every link is push
 before it (Fan 2003, eqs. 3.58-3.64); the power of these, less that of what the link passes on, is
 the power on the link (eqs. 5.65-5.66, 6.50-6.51), for any tree of revolute and prismatic joints::
 
-    P_i = f_i . v_i + n_i . w_i - sum over children (f_c . (v_i + w_i x r_c) + n_c . w_i) + m_i g . v_ci
+    P_i = f_i . v_i + n_i . w_i + m_i g . v_ci - sum_c (f_c . (v_i + w_i x r_c) + n_c . w_i)
 
 By the principle of work and energy it changes the link's kinetic energy, so over a motion from
 rest to rest the net work on each link is zero.
@@ -127,7 +127,12 @@ def _link_motions(robot: Robot, q: Vector, v: Vector, a: Vector) -> list[_LinkMo
             arm = arm + axis * q[:, i, None]
         else:
             cosine, sine = np.cos(q[:, i]), np.sin(q[:, i])
-            turn[:, 0, 0], turn[:, 0, 1], turn[:, 1, 0], turn[:, 1, 1] = cosine, -sine, sine, cosine
+            turn[:, 0, 0], turn[:, 0, 1], turn[:, 1, 0], turn[:, 1, 1] = (
+                cosine,
+                -sine,
+                sine,
+                cosine,
+            )
         omega, alpha = above.omega, above.alpha
         velocity = above.velocity + np.cross(omega, arm)
         acceleration = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.search import PROVED, Found, search_of
-from manip_dyn.planning.single_switch import Task, find, held_motion, why_not
+from manip_dyn.planning.search import PROVED, Found, Task, search_of
+from manip_dyn.planning.single_switch import find, held_motion, why_not
 from manip_dyn.planning.straight_path import straight_path
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
@@ -48,7 +48,7 @@ def plan_zero_net_work(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     _check_held(robot, "start", start)
     hold = _check_held(robot, "goal", goal)
     if not moving.size:
-        none = [[] for _ in range(robot.n)]
+        none: list[list[float]] = [[] for _ in range(robot.n)]
         return Plan(robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, METHOD,
                     "solved", "start and goal are the same")  # fmt: skip
     task = Task(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
@@ -87,7 +87,7 @@ def _single_switch_plan(
                 status, reason)  # fmt: skip
 
 
-def _check_efforts(robot: Robot, moving: Vector) -> None:
+def _check_efforts(robot: Robot, moving: NDArray[np.int64]) -> None:
     for i in moving:
         limit = robot.tau_max[i]
         if not 0.0 < limit < np.inf:
