@@ -30,7 +30,7 @@ NOTHING_FOUND, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
 MISS = 1e-8
 """How far from the goal and from rest a replayed motion may end, rad, m and per s."""
 NEWTON_STEPS = 15
-NODES = 9
+NODES = 6
 """States that are kept of each piece of a motion."""
 
 TEXT = (

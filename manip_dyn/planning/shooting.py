@@ -163,15 +163,12 @@ def newton(x, start, problem, tolerance, most, p, space, scratch):
     order = problem[3]
     y, trial, residual, nudged, step, records, jacobian = scratch
     size = x.shape[0]
-    before = 0.0
+    sort(x, order)
+    y[:] = start
+    if not shoot(x, problem, 0, 0.0, y, p, space, residual, records, True):
+        return -2
     for iteration in range(most):
-        duration = 0.0
-        for k in range(size):
-            duration = max(duration, x[k])
-        sort(x, order)
-        y[:] = start
-        if not shoot(x, problem, 0, 0.0, y, p, space, residual, records, True):
-            return -2
+        duration = x[order[size - 1]]
         before = misses(residual, duration)
         if not isfinite(before):
             return -2
@@ -195,7 +192,7 @@ def newton(x, start, problem, tolerance, most, p, space, scratch):
                 trial[k + 1] = max(x[k + 1] - share * step[k + 1], trial[k])
             sort(trial, order)
             y[:] = start
-            if shoot(trial, problem, 0, 0.0, y, p, space, nudged, records, False):
+            if shoot(trial, problem, 0, 0.0, y, p, space, nudged, records, True):
                 if misses(nudged, duration) < before:
                     better = True
                     break
@@ -203,5 +200,6 @@ def newton(x, start, problem, tolerance, most, p, space, scratch):
         if not better:
             return -4
         x[:] = trial
+        residual[:] = nudged
     return -1
 '''

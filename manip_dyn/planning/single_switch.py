@@ -6,6 +6,7 @@ Fan (2003), sections 3.2, 5.3 and 6.3, for n joints.
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,12 +106,17 @@ def first_times(robot: Robot, task: Task) -> Vector:
     mixed = times(own, pushed)
     slowest = int(np.argmax(alone[:, 1]))
     mixed[slowest] = alone[slowest]
-    rows = [each.ravel() for each in (mixed, alone, free)]
-    m = len(moving)
-    stretched: list[tuple[float, ...]] = [(1.0,) * m]
+    rows = np.array([each.ravel() for each in (mixed, alone, free)])
+    return (_stretches(len(moving))[:, None] * rows).reshape(-1, rows.shape[1])
+
+
+@cache
+def _stretches(m: int) -> Vector:
+    """Return factors (k, 2 m) of the times of each of m joints."""
+    rows: list[tuple[float, ...]] = [(1.0,) * m]
     if m <= MOST_SIGNS:
-        stretched += itertools.product((0.6, 1.6), repeat=m)
-    return np.array([row * np.repeat(each, 2) for each in stretched for row in rows])
+        rows += itertools.product((0.6, 1.6), repeat=m)
+    return np.repeat(np.array(rows), 2, axis=1)
 
 
 def why_not(robot: Robot, found: Found) -> str:
