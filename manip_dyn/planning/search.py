@@ -57,6 +57,7 @@ def replay(x, start, problem, bounds, p, space, y, tau, rates, nodes):
     set_modes(moving, drive, order, 0, p)
     y[:] = start
     t = 0.0
+    space[1][:] = FINE
     wrong, joint, need = 0, 0, 0.0
     for k in range(pieces):
         begin, end = t, x[order[k]]
@@ -178,7 +179,7 @@ class Search:
         """Compile it, or load it from the cache."""
         self.robot = robot
         self.engine: Engine = held_motion_engine(robot)
-        self.space: Space = self.engine.space(rtol=1e-12, atol=1e-13, max_steps=2000)
+        self.space: Space = self.engine.space(rtol=1e-12, atol=1e-12, max_steps=2000)
         self._bounds = (robot.q_min, robot.q_max, robot.v_max, robot.tau_max, MISS)
         self._module = _module(robot, self.engine)
 

@@ -20,7 +20,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-POINTS = 10
+POINTS = 16
 """Points of the Gauss-Legendre rule between two knots."""
 
 
