@@ -27,7 +27,7 @@ from manip_dyn.validate import Vector
 INTERVALS = 100
 MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
 """Shares of the effort limits that are left for what happens between two grid points."""
-WITHIN = 5
+WITHIN = 9
 """Points at which each interval is checked."""
 REPLAY_STEPS = (400, 1600, 6400)
 """Runge-Kutta steps over the whole motion, at least one per interval; more where few miss."""
@@ -209,7 +209,7 @@ def _within_limits(robot: Robot, motion: PathMotion) -> bool:
 
 
 def _replayed(robot: Robot, motion: PathMotion, most: int) -> float:
-    """Return by how much the arm leaves the motion under its efforts alone, piece after piece.
+    """Return by how much the arm leaves the motion under its limited efforts alone, piece after piece.
 
     Each interval begins where the motion is: an arm under gravity amplifies whatever an
     integrator leaves, and the question here is whether the efforts give the motion.
@@ -217,7 +217,8 @@ def _replayed(robot: Robot, motion: PathMotion, most: int) -> float:
     forward, n = customize(robot).unchecked.forward_dynamics, robot.n
 
     def rates(t: float, y: Vector) -> Vector:
-        return np.concatenate([y[n:], forward(y[:n], y[n:], motion.effort(min(t, last)))])
+        effort = np.clip(motion.effort(min(t, last)), -robot.tau_max, robot.tau_max)
+        return np.concatenate([y[n:], forward(y[:n], y[n:], effort)])
 
     missed = 0.0
     for before, after in zip(motion.knots[:-1], motion.knots[1:], strict=True):
