@@ -209,7 +209,7 @@ def _within_limits(robot: Robot, motion: PathMotion) -> bool:
 
 
 def _replayed(robot: Robot, motion: PathMotion, most: int) -> float:
-    """Return by how much the arm leaves the motion under its limited efforts alone, piece after piece.
+    """Return by how much the arm under its limited efforts leaves the motion, piece after piece.
 
     Each interval begins where the motion is: an arm under gravity amplifies whatever an
     integrator leaves, and the question here is whether the efforts give the motion.
