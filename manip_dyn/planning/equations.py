@@ -1,0 +1,194 @@
+"""What Pontryagin's principle asks to be integrated, compiled per robot from its kernels.
+
+Times are in s, states are x = (q, v), costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
+the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9), and
+S = dH/dtau = M^-1 p_v is the switching function of each joint (eq. 3.5).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import ModuleType
+
+from manip_dyn.codegen import customize
+from manip_dyn.errors import ManipDynError
+from manip_dyn.generated import generated_module
+from manip_dyn.integrate.functions import importable
+from manip_dyn.robot import Robot
+
+KERNELS = (
+    "forward_dynamics",
+    "inverse_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_adjoint",
+    "forward_dynamics_second_derivatives",
+)
+TEXT = '''"""State and costate equations. Written by manip_dyn.planning.equations; do not edit."""
+
+import numpy as np
+from numba import njit
+
+from manip_dyn.codegen.straight_line import OPTIONS
+
+{imports}
+
+N = {n}
+X = 2 * N
+
+
+@njit(**OPTIONS)
+def canonical(t, y, p, out):
+    """Write the rates of (x, p), (4 N,), under the efforts; p holds efforts and scratch."""
+    tau, q, v, adjoint, by = p[0], p[1], p[2], p[3], p[4]
+    for i in range(N):
+        q[i], v[i], adjoint[i] = y[i], y[N + i], y[3 * N + i]
+    forward_dynamics(q, v, tau, out[N:X])
+    forward_dynamics_adjoint(q, v, tau, adjoint, by)
+    for i in range(N):
+        out[i] = v[i]
+        out[X + i] = -by[0, i]
+        out[3 * N + i] = -y[X + i] - by[1, i]
+
+
+@njit(**OPTIONS)
+def variations(t, y, p, out):
+    """Write the rates of (x, p) and of their derivatives by the initial (x, p).
+
+    Behind (x, p) come, row by row, the derivatives of x by x, of p by x and of p by p,
+    (2 N, 2 N) each.
+    """
+    tau, q, v, adjoint, by, slopes, curves = p
+    canonical(t, y, (tau, q, v, adjoint, by), out)
+    forward_dynamics_derivatives(q, v, tau, slopes)
+    forward_dynamics_second_derivatives(q, v, tau, adjoint, curves)
+    xx, px, pp = 2 * X, 2 * X + X * X, 2 * X + 2 * X * X
+    for c in range(X):
+        for i in range(N):
+            out[xx + i * X + c] = y[xx + (N + i) * X + c]
+            total = position = speed = 0.0
+            here, further = 0.0, -y[px + i * X + c]
+            kept, next = 0.0, -y[pp + i * X + c]
+            for j in range(N):
+                dq, dv = y[xx + j * X + c], y[xx + (N + j) * X + c]
+                total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
+                position += curves[0, i, 0, j] * dq + curves[0, i, 1, j] * dv
+                speed += curves[1, i, 0, j] * dq + curves[1, i, 1, j] * dv
+                lever, other = y[px + (N + j) * X + c], y[pp + (N + j) * X + c]
+                here -= slopes[0, j, i] * lever
+                further -= slopes[1, j, i] * lever
+                kept -= slopes[0, j, i] * other
+                next -= slopes[1, j, i] * other
+            out[xx + (N + i) * X + c] = total
+            out[px + i * X + c] = here - position
+            out[px + (N + i) * X + c] = further - speed
+            out[pp + i * X + c] = kept
+            out[pp + (N + i) * X + c] = next
+
+
+@njit(**OPTIONS)
+def rates(x, tau, out):
+    forward_dynamics(x[:N], x[N:], tau, out[N:])
+    for i in range(N):
+        out[i] = x[N + i]
+
+
+@njit(**OPTIONS)
+def sweep(start, limits, duration, u, end, by_start, by_control, by_duration):
+    """Integrate over equal cells of constant efforts limits * u, and back for the derivatives.
+
+    Writes the final state (2 N,) and its derivatives by the start (2 N, 2 N), by the controls
+    u (cells, N) as (cells N, 2 N) and by the duration (2 N,). RK4 forwards, one step per cell;
+    backwards the exponential of the Jacobian in the middle of each cell.
+    """
+    cells = u.shape[0]
+    h = duration / cells
+    x, middle, tau = np.empty(X), np.empty(X), np.empty(N)
+    first, second, third, fourth = np.empty(X), np.empty(X), np.empty(X), np.empty(X)
+    jacobians, levers = np.empty((cells, 3, N, N)), np.empty((cells, X))
+    for i in range(X):
+        x[i] = start[i]
+    for k in range(cells):
+        for i in range(N):
+            tau[i] = limits[i] * u[k, i]
+        rates(x, tau, first)
+        for i in range(X):
+            middle[i] = x[i] + 0.5 * h * first[i]
+        rates(middle, tau, second)
+        for i in range(X):
+            middle[i] = x[i] + 0.5 * h * second[i]
+        rates(middle, tau, third)
+        forward_dynamics_derivatives(middle[:N], middle[N:], tau, jacobians[k])
+        for i in range(X):
+            middle[i] = x[i] + h * third[i]
+        rates(middle, tau, fourth)
+        for i in range(X):
+            x[i] += h / 6.0 * (first[i] + 2.0 * (second[i] + third[i]) + fourth[i])
+        rates(x, tau, levers[k])
+    for i in range(X):
+        end[i] = x[i]
+        by_duration[i] = 0.0
+        for j in range(X):
+            by_start[i, j] = 1.0 if i == j else 0.0
+    for k in range(cells - 1, -1, -1):
+        by_q, by_v, by_tau = jacobians[k, 0], jacobians[k, 1], jacobians[k, 2]
+        for row in range(X):
+            lever = by_start[row]
+            for i in range(X):
+                by_duration[row] += lever[i] * levers[k, i] / cells
+                first[i] = second[i] = lever[i]
+            # first: lever exp(J h), second: its mean over the cell, by their series.
+            for order in range(1, 5):
+                for j in range(N):
+                    third[j], third[N + j] = 0.0, lever[j]
+                    for i in range(N):
+                        third[j] += lever[N + i] * by_q[i, j]
+                        third[N + j] += lever[N + i] * by_v[i, j]
+                for j in range(X):
+                    lever[j] = third[j] * h / order
+                    first[j] += lever[j]
+                    second[j] += lever[j] / (order + 1)
+            for j in range(X):
+                lever[j] = first[j]
+            for j in range(N):
+                total = 0.0
+                for i in range(N):
+                    total += second[N + i] * by_tau[i, j]
+                by_control[k * N + j, row] = h * limits[j] * total
+
+
+@njit(**OPTIONS)
+def efforts_along(way, swing, start, duration, limits, u):
+    """Write the efforts over `limits`, within 1, that move along start + way s + swing b.
+
+    s = z - sin(2 pi z) / (2 pi) and b = sin^2(pi z) with z = t / duration, at the cells' middles.
+    Returns the largest effort over its limit before that.
+    """
+    q, v, a, tau = np.empty(N), np.empty(N), np.empty(N), np.empty(N)
+    cells, most, turn = u.shape[0], 0.0, 2.0 * np.pi
+    for k in range(cells):
+        z = (k + 0.5) / cells
+        s, c = np.sin(turn * z), np.cos(turn * z)
+        for i in range(N):
+            q[i] = start[i] + way[i] * (z - s / turn) + swing[i] * 0.5 * (1.0 - c)
+            v[i] = (way[i] * (1.0 - c) + swing[i] * np.pi * s) / duration
+            a[i] = turn * (way[i] * s + swing[i] * np.pi * c) / duration**2
+        inverse_dynamics(q, v, a, tau)
+        for i in range(N):
+            share = tau[i] / limits[i]
+            most = max(most, abs(share))
+            u[k, i] = min(max(share, -1.0), 1.0)
+    return most
+'''
+
+
+@lru_cache(maxsize=64)
+def compiled_equations(robot: Robot) -> ModuleType:
+    """Return the module of `TEXT` for a robot, compiled when first called, cached on disk."""
+    kernels, imports = customize(robot).in_place, []
+    for name in KERNELS:
+        home = importable(getattr(kernels, name))
+        if home is None:
+            raise ManipDynError(f"the kernel '{name}' of robot '{robot.name}' has no module")
+        imports.append(f"from {home[0]} import {home[1]} as {name}")
+    text = TEXT.format(imports="\n".join(imports), n=robot.n)
+    return generated_module(f"{robot.name}_minimum_time", text.encode(), lambda: text)
