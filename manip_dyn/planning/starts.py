@@ -1,0 +1,73 @@
+"""Where the search for minimum time starts: short motions that grow, and smooth detours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manip_dyn.planning.sequential import Sequence, Sketch
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+ARRIVED = 1e-4
+"""Scaled distance from the goal below which a sketch arrives."""
+FIRST_WAY, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
+"""The first short way (rad or m), its growth per stage and when to give up."""
+DETOUR = 1.5
+"""How far a joint swings out on a detour, rad."""
+
+
+def sketches(robot: Robot, start: Vector, goal: Vector) -> list[Sketch]:
+    """Return nearly optimal motions from `start` (n,) to `goal` (n,), from different starts."""
+    found = [_grown(robot, start, goal)]
+    for swing in _swings(robot, start, goal):
+        sequence = Sequence(robot, start, goal)
+        found.append(sequence.improved(*sequence.along(swing)))
+    return [sketch for sketch in found if sketch.miss < ARRIVED]
+
+
+def _grown(robot: Robot, start: Vector, goal: Vector) -> Sketch:
+    """Return the motion to which a short one along the straight way grows.
+
+    A short motion is nearly linear, so there is one optimum; each longer one starts from the
+    efforts of the last, in a time that grows with the root of the way.
+    """
+    way = goal - start
+    share = min(1.0, FIRST_WAY / np.abs(way).max())
+    sequence = Sequence(robot, start, start + share * way)
+    sketch = sequence.improved(*sequence.along(np.zeros(robot.n)))
+    growth = GROWTH
+    for _ in range(STAGES):
+        if share == 1.0 or sketch.miss > ARRIVED or growth < LEAST_GROWTH:
+            break
+        longer = min(1.0, share * growth)
+        sequence = Sequence(robot, start, start + longer * way)
+        next_sketch = sequence.improved(
+            sketch.controls, sketch.duration * float(np.sqrt(longer / share))
+        )
+        if next_sketch.miss > ARRIVED:
+            growth = 1.0 + 0.4 * (growth - 1.0)
+            continue
+        sketch, share, growth = next_sketch, longer, min(1.0 + 1.3 * (growth - 1.0), GROWTH)
+    return sketch if share == 1.0 else sketch._replace(miss=np.inf)
+
+
+def _swings(robot: Robot, start: Vector, goal: Vector) -> Iterator[Vector]:
+    """Yield the straight way and, joint by joint, detours to both sides within the limits.
+
+    The first joint's position changes nothing but the weight, so it takes no detour.
+    """
+    yield np.zeros(robot.n)
+    for joint in range(1, robot.n):
+        middle = 0.5 * (start[joint] + goal[joint])
+        for side, limit in ((1.0, robot.q_max[joint]), (-1.0, robot.q_min[joint])):
+            room = side * (limit - middle)
+            if robot.joint_types[joint] == "prismatic":
+                length = room if np.isfinite(room) else abs(goal[joint] - start[joint])
+            else:
+                length = min(room, DETOUR)
+            if length > 1e-3:
+                swing = np.zeros(robot.n)
+                swing[joint] = side * 0.9 * length
+                yield swing
