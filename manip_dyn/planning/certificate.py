@@ -179,9 +179,8 @@ def _margin(along: Course, switching: Switching, joint: int, largest: float) -> 
         distance = np.abs(times[:-1, None] - own).min(axis=1)
     far = distance > 1e-3 * t_final
     least = float((toward[far] * t_final / distance[far]).min())
-    for t in own:
-        after = np.searchsorted(along.times, t, side="right") - 1
-        slope = -arc_signs[int(along.arcs[after])] * along.slopes[after, joint]
+    for place in np.flatnonzero(np.array(switching.joints) == joint):
+        slope = -arc_signs[place + 1] * along.slopes[(place + 1) * SAMPLES, joint]
         least = min(least, float(slope * t_final))
     return least / largest
 

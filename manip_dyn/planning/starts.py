@@ -20,31 +20,36 @@ DETOUR = 1.5
 
 def sketches(robot: Robot, start: Vector, goal: Vector) -> list[Sketch]:
     """Return nearly optimal motions from `start` (n,) to `goal` (n,), from different starts."""
-    found = [_grown(robot, start, goal)]
+    way = goal - start
+    found = [_grown(robot, start, 0.0 * way, way)]
+    if robot.n > 1:
+        for joint in np.flatnonzero(np.abs(way) > FIRST_WAY):
+            part = np.where(np.arange(robot.n) == joint, way, 0.0)
+            found.append(_grown(robot, start, way - part, part))
     for swing in _swings(robot, start, goal):
         sequence = Sequence(robot, start, goal)
         found.append(sequence.improved(*sequence.along(swing)))
     return [sketch for sketch in found if sketch.miss < ARRIVED]
 
 
-def _grown(robot: Robot, start: Vector, goal: Vector) -> Sketch:
-    """Return the motion to which a short one along the straight way grows.
+def _grown(robot: Robot, start: Vector, fixed: Vector, way: Vector) -> Sketch:
+    """Return the motion by `fixed` + `way` to which one by `fixed` and little of `way` grows.
 
     A short motion is nearly linear, so there is one optimum; each longer one starts from the
     efforts of the last, in a time that grows with the root of the way.
     """
-    way = goal - start
     share = min(1.0, FIRST_WAY / np.abs(way).max())
-    sequence = Sequence(robot, start, start + share * way)
+    sequence = Sequence(robot, start, start + fixed + share * way)
     sketch = sequence.improved(*sequence.along(np.zeros(robot.n)))
     growth = GROWTH
     for _ in range(STAGES):
         if share == 1.0 or sketch.miss > ARRIVED or growth < LEAST_GROWTH:
             break
         longer = min(1.0, share * growth)
-        sequence = Sequence(robot, start, start + longer * way)
+        near, far = (np.abs(fixed + each * way).max() for each in (share, longer))
+        sequence = Sequence(robot, start, start + fixed + longer * way)
         next_sketch = sequence.improved(
-            sketch.controls, sketch.duration * float(np.sqrt(longer / share))
+            sketch.controls, sketch.duration * float(np.sqrt(far / near))
         )
         if next_sketch.miss > ARRIVED:
             growth = 1.0 + 0.4 * (growth - 1.0)
