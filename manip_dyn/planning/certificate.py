@@ -7,20 +7,19 @@ but the initial costates and the switches.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.planning.equations import compiled_equations
 from manip_dyn.planning.extremal import Extremal
-from manip_dyn.planning.switching import Switching, assembled
+from manip_dyn.planning.flow import CanonicalFlow, SingularFlow
+from manip_dyn.planning.switching import Switching, alternating, assembled
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE = 1e-8, 1e-6, 1e-6, -1e-9
+SINGULAR_SWITCHING = 1e-7
 SINGULAR = 1e-9
 """A switching function below this share of the largest is zero."""
 SAMPLES = 16
@@ -38,12 +37,19 @@ class Certificate:
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
         margin: Least switching function with the sign that its effort asks for, over the largest
             one of the joint and over the share of the motion between this time and the joint's
-            nearest switch (at a switch: its slope). Below 0 an effort has the wrong sign, at 0 a
-            switch is not strict.
+            nearest switch (at a switch: its slope; near a singular arc: the share squared).
+            Below 0 an effort has the wrong sign, at 0 a switch is not strict.
         curvature: Least second derivative of the final time along those changes of the switches
             that still arrive, s/s^2; inf where there are none, as with 2 n - 1 switches.
         singular: Joints whose switching function is zero throughout, so that the conditions do
             not say what their efforts have to be.
+        singular_arcs: Joint, begin and end (s) of the arcs in which its effort lies between the
+            limits and keeps its switching function zero.
+        singular_effort: Largest effort over its limit on singular arcs, 0 without any.
+        singular_switching: Largest switching function there, over the joint's largest.
+        legendre_clebsch: Least fall of the second rate of the switching function with the effort
+            there, times t_final^2 over the largest switching function; inf without any. It has
+            to be above 0 (Kelley, Kopp, Moyer 1967).
         times: Sample times (k,), s.
         switching: Switching functions (k, n) there.
         hamiltonians: H (k,) there.
@@ -55,6 +61,10 @@ class Certificate:
     margin: float
     curvature: float
     singular: tuple[str, ...]
+    singular_arcs: tuple[tuple[str, float, float], ...]
+    singular_effort: float
+    singular_switching: float
+    legendre_clebsch: float
     times: Vector = field(repr=False)
     switching: Vector = field(repr=False)
     hamiltonians: Vector = field(repr=False)
@@ -71,6 +81,12 @@ class Certificate:
             found.append(f"the efforts of {', '.join(self.singular)} are singular")
         if not self.margin >= MARGIN:
             found.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
+        if not self.singular_effort <= 1.0:
+            found.append(f"a singular effort is {self.singular_effort:.3g} times its limit")
+        if not self.singular_switching <= SINGULAR_SWITCHING:
+            found.append(f"S reaches {self.singular_switching:.1e} on a singular arc")
+        if not self.legendre_clebsch > 0.0:
+            found.append("a singular arc does not meet the Legendre-Clebsch condition")
         if not self.curvature >= CURVATURE:
             found.append("it is a saddle, not a minimum")
         return found
@@ -92,6 +108,8 @@ class Course:
         switching: Switching functions (k, n).
         slopes: Their rates (k, n), 1/s.
         hamiltonians: H (k,).
+        shares: The singular effort over its limit (k,), 0 where there is none.
+        strengths: By how much S'' falls with the full effort there (k,), else 0.
     """
 
     times: Vector
@@ -100,30 +118,33 @@ class Course:
     switching: Vector
     slopes: Vector
     hamiltonians: Vector
+    shares: Vector
+    strengths: Vector
 
 
-def course(robot: Robot, start: Vector, extremal: Extremal) -> Course:
+def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
     """Integrate the motion from rest at `start` (n,) with its costates."""
     n, kernels = robot.n, customize(robot).unchecked
-    engine = _compiled_canonical(robot)
-    space = engine.space(rtol=1e-13, atol=1e-14, max_steps=5000)
-    rhs: Any = compiled_equations(robot).canonical
     y = np.concatenate([start, np.zeros(n), extremal.costate])
-    rates, rows = np.empty(4 * n), []
+    rows = []
     for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
-        tau = signs * robot.tau_max
-        scratch = (tau, np.empty(n), np.empty(n), np.empty(n), np.empty((3, n)))
-        for share in np.linspace(0.0, 1.0, SAMPLES):
-            if share > 0.0 and end > begin:
-                engine.run(0.0, (end - begin) / (SAMPLES - 1), scratch, y, space)
-            rhs(0.0, y, scratch, rates)
-            q, v, adjoint = y[:n].copy(), y[n : 2 * n].copy(), y[3 * n :].copy()
-            curves = kernels.forward_dynamics_second_derivatives(q, v, tau, adjoint)
-            inverse = kernels.forward_dynamics_derivatives(q, v, tau)[2]
+        singular = np.flatnonzero(signs == 0.0)
+        flow: Any = SingularFlow(robot) if singular.size else CanonicalFlow(robot)
+        flow.choose(signs * robot.tau_max, *singular)
+        for k in range(SAMPLES):
+            if k > 0:
+                y = flow.moved(y, (end - begin) / (SAMPLES - 1))
+            if y is None:
+                return None
+            rates = flow.rates(y)
+            q, v, _, p_v = y.reshape(4, n).copy()
+            curves = kernels.forward_dynamics_second_derivatives(q, v, v, p_v)
+            inverse = kernels.forward_dynamics_derivatives(q, v, v)[2]
             slope = curves[2, :, 0] @ v + inverse @ rates[3 * n :]
+            time = begin + k / (SAMPLES - 1) * (end - begin)
+            share, strength = (flow.share, flow.legendre_clebsch) if singular.size else (0.0, 0.0)
             hamiltonian = 1.0 + y[2 * n :] @ rates[: 2 * n]
-            time = begin + share * (end - begin)
-            rows.append((time, place, y.copy(), scratch[4][2].copy(), slope, hamiltonian))
+            rows.append((time, place, y, inverse @ p_v, slope, hamiltonian, share, strength))
     return Course(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
@@ -144,10 +165,29 @@ def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Course) -
         margin=min(margins),
         curvature=extremal.curvature,
         singular=tuple(robot.joint_names[joint] for joint in np.flatnonzero(singular)),
+        **_singular_arcs(robot, along, extremal.switching, largest),
         times=along.times,
         switching=along.switching,
         hamiltonians=along.hamiltonians,
     )
+
+
+def _singular_arcs(robot: Robot, along: Course, switching: Switching, largest: Vector) -> dict:
+    arcs, effort, rest, strength = [], 0.0, 0.0, np.inf
+    for place, (begin, end, signs) in enumerate(switching.arcs()):
+        for joint in np.flatnonzero(signs == 0.0):
+            arcs.append((robot.joint_names[joint], begin, end))
+            here = along.arcs == place
+            effort = max(effort, float(np.abs(along.shares[here]).max()))
+            rest = max(rest, float(np.abs(along.switching[here, joint]).max() / largest[joint]))
+            scale = switching.t_final**2 / largest[joint]
+            strength = min(strength, float(along.strengths[here].min() * scale))
+    return {
+        "singular_arcs": tuple(arcs),
+        "singular_effort": effort,
+        "singular_switching": rest,
+        "legendre_clebsch": strength,
+    }
 
 
 def wanted(along: Course, switching: Switching) -> Switching:
@@ -158,31 +198,34 @@ def wanted(along: Course, switching: Switching) -> Switching:
         times, values = _refined(along, joint)
         right = values < 0.0
         signs[joint] = 1.0 if right[np.argmax(np.abs(values[:4]))] else -1.0
-        current = signs[joint] > 0.0
+        current, found = signs[joint] > 0.0, []
         for k in range(1, len(values)):
             if right[k] != current and abs(values[k]) > 1e-9 * np.abs(values).max():
                 a, b = values[k - 1], values[k]
                 share = a / (a - b) if a * b < 0.0 else 0.0
-                rows.append((float(times[k - 1] + share * (times[k] - times[k - 1])), joint))
+                found.append(float(times[k - 1] + share * (times[k] - times[k - 1])))
                 current = right[k]
+        rows += [(t, joint, value) for t, value in alternating(signs[joint], found)]
     return assembled(signs, rows, switching.t_final)
 
 
 def _margin(along: Course, switching: Switching, joint: int, largest: float) -> float:
-    own, t_final = np.array(switching.per_joint()[joint]), switching.t_final
+    """Return the least switching function of one joint as `Certificate.margin` has it."""
+    t_final = switching.t_final
     arc_signs = np.array([signs[joint] for _, _, signs in switching.arcs()])
     times, values = _refined(along, joint)
     signs = arc_signs[np.repeat(along.arcs[:-1].astype(int), 4)]
     toward = -signs * values[:-1]
-    distance = np.full(len(toward), t_final)
-    if own.size:
-        distance = np.abs(times[:-1, None] - own).min(axis=1)
-    far = distance > 1e-3 * t_final
-    least = float((toward[far] * t_final / distance[far]).min())
+    room, least = np.ones(len(toward)), np.inf
     for place in np.flatnonzero(np.array(switching.joints) == joint):
-        slope = -arc_signs[place + 1] * along.slopes[(place + 1) * SAMPLES, joint]
-        least = min(least, float(slope * t_final))
-    return least / largest
+        away = np.abs(times[:-1] - switching.times[place]) / t_final
+        before, after = arc_signs[place], arc_signs[place + 1]
+        room = np.minimum(room, away if before * after else away**2)
+        if before * after:
+            slope = -after * along.slopes[(place + 1) * SAMPLES, joint]
+            least = min(least, float(slope * t_final))
+    far = (room > 1e-5) & (signs != 0.0)
+    return min(least, float((toward[far] / room[far]).min())) / largest
 
 
 def _refined(along: Course, joint: int) -> tuple[Vector, Vector]:
@@ -201,10 +244,3 @@ def _refined(along: Course, joint: int) -> tuple[Vector, Vector]:
     )
     times = t[:-1, None] + z * h
     return np.append(times.ravel(), t[-1]), np.append(cubic.ravel(), s[-1])
-
-
-@lru_cache(maxsize=64)
-def _compiled_canonical(robot: Robot):
-    """Return the engine of state and costate."""
-    options = Options(size=4 * robot.n, adaptive=True)
-    return compile_engine(compiled_equations(robot).canonical, METHODS["rkdp87"], options)

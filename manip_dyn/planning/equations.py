@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import ModuleType
+from typing import Any
 
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
@@ -180,15 +181,68 @@ def efforts_along(way, swing, start, duration, limits, u):
     return most
 '''
 
+SINGULAR_TEXT = '''"""Singular arcs. Written by manip_dyn.planning.equations; do not edit."""
+
+from numba import njit
+
+from manip_dyn.codegen.straight_line import OPTIONS
+
+{imports}
+
+N = {n}
+
+
+@njit(**OPTIONS)
+def singular(t, y, p, out):
+    """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
+
+    S'' is linear in the efforts, so its values without and with that joint's full effort give
+    the share of it that makes S'' zero. Writes that share and how S'' changes with it.
+    """
+    canonical_scratch, joint, limits, other, slopes, share = p
+    tau, q, v, adjoint, by = canonical_scratch
+    j = joint[0]
+    tau[j] = 0.0
+    canonical(t, y, canonical_scratch, out)
+    tau[j] = limits[j]
+    canonical(t, y, canonical_scratch, other)
+    for i in range(N):
+        q[i], v[i] = y[i], y[N + i]
+    switching_rates(q, v, y[2 * N : 3 * N], y[3 * N :], slopes)
+    without = full = 0.0
+    for i in range(4 * N):
+        without += slopes[j, 1 + i] * out[i]
+        full += slopes[j, 1 + i] * other[i]
+    share[0], share[1] = without / (without - full), full - without
+    for i in range(4 * N):
+        out[i] += share[0] * (other[i] - out[i])
+    tau[j] = share[0] * limits[j]
+'''
+
+
+@lru_cache(maxsize=64)
+def compiled_singular(robot: Robot) -> ModuleType:
+    """Return the module of `SINGULAR_TEXT` for a robot."""
+    functions = {
+        "canonical": compiled_equations(robot).canonical,
+        "switching_rates": customize(robot).in_place.switching_rates,
+    }
+    return _module(robot, "singular", SINGULAR_TEXT, functions)
+
 
 @lru_cache(maxsize=64)
 def compiled_equations(robot: Robot) -> ModuleType:
     """Return the module of `TEXT` for a robot, compiled when first called, cached on disk."""
-    kernels, imports = customize(robot).in_place, []
-    for name in KERNELS:
-        home = importable(getattr(kernels, name))
+    kernels = customize(robot).in_place
+    return _module(robot, "minimum_time", TEXT, {name: getattr(kernels, name) for name in KERNELS})
+
+
+def _module(robot: Robot, kind: str, text: str, functions: dict[str, Any]) -> ModuleType:
+    imports = []
+    for name, function in functions.items():
+        home = importable(function)
         if home is None:
-            raise ManipDynError(f"the kernel '{name}' of robot '{robot.name}' has no module")
+            raise ManipDynError(f"the function '{name}' of robot '{robot.name}' has no module")
         imports.append(f"from {home[0]} import {home[1]} as {name}")
-    text = TEXT.format(imports="\n".join(imports), n=robot.n)
-    return generated_module(f"{robot.name}_minimum_time", text.encode(), lambda: text)
+    text = text.format(imports="\n".join(imports), n=robot.n)
+    return generated_module(f"{robot.name}_{kind}", text.encode(), lambda: text)

@@ -10,13 +10,15 @@ for the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.codegen import customize
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.planning.equations import compiled_equations
+from manip_dyn.planning.flow import SingularFlow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -70,27 +72,28 @@ class Shooter:
         engine = compiled_variations(robot)
         self._run = engine.run
         self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=2000)
-        self._scratch = (
-            np.empty(n),
-            np.empty(n),
-            np.empty(n),
-            np.empty(n),
-            np.empty((3, n)),
-            np.empty((3, n, n)),
-            np.empty((3, n, 3, n)),
-        )
-        self._rates = np.empty(4 * n + 12 * n * n)
+        room = (np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n)))
+        self._scratch = (*np.empty((4, n)), *room)
+        unit, zero = np.eye(2 * n).ravel(), np.zeros(4 * n * n)
+        self._units = np.concatenate([unit, zero, unit])
+        self._kernels = customize(robot).unchecked
+        self._robot = robot
 
-    def solve(self, switching: Switching) -> Extremal | None:
+    @cached_property
+    def _singular_flow(self) -> SingularFlow:
+        return SingularFlow(self._robot)
+
+    def solve(self, switching: Switching, costate: Vector | None = None) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
 
-        The structure may come out with fewer switches: those that meet cancel.
+        The structure may come out with fewer switches: those that meet cancel. A guess of the
+        costates (2 n,) is needed only where there are singular arcs.
         """
         for _ in range(4):
-            found = self._newton(switching)
+            found = self._newton(switching, costate)
             if found is None:
                 return None
-            switching = found.switching
+            switching, costate = found.switching, found.costate
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
@@ -98,16 +101,21 @@ class Shooter:
             switching = switching.tidied()
         return None
 
-    def _newton(self, switching: Switching) -> Extremal | None:
+    def _newton(self, switching: Switching, costate: Vector | None) -> Extremal | None:
         n, m = self.n, len(switching.joints)
         unknown = np.concatenate([np.zeros(2 * n), switching.times, [switching.t_final]])
+        if switching.has_singular:
+            if costate is None:
+                return None
+            unknown[: 2 * n] = costate
         shot = self.shoot(switching, unknown)
         if shot is None:
             return None
-        # Zero costates: the switching functions and H are linear in them.
-        rows = shot.jacobian[2 * n :, : 2 * n]
-        unknown[: 2 * n] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
-        shot = self.shoot(switching, unknown)
+        if not switching.has_singular:
+            # From zero costates: the switching functions and H are linear in them.
+            rows = shot.jacobian[2 * n :, : 2 * n]
+            unknown[: 2 * n] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
+            shot = self.shoot(switching, unknown)
         weights = self._weights(m, switching.t_final)
         for _ in range(ITERATIONS):
             if shot is None:
@@ -130,7 +138,8 @@ class Shooter:
             return None
         found = switching._replace(times=unknown[2 * n : -1], t_final=float(unknown[-1]))
         residual = float(np.abs(shot.residual).max())
-        return Extremal(found, unknown[: 2 * n], residual, self._curvature(found, shot))
+        curvature = np.inf if switching.has_singular else self._curvature(found, shot)
+        return Extremal(found, unknown[: 2 * n], residual, curvature)
 
     def _weights(self, m: int, t_final: float) -> Vector:
         """Return what makes the equations comparable: speeds times time, efforts at limits."""
@@ -143,42 +152,86 @@ class Shooter:
         """Return where the unknowns lead to, or None where the numbers end."""
         n = self.n
         states, switches = 2 * n, len(switching.joints)
-        tau, *_, by, slopes, curves = self._scratch
-        y, rates = np.empty(len(self._rates)), self._rates
-        unit = np.eye(states)
-        x_by, p_by = np.zeros((states, len(unknown))), np.zeros((states, len(unknown)))
-        p_by[:, :states] = unit
-        y[:states], y[states : 2 * states] = self.start, unknown[:states]
+        y = np.concatenate([self.start, unknown[:states]])
+        by_unknown = np.zeros((2 * states, len(unknown)))
+        by_unknown[states:, :states] = np.eye(states)
         residual = np.empty(states + switches + 1)
         jacobian = np.empty((len(residual), len(unknown)))
         moved = switching._replace(times=unknown[states:-1], t_final=unknown[-1])
+        rates = np.empty(2 * states)
         for place, (begin, end, signs) in enumerate(moved.arcs()):
-            tau[:] = signs * self.limits
-            blocks = y[2 * states :].reshape(3, states, states)
-            blocks[0], blocks[1], blocks[2] = unit, 0.0, unit
-            if place > 0:
-                self._equations.variations(0.0, y, self._scratch, rates)
-                x_by[:, states + place - 1] -= rates[:states]
-                p_by[:, states + place - 1] -= rates[states : 2 * states]
-            if begin != end and self._run(0.0, end - begin, self._scratch, y, self._space) != 0:
+            singular = np.flatnonzero(signs == 0.0)
+            follow = self._along_singular if singular.size else self._along_limits
+            flown = follow(y, end - begin, signs, singular)
+            if flown is None:
                 return None
-            p_by = blocks[1] @ x_by + blocks[2] @ p_by
-            x_by = blocks[0] @ x_by
-            self._equations.variations(0.0, y, self._scratch, rates)
-            x_by[:, states + place] += rates[:states]
-            p_by[:, states + place] += rates[states : 2 * states]
+            y, by_start, first, rates = flown
+            if place > 0:
+                by_unknown[:, states + place - 1] -= first
+            by_unknown = by_start @ by_unknown
+            by_unknown[:, states + place] += rates
             if place < switches:
                 joint = switching.joints[place]
-                residual[states + place] = by[2, joint]
-                jacobian[states + place] = (
-                    curves[2, joint, 0] @ x_by[:n] + slopes[2, joint] @ p_by[n:]
-                )
-        residual[:states], jacobian[:states] = y[:states] - self.goal, x_by
-        residual[-1] = 1.0 + y[states : 2 * states] @ rates[:states]
-        jacobian[-1] = rates[:states] @ p_by - rates[states : 2 * states] @ x_by
+                value, slopes = self._condition(y, joint, leaves=signs[joint] == 0.0)
+                residual[states + place], jacobian[states + place] = value, slopes @ by_unknown
+        residual[:states], jacobian[:states] = y[:states] - self.goal, by_unknown[:states]
+        residual[-1] = 1.0 + y[states:] @ rates[:states]
+        gradient = np.concatenate([-rates[states:], rates[:states]])
+        jacobian[-1] = gradient @ by_unknown
         if not np.all(np.isfinite(jacobian)):
             return None
-        return Shot(residual, jacobian, np.concatenate([x_by, p_by]))
+        return Shot(residual, jacobian, by_unknown)
+
+    def _along_limits(self, start: Vector, duration: float, signs: Vector, _: Vector):
+        """Return end, its derivatives by the start, and the rates at both ends of an arc."""
+        states = 2 * self.n
+        self._scratch[0][:] = signs * self.limits
+        y = np.concatenate([start, self._units])
+        first, last = np.empty(len(y)), np.empty(len(y))
+        self._equations.variations(0.0, y, self._scratch, first)
+        if duration != 0.0 and self._run(0.0, duration, self._scratch, y, self._space) != 0:
+            return None
+        self._equations.variations(0.0, y, self._scratch, last)
+        xx, px, pp = y[2 * states :].reshape(3, states, states)
+        by_start = np.zeros((2 * states, 2 * states))
+        by_start[:states, :states], by_start[states:, :states] = xx, px
+        by_start[states:, states:] = pp
+        return y[: 2 * states], by_start, first[: 2 * states], last[: 2 * states]
+
+    def _along_singular(self, start: Vector, duration: float, signs: Vector, joints: Vector):
+        """Do the same where the effort of one joint is singular, by central differences."""
+        if joints.size > 1:
+            return None
+        flow = self._singular_flow
+        flow.choose(signs * self.limits, int(joints[0]))
+        end = flow.moved(start, duration)
+        if end is None:
+            return None
+        by_start = np.empty((len(start), len(start)))
+        for i, step in enumerate(1e-6 * (1e-2 + np.abs(start))):
+            shifted = [start.copy(), start.copy()]
+            shifted[0][i] += step
+            shifted[1][i] -= step
+            ends = [flow.moved(each, duration) for each in shifted]
+            if ends[0] is None or ends[1] is None:
+                return None
+            by_start[:, i] = (ends[0] - ends[1]) / (2.0 * step)
+        return end, by_start, flow.rates(start), flow.rates(end)
+
+    def _condition(self, y: Vector, joint: int, leaves: bool) -> tuple[float, Vector]:
+        """Return what has to be zero at a switch and its derivatives by (x, p), (4 n,).
+
+        The switching function, or its rate where a singular arc ends.
+        """
+        q, v, p_q, p_v = y.reshape(4, self.n).copy()
+        if leaves:
+            row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
+            return float(row[0]), row[1:]
+        # Neither the switching function nor its slopes depend on the efforts.
+        curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
+        inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2, joint]
+        slopes = np.concatenate([curves, np.zeros(2 * self.n), inverse])
+        return float(inverse @ p_v), slopes
 
     def _curvature(self, switching: Switching, shot: Shot) -> float:
         """Return the least eigenvalue of the Lagrangian's Hessian where the goal is kept.

@@ -15,17 +15,19 @@ DIP = 0.02
 
 
 class Switching(NamedTuple):
-    """Efforts at their limits, each with jumps from one to the other.
+    """Efforts at their limits, each with jumps from one to the other, or singular in between.
 
     Attributes:
-        signs: Signs of the first efforts (n,).
+        signs: Signs of the first efforts (n,); 0 for one that is singular.
         joints: The joint that switches, in order of time (m,).
+        values: The sign of that joint's effort afterwards (m,), 0 for singular.
         times: When, s, not decreasing (m,).
         t_final: End of the motion, s.
     """
 
     signs: Vector
     joints: tuple[int, ...]
+    values: tuple[float, ...]
     times: Vector
     t_final: float
 
@@ -35,50 +37,58 @@ class Switching(NamedTuple):
         for place, (begin, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
             found.append((begin, end, signs.copy()))
             if place < len(self.joints):
-                signs[self.joints[place]] *= -1.0
+                signs[self.joints[place]] = self.values[place]
         return found
 
     def per_joint(self) -> list[list[float]]:
         """Return the switching times of each joint, s."""
-        return [
-            [float(t) for t, j in zip(self.times, self.joints, strict=True) if j == joint]
-            for joint in range(len(self.signs))
-        ]
+        return [[t for t, _ in self.events(joint)] for joint in range(len(self.signs))]
+
+    def events(self, joint: int) -> list[tuple[float, float]]:
+        """Return times, s, and new signs of one joint's switches."""
+        rows = zip(self.times.tolist(), self.joints, self.values, strict=True)
+        return [(t, value) for t, j, value in rows if j == joint]
+
+    @property
+    def has_singular(self) -> bool:
+        """Whether an effort is singular somewhere."""
+        return 0.0 in self.values or bool(np.any(self.signs == 0.0))
 
     def key(self) -> tuple:
         """Return what tells structures apart: first signs and order of the joints."""
-        return (*self.signs.tolist(), *self.joints)
+        return (*self.signs.tolist(), *self.joints, *self.values)
 
     def tidied(self) -> Switching:
-        """Return it in order of time: crossings sorted, what has shrunk to nothing left out.
-
-        Times outside the motion are dropped (before it: with a change of the first sign), and
-        pairs of one joint that have passed each other cancel.
-        """
+        """Return it in order of time: crossings sorted, what has shrunk to nothing left out."""
         signs, rows = self.signs.copy(), []
-        for joint, times in enumerate(self.per_joint()):
-            kept: list[float] = []
-            for t in times:
-                if kept and t <= kept[-1]:
-                    kept.pop()
-                else:
-                    kept.append(t)
-            while kept and kept[0] <= 0.0:
-                kept.pop(0)
-                signs[joint] *= -1.0
-            rows += [(t, joint) for t in kept if t < self.t_final]
+        for joint in range(len(signs)):
+            kept: list[tuple[float, float]] = []
+            for t, value in self.events(joint):
+                if kept and t <= kept[-1][0]:
+                    t = 0.5 * (t + kept.pop()[0])
+                if value != (kept[-1][1] if kept else signs[joint]):
+                    kept.append((t, value))
+            while kept and kept[0][0] <= 0.0:
+                signs[joint] = kept.pop(0)[1]
+            rows += [(t, joint, value) for t, value in kept if t < self.t_final]
         return assembled(signs, rows, self.t_final)
 
 
-def assembled(signs: Vector, rows: list[tuple[float, int]], t_final: float) -> Switching:
-    """Return the structure with the switches (time, joint)."""
+def assembled(signs: Vector, rows: list[tuple[float, int, float]], t_final: float) -> Switching:
+    """Return the structure with the switches (time, joint, new sign)."""
     rows = sorted(rows)
     return Switching(
         np.asarray(signs, dtype=np.float64),
-        tuple(joint for _, joint in rows),
-        np.array([t for t, _ in rows]),
-        t_final,
+        tuple(joint for _, joint, _ in rows),
+        tuple(float(value) for _, _, value in rows),
+        np.array([t for t, _, _ in rows]),
+        float(t_final),
     )
+
+
+def alternating(first: float, times: list[float]) -> list[tuple[float, float]]:
+    """Return times and new signs of an effort that jumps from one limit to the other."""
+    return [(t, first * (-1.0) ** (k + 1)) for k, t in enumerate(times)]
 
 
 def read_off(controls: Vector, duration: float) -> Switching:
@@ -93,7 +103,7 @@ def read_off(controls: Vector, duration: float) -> Switching:
     for joint in range(n):
         first, times = _switches(controls[:, joint])
         signs[joint] = first
-        rows += [(t * h, joint) for t in times]
+        rows += [(t * h, joint, value) for t, value in alternating(first, times)]
     return assembled(signs, rows, duration)
 
 
