@@ -1,15 +1,14 @@
-"""Bang-bang plans: every joint's effort at its limit, jumping at known times, held at the end."""
+"""Bang-bang plans: efforts at their limits, jumping at known times, held at the end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from manip_dyn.codegen import customize
-from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.planning.certificate import Certificate
+from manip_dyn.planning.flow import CanonicalFlow, SingularFlow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, positive
@@ -77,67 +76,77 @@ class BangBangPlan:
         """Return the planned efforts (n,) from time `t` s on, N m or N."""
         if t >= self.t_final:
             return self.hold.copy()
-        return self._efforts[self._arc(t)].copy()
+        arc = self._arc(t)
+        signs = self._signs[arc]
+        if np.all(signs):
+            return signs * self.robot.tau_max
+        flow = self._flow(signs)
+        flow.rates(self._canonical(arc, t))
+        return flow.tau
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return planned positions and velocities (n,) at time `t` s."""
         n = len(self.qf)
         if t >= self.t_final:
             return self.qf.copy(), np.zeros(n)
-        arc = self._arc(t)
-        y = propagated(
-            self.robot, self._nodes[arc], self._efforts[arc], max(t, 0.0) - self._begins[arc]
-        )
-        return y[:n], y[n:]
+        y = self._canonical(self._arc(t), t)
+        return y[:n], y[n : 2 * n]
+
+    def costate(self, t: float) -> Vector:
+        """Return the costates (2 n,) at time `t` s, within the motion, s per unit of state."""
+        n = len(self.qf)
+        return self._canonical(self._arc(t), min(t, self.t_final))[2 * n :]
 
     def samples(self, period: float) -> list[tuple[float, Vector]]:
-        """Return times and efforts, each held until the next: nothing happens between jumps.
+        """Return times and efforts, each held until the next: every jump.
 
-        `period`, s, is there because other plans need it.
+        Within singular arcs, where the efforts are not constant, also every `period` s.
         """
         positive("period", period, "s")
-        times = [*self._begins, self.t_final] if self.t_final else [0.0]
-        distinct = [t for t, later in zip(times, [*times[1:], np.inf], strict=True) if t < later]
-        return [(float(t), self.torque(t)) for t in distinct]
+        times = {0.0, self.t_final}
+        for begin, signs, end in zip(
+            self._begins, self._signs, [*self._begins[1:], self.t_final], strict=True
+        ):
+            times |= {float(begin)} if np.all(signs) else set(np.arange(begin, end, period))
+        return [(float(t), self.torque(float(t))) for t in sorted(times)]
 
     def _arc(self, t: float) -> int:
         return max(int(np.searchsorted(self._begins, t, side="right")) - 1, 0)
 
     @cached_property
-    def _begins(self) -> Vector:
+    def _begins(self) -> list[float]:
         """Begins of the arcs (m + 1,), s."""
         arcs = [] if self.switching is None else self.switching.arcs()
-        return np.array([begin for begin, _, _ in arcs])
+        return [begin for begin, _, _ in arcs]
 
     @cached_property
-    def _efforts(self) -> Vector:
-        """Efforts of the arcs (m + 1, n), N m or N."""
+    def _signs(self) -> list[Vector]:
+        """Signs of the efforts (n,) of each arc, 0 for a singular one."""
         arcs = [] if self.switching is None else self.switching.arcs()
-        return np.array([signs * self.robot.tau_max for _, _, signs in arcs])
+        return [signs for _, _, signs in arcs]
 
     @cached_property
     def _nodes(self) -> list[Vector]:
-        """States (2 n,) at the begins of the arcs."""
-        nodes = [np.concatenate([self.q0, np.zeros(len(self.q0))])]
-        for tau, duration in zip(self._efforts[:-1], np.diff(self._begins), strict=True):
-            nodes.append(propagated(self.robot, nodes[-1], tau, float(duration)))
+        """States and costates (4 n,) at the begins of the arcs."""
+        if self.certificate is None:
+            return []
+        nodes = [np.concatenate([self.q0, 0.0 * self.q0, self.certificate.costates])]
+        for arc, end in enumerate(self._begins[1:]):
+            nodes.append(self._canonical(arc, end, nodes[arc]))
         return nodes
 
+    def _canonical(self, arc: int, t: float, node: Vector | None = None) -> Vector:
+        """Return state and costate (4 n,) at `t` s in an arc."""
+        start = self._nodes[arc] if node is None else node
+        end = self._flow(self._signs[arc]).moved(start, max(t, 0.0) - self._begins[arc])
+        return start if end is None else end
 
-def propagated(robot: Robot, state: Vector, tau: Vector, duration: float) -> Vector:
-    """Return the state (2 n,) after `duration` s under constant efforts (n,)."""
-    run, space = _motion(robot)
-    y = state.copy()
-    if duration > 0.0:
-        run(0.0, duration, tau, y, space)
-    return y
-
-
-@lru_cache(maxsize=64)
-def _motion(robot: Robot):
-    engine = compile_engine(
-        customize(robot).right_hand_side,
-        METHODS["rkdp87"],
-        Options(size=2 * robot.n, adaptive=True),
-    )
-    return engine.run, engine.space(rtol=1e-13, atol=1e-14)
+    def _flow(self, signs: Vector) -> CanonicalFlow | SingularFlow:
+        singular = np.flatnonzero(signs == 0.0)
+        if singular.size:
+            flow = SingularFlow(self.robot)
+            flow.choose(signs * self.robot.tau_max, int(singular[0]))
+            return flow
+        plain = CanonicalFlow(self.robot)
+        plain.choose(signs * self.robot.tau_max)
+        return plain

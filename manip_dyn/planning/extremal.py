@@ -24,6 +24,8 @@ from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 ITERATIONS = 25
+SMALLEST_STEP = 0.02
+"""Least share of Newton's step that is tried."""
 CONVERGED = 1e-11
 """Scaled residual at which Newton's method has arrived."""
 
@@ -71,7 +73,7 @@ class Shooter:
         self._equations: Any = compiled_equations(robot)
         engine = compiled_variations(robot)
         self._run = engine.run
-        self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=2000)
+        self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=1000)
         room = (np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n)))
         self._scratch = (*np.empty((4, n)), *room)
         unit, zero = np.eye(2 * n).ravel(), np.zeros(4 * n * n)
@@ -126,12 +128,12 @@ class Shooter:
             step = -_solved(weights[:, None] * shot.jacobian, weights * shot.residual)
             share = min(1.0, 0.5 * switching.t_final / max(np.abs(step[2 * n :]).max(), 1e-30))
             trial = None
-            while share > 1e-3:
+            while share > SMALLEST_STEP:
                 trial = self.shoot(switching, unknown + share * step)
                 if trial is not None and np.abs(weights * trial.residual).max() < size:
                     break
                 share *= 0.5
-            if share <= 1e-3 or trial is None:
+            if share <= SMALLEST_STEP or trial is None:
                 break
             unknown, shot = unknown + share * step, trial
         if shot is None or np.abs(weights * shot.residual).max() > 1e-8:

@@ -11,7 +11,7 @@ from manip_dyn.planning.equations import compiled_equations, compiled_singular
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-TOLERANCES = {"rtol": 1e-13, "atol": 1e-14, "max_steps": 5000}
+TOLERANCES = {"rtol": 1e-13, "atol": 1e-14, "max_steps": 400}
 
 
 class CanonicalFlow:

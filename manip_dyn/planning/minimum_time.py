@@ -16,16 +16,19 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.bang_bang import BangBangPlan
 from manip_dyn.planning.certificate import Certificate, Course, certificate, course, wanted
 from manip_dyn.planning.extremal import Extremal, Shooter
-from manip_dyn.planning.sequential import Sketch
-from manip_dyn.planning.starts import sketches
+from manip_dyn.planning.sequential import Sequence, Sketch
+from manip_dyn.planning.singular import between_limits, near_zero
+from manip_dyn.planning.starts import ARRIVED, sketches
 from manip_dyn.planning.switching import read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
 STILL = 1e-9
 """Start and goal that differ by less in every joint (rad or m) are the same."""
-REVISIONS = 6
+REVISIONS = 4
 """How often a structure is changed to what its own switching functions ask for."""
+SINGULAR_TRIES = 10
+"""How many structures with a singular arc are tried where no bang-bang one holds."""
 
 
 class Candidate(NamedTuple):
@@ -111,19 +114,65 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
 
 
 def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:
-    """Return the extremal near a sketch, revised until its switching functions agree."""
+    """Return the extremal near a sketch: bang-bang if that holds, else with a singular arc."""
+    latest = None
+    for attempt in range(2):
+        if attempt == 1:
+            sketch = Sequence(robot, shooter.start[: robot.n], goal).refined(sketch)
+            if sketch.miss > ARRIVED:
+                break
+        found = _bang_bang(robot, shooter, sketch, goal)
+        latest = found or latest
+        if latest is not None and (latest.certificate.holds or latest.passed):
+            return latest
+        found = _with_singular_arc(robot, shooter, sketch, goal, found)
+        if found is not None:
+            return found
+    return latest
+
+
+def _bang_bang(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:
+    """Return the bang-bang extremal, revised until its switching functions agree."""
     switching, latest = read_off(sketch.controls, sketch.duration), None
     for _ in range(REVISIONS):
-        extremal = shooter.solve(switching)
-        if extremal is None:
+        found = _checked_extremal(robot, goal, shooter.start, shooter.solve(switching))
+        if found is None:
             return latest
-        along = course(robot, shooter.start[: robot.n], extremal)
-        proof = certificate(robot, goal, extremal, along)
-        latest = Candidate(extremal, along, proof, _passed(robot, along))
-        if proof.holds or proof.margin > 0.0:
+        latest = found
+        if latest.certificate.margin > 0.0:
             return latest
-        switching = wanted(along, extremal.switching)
+        revised = wanted(latest.along, latest.extremal.switching)
+        if revised.key() == switching.key():
+            return latest
+        switching = revised
     return latest
+
+
+def _with_singular_arc(
+    robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector, latest: Candidate | None
+) -> Candidate | None:
+    """Return the first extremal with a singular arc whose certificate holds, if there is one."""
+    tries = [(each, sketch.costate) for each in between_limits(sketch.controls, sketch.duration)]
+    if latest is not None:
+        extremal = latest.extremal
+        hints = near_zero(latest.along, extremal.switching)
+        tries += [(each, extremal.costate) for each in hints]
+    for switching, costate in tries[:SINGULAR_TRIES]:
+        extremal = shooter.solve(switching, costate)
+        found = _checked_extremal(robot, goal, shooter.start, extremal)
+        if found is not None and found.certificate.holds:
+            return found
+    return None
+
+
+def _checked_extremal(
+    robot: Robot, goal: Vector, start: Vector, extremal: Extremal | None
+) -> Candidate | None:
+    along = None if extremal is None else course(robot, start[: robot.n], extremal)
+    if extremal is None or along is None:
+        return None
+    proof = certificate(robot, goal, extremal, along)
+    return Candidate(extremal, along, proof, _passed(robot, along))
 
 
 def _best(robot: Robot, found: list[Candidate]) -> Candidate:
