@@ -30,6 +30,7 @@ import numpy as np
 from numba import njit
 
 from manip_dyn.codegen.straight_line import OPTIONS
+from manip_dyn.planning.linear_program import solve_linear_program
 
 {imports}
 
@@ -155,6 +156,98 @@ def sweep(start, limits, duration, u, end, by_start, by_control, by_duration):
                 for i in range(N):
                     total += second[N + i] * by_tau[i, j]
                 by_control[k * N + j, row] = h * limits[j] * total
+
+
+@njit(**OPTIONS)
+def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, costate):
+    """Make the controls u (cells, N) nearly optimal, by linear programs in a trust region.
+
+    Ends where the next one promises less than `tolerance` of the first duration. Writes u and
+    the costates at the start (2 N,); returns the duration and the largest scaled
+    distance from the goal. Scales are the largest way and that over the first duration.
+    """
+    size, whole = u.size, duration
+    scale, distance = np.empty(X), 0.1
+    for i in range(N):
+        distance = max(distance, abs(goal[i] - start[i]))
+    for i in range(N):
+        scale[i], scale[N + i] = distance, distance / whole
+    flat = u.reshape(size)
+    cost, low, high = np.zeros(size + 1), np.empty(size + 1), np.empty(size + 1)
+    cost[size] = 1.0 / whole
+    step, multipliers = np.zeros(size + 1), np.zeros(X)
+    at_high = np.empty(size + 1, dtype=np.bool_)
+    at_high[:size], at_high[size] = flat > 0.0, False
+    end, by_start, columns, by_duration = (
+        np.empty(X), np.empty((X, X)), np.empty((size + 1, X)), np.empty(X)
+    )
+    new_end, new_by_start, new_columns, new_by_duration = (
+        np.empty(X), np.empty((X, X)), np.empty((size + 1, X)), np.empty(X)
+    )
+    trial = np.empty_like(u)
+    flat_trial = trial.reshape(size)
+    sweep(start, limits, duration, u, end, by_start, columns, by_duration)
+    columns[size] = by_duration
+    columns /= scale
+    miss, right, left, new_miss = (goal - end) / scale, np.empty(X), np.empty(X), np.empty(X)
+    radius = 1.0
+    for iteration in range(iterations):
+        for j in range(size):
+            low[j] = max(-1.0 - flat[j], -2.0 * radius)
+            high[j] = min(1.0 - flat[j], 2.0 * radius)
+        high[size] = 0.3 * radius * duration
+        low[size] = -high[size]
+        right[:] = miss
+        missed = np.abs(miss).sum()
+        promised = gained = 0.0
+        for correction in range(3):
+            pivots = solve_linear_program(
+                columns, right, cost, low, high, at_high, penalty, step, multipliers
+            )
+            if pivots < 0:
+                return duration, np.inf
+            left[:] = right
+            for j in range(size + 1):
+                if step[j] != 0.0:
+                    for i in range(X):
+                        left[i] -= step[j] * columns[j, i]
+            if correction == 0:
+                promised = penalty * (missed - np.abs(left).sum()) - step[size] / whole
+                if promised < tolerance:
+                    break
+            for j in range(size):
+                flat_trial[j] = min(max(flat[j] + step[j], -1.0), 1.0)
+            new_duration = duration + step[size]
+            sweep(
+                start, limits, new_duration, trial, new_end, new_by_start, new_columns,
+                new_by_duration,
+            )
+            for i in range(X):
+                new_miss[i] = (goal[i] - new_end[i]) / scale[i]
+            gained = (duration - new_duration) / whole
+            gained += penalty * (missed - np.abs(new_miss).sum())
+            if gained > 0.5 * promised:
+                break
+            for i in range(X):
+                right[i] += new_miss[i] - left[i]
+        if promised < tolerance:
+            break
+        if gained > 0.1 * promised:
+            flat[:], duration = flat_trial, new_duration
+            by_start[:], miss[:] = new_by_start, new_miss
+            columns[:], columns[size] = new_columns, new_by_duration
+            columns /= scale
+            if gained > 0.5 * promised:
+                radius = min(2.0 * radius, 1.0)
+        else:
+            radius *= 0.4
+            if radius < 1e-4:
+                break
+    for i in range(X):
+        costate[i] = 0.0
+        for j in range(X):
+            costate[i] -= by_start[j, i] * multipliers[j] / scale[j]
+    return duration, np.abs(miss).max()
 
 
 @njit(**OPTIONS)

@@ -18,13 +18,15 @@ from manip_dyn.planning.certificate import Certificate, Course, certificate, cou
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
-from manip_dyn.planning.starts import ARRIVED, sketches
+from manip_dyn.planning.starts import AGREE, ARRIVED, agree, sketches
 from manip_dyn.planning.switching import read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
 STILL = 1e-9
 """Start and goal that differ by less in every joint (rad or m) are the same."""
+SLACK = 1.002
+"""A sketch slower than a certified motion by this ratio is not looked at."""
 REVISIONS = 4
 """How often a structure is changed to what its own switching functions ask for."""
 SINGULAR_TRIES = 10
@@ -97,20 +99,35 @@ def _hold(robot: Robot, name: str, q: Vector) -> Vector:
 
 def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
     """Return the extremals that are worth a comparison, the fastest that holds last."""
-    shooter, found, seen = Shooter(robot, start, goal), [], set()
-    fastest = np.inf
-    for sketch in sorted(sketches(robot, start, goal), key=lambda each: each.duration):
-        name = (*read_off(sketch.controls, 1.0).key(), round(sketch.duration / 0.002))
-        if sketch.duration > 1.003 * fastest or name in seen:
-            continue
-        seen.add(name)
-        candidate = _candidate(robot, shooter, sketch, goal)
-        if candidate is None:
-            continue
-        found.append(candidate)
-        if candidate.certificate.holds and not candidate.passed:
-            fastest = min(fastest, candidate.extremal.switching.t_final)
+    shooter = Shooter(robot, start, goal)
+    found: list[Candidate] = []
+    seen: list[tuple] = []
+    for lot in sketches(robot, start, goal):
+        for sketch in sorted(lot, key=lambda each: each.duration):
+            key = read_off(sketch.controls, sketch.duration).key()
+            known = any(key == other and abs(sketch.duration / t - 1.0) < AGREE - 1.0
+                        for other, t in seen)  # fmt: skip
+            if known or sketch.duration > SLACK * _fastest(found):
+                continue
+            seen.append((key, sketch.duration))
+            candidate = _candidate(robot, shooter, sketch, goal)
+            if candidate is not None:
+                found.append(candidate)
+        if _fastest(found) < np.inf and agree(lot):
+            break
     return found
+
+
+def _fastest(found: list[Candidate]) -> float:
+    """Return the least time of the certified motions within the limits, s."""
+    return min(
+        (
+            each.extremal.switching.t_final
+            for each in found
+            if each.certificate.holds and not each.passed
+        ),
+        default=np.inf,
+    )
 
 
 def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:

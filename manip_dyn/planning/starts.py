@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from manip_dyn.planning.sequential import Sequence, Sketch
+from manip_dyn.planning.sequential import COARSE, FINE, Sequence, Sketch
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -14,22 +14,39 @@ ARRIVED = 1e-4
 """Scaled distance from the goal below which a sketch arrives."""
 FIRST_WAY, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
 """The first short way (rad or m), its growth per stage and when to give up."""
+AGREE, ENOUGH = 1.0005, 3
+"""Durations with a smaller ratio are the same; so many starts are enough."""
 DETOUR = 1.5
 """How far a joint swings out on a detour, rad."""
 
 
-def sketches(robot: Robot, start: Vector, goal: Vector) -> list[Sketch]:
-    """Return nearly optimal motions from `start` (n,) to `goal` (n,), from different starts."""
+def sketches(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[Sketch]]:
+    """Yield nearly optimal motions from `start` (n,) to `goal` (n,), in two lots.
+
+    First what grows from short motions, and the straight way; then the detours.
+    """
     way = goal - start
-    found = [_grown(robot, start, 0.0 * way, way)]
-    if robot.n > 1:
+    parts = list(_parts(way))
+    grown = [_grown(robot, start, way - part, part) for part in parts]
+    sequence = Sequence(robot, start, goal)
+    straight = sequence.improved(*sequence.along(0.0 * way))
+    yield [sketch for sketch in (*grown, straight) if sketch.miss < ARRIVED]
+    detours = [sequence.improved(*sequence.along(swing)) for swing in _swings(robot, start, goal)]
+    yield [sketch for sketch in detours if sketch.miss < ARRIVED]
+
+
+def agree(found: list[Sketch]) -> bool:
+    """Whether three starts lead to the same fastest motion."""
+    durations = sorted(sketch.duration for sketch in found)
+    return len(durations) >= ENOUGH and durations[ENOUGH - 1] < AGREE * durations[0]
+
+
+def _parts(way: Vector) -> Iterator[Vector]:
+    """Yield the parts of the way that grow: all of it, then each joint's own."""
+    yield way
+    if len(way) > 1:
         for joint in np.flatnonzero(np.abs(way) > FIRST_WAY):
-            part = np.where(np.arange(robot.n) == joint, way, 0.0)
-            found.append(_grown(robot, start, way - part, part))
-    for swing in _swings(robot, start, goal):
-        sequence = Sequence(robot, start, goal)
-        found.append(sequence.improved(*sequence.along(swing)))
-    return [sketch for sketch in found if sketch.miss < ARRIVED]
+            yield np.where(np.arange(len(way)) == joint, way, 0.0)
 
 
 def _grown(robot: Robot, start: Vector, fixed: Vector, way: Vector) -> Sketch:
@@ -40,7 +57,7 @@ def _grown(robot: Robot, start: Vector, fixed: Vector, way: Vector) -> Sketch:
     """
     share = min(1.0, FIRST_WAY / np.abs(way).max())
     sequence = Sequence(robot, start, start + fixed + share * way)
-    sketch = sequence.improved(*sequence.along(np.zeros(robot.n)))
+    sketch = sequence.improved(*sequence.along(np.zeros(robot.n)), _care(share))
     growth = GROWTH
     for _ in range(STAGES):
         if share == 1.0 or sketch.miss > ARRIVED or growth < LEAST_GROWTH:
@@ -49,7 +66,7 @@ def _grown(robot: Robot, start: Vector, fixed: Vector, way: Vector) -> Sketch:
         near, far = (np.abs(fixed + each * way).max() for each in (share, longer))
         sequence = Sequence(robot, start, start + fixed + longer * way)
         next_sketch = sequence.improved(
-            sketch.controls, sketch.duration * float(np.sqrt(far / near))
+            sketch.controls, sketch.duration * float(np.sqrt(far / near)), _care(longer)
         )
         if next_sketch.miss > ARRIVED:
             growth = 1.0 + 0.4 * (growth - 1.0)
@@ -58,12 +75,16 @@ def _grown(robot: Robot, start: Vector, fixed: Vector, way: Vector) -> Sketch:
     return sketch if share == 1.0 else sketch._replace(miss=np.inf)
 
 
+def _care(share: float) -> float:
+    """Return how well a motion has to be improved: the last one most."""
+    return FINE if share == 1.0 else COARSE
+
+
 def _swings(robot: Robot, start: Vector, goal: Vector) -> Iterator[Vector]:
-    """Yield the straight way and, joint by joint, detours to both sides within the limits.
+    """Yield, joint by joint, detours to both sides within the limits.
 
     The first joint's position changes nothing but the weight, so it takes no detour.
     """
-    yield np.zeros(robot.n)
     for joint in range(1, robot.n):
         middle = 0.5 * (start[joint] + goal[joint])
         for side, limit in ((1.0, robot.q_max[joint]), (-1.0, robot.q_min[joint])):
