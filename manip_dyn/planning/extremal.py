@@ -92,7 +92,8 @@ class Shooter:
         costates (2 n,) is needed only where there are singular arcs.
         """
         for _ in range(4):
-            found = self._newton(switching, costate)
+            with np.errstate(all="ignore"):  # what is not finite is refused
+                found = self._newton(switching, costate)
             if found is None:
                 return None
             switching, costate = found.switching, found.costate

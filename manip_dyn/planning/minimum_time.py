@@ -18,7 +18,7 @@ from manip_dyn.planning.certificate import Certificate, Course, certificate, cou
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
-from manip_dyn.planning.starts import AGREE, ARRIVED, agree, sketches
+from manip_dyn.planning.starts import AGREE, ARRIVED, sketches
 from manip_dyn.planning.switching import read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
@@ -113,8 +113,6 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
             candidate = _candidate(robot, shooter, sketch, goal)
             if candidate is not None:
                 found.append(candidate)
-        if _fastest(found) < np.inf and agree(lot):
-            break
     return found
 
 

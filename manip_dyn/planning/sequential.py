@@ -18,7 +18,7 @@ from manip_dyn.planning.equations import compiled_equations
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-CELLS = 40
+CELLS = 32
 ITERATIONS = 60
 FINE, COARSE = 1e-6, 3e-4
 """Gains, in first durations, that are not worth another program."""

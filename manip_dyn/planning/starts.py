@@ -14,8 +14,8 @@ ARRIVED = 1e-4
 """Scaled distance from the goal below which a sketch arrives."""
 FIRST_WAY, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
 """The first short way (rad or m), its growth per stage and when to give up."""
-AGREE, ENOUGH = 1.0005, 3
-"""Durations with a smaller ratio are the same; so many starts are enough."""
+AGREE = 1.0005
+"""Durations with a smaller ratio are the same."""
 DETOUR = 1.5
 """How far a joint swings out on a detour, rad."""
 
@@ -33,12 +33,6 @@ def sketches(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[Sketch]
     yield [sketch for sketch in (*grown, straight) if sketch.miss < ARRIVED]
     detours = [sequence.improved(*sequence.along(swing)) for swing in _swings(robot, start, goal)]
     yield [sketch for sketch in detours if sketch.miss < ARRIVED]
-
-
-def agree(found: list[Sketch]) -> bool:
-    """Whether three starts lead to the same fastest motion."""
-    durations = sorted(sketch.duration for sketch in found)
-    return len(durations) >= ENOUGH and durations[ENOUGH - 1] < AGREE * durations[0]
 
 
 def _parts(way: Vector) -> Iterator[Vector]:
