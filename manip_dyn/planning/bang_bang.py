@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.flow import CanonicalFlow, SingularFlow
+from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, positive
@@ -80,8 +80,9 @@ class BangBangPlan:
         signs = self._signs[arc]
         if np.all(signs):
             return signs * self.robot.tau_max
-        flow = self._flow(signs)
-        flow.rates(self._canonical(arc, t))
+        y = self._canonical(arc, t)
+        flow = self._flows.along(signs)
+        flow.rates(y)
         return flow.tau
 
     def state(self, t: float) -> tuple[Vector, Vector]:
@@ -104,9 +105,8 @@ class BangBangPlan:
         """
         positive("period", period, "s")
         times = {0.0, self.t_final}
-        for begin, signs, end in zip(
-            self._begins, self._signs, [*self._begins[1:], self.t_final], strict=True
-        ):
+        ends = [*self._begins, self.t_final][1:]
+        for begin, signs, end in zip(self._begins, self._signs, ends, strict=True):
             times |= {float(begin)} if np.all(signs) else set(np.arange(begin, end, period))
         return [(float(t), self.torque(float(t))) for t in sorted(times)]
 
@@ -138,15 +138,9 @@ class BangBangPlan:
     def _canonical(self, arc: int, t: float, node: Vector | None = None) -> Vector:
         """Return state and costate (4 n,) at `t` s in an arc."""
         start = self._nodes[arc] if node is None else node
-        end = self._flow(self._signs[arc]).moved(start, max(t, 0.0) - self._begins[arc])
+        end = self._flows.along(self._signs[arc]).moved(start, max(t, 0.0) - self._begins[arc])
         return start if end is None else end
 
-    def _flow(self, signs: Vector) -> CanonicalFlow | SingularFlow:
-        singular = np.flatnonzero(signs == 0.0)
-        if singular.size:
-            flow = SingularFlow(self.robot)
-            flow.choose(signs * self.robot.tau_max, int(singular[0]))
-            return flow
-        plain = CanonicalFlow(self.robot)
-        plain.choose(signs * self.robot.tau_max)
-        return plain
+    @cached_property
+    def _flows(self) -> Flow:
+        return Flow(self.robot)

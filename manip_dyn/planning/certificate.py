@@ -7,13 +7,11 @@ but the initial costates and the switches.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.planning.extremal import Extremal
-from manip_dyn.planning.flow import CanonicalFlow, SingularFlow
+from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching, alternating, assembled
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -126,11 +124,9 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
     """Integrate the motion from rest at `start` (n,) with its costates."""
     n, kernels = robot.n, customize(robot).unchecked
     y = np.concatenate([start, np.zeros(n), extremal.costate])
-    rows = []
+    rows, flows = [], Flow(robot)
     for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
-        singular = np.flatnonzero(signs == 0.0)
-        flow: Any = SingularFlow(robot) if singular.size else CanonicalFlow(robot)
-        flow.choose(signs * robot.tau_max, *singular)
+        flow = flows.along(signs)
         for k in range(SAMPLES):
             if k > 0:
                 y = flow.moved(y, (end - begin) / (SAMPLES - 1))
@@ -142,7 +138,7 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
             inverse = kernels.forward_dynamics_derivatives(q, v, v)[2]
             slope = curves[2, :, 0] @ v + inverse @ rates[3 * n :]
             time = begin + k / (SAMPLES - 1) * (end - begin)
-            share, strength = (flow.share, flow.legendre_clebsch) if singular.size else (0.0, 0.0)
+            share, strength = flow.share, flow.legendre_clebsch
             hamiltonian = 1.0 + y[2 * n :] @ rates[: 2 * n]
             rows.append((time, place, y, inverse @ p_v, slope, hamiltonian, share, strength))
     return Course(*(np.array(column) for column in zip(*rows, strict=True)))

@@ -159,6 +159,31 @@ def sweep(start, limits, duration, u, end, by_start, by_control, by_duration):
 
 
 @njit(**OPTIONS)
+def scaled(goal, end, scale, out):
+    for i in range(X):
+        out[i] = (goal[i] - end[i]) / scale[i]
+
+
+@njit(**OPTIONS)
+def total(values):
+    result = 0.0
+    for i in range(X):
+        result += abs(values[i])
+    return result
+
+
+@njit(**OPTIONS)
+def rescale(columns, by_duration, scale):
+    """Put the derivatives by the duration last and divide all by the scales."""
+    last = columns.shape[0] - 1
+    for i in range(X):
+        columns[last, i] = by_duration[i]
+    for j in range(last + 1):
+        for i in range(X):
+            columns[j, i] /= scale[i]
+
+
+@njit(**OPTIONS)
 def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, costate):
     """Make the controls u (cells, N) nearly optimal, by linear programs in a trust region.
 
@@ -177,7 +202,9 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
     cost[size] = 1.0 / whole
     step, multipliers = np.zeros(size + 1), np.zeros(X)
     at_high = np.empty(size + 1, dtype=np.bool_)
-    at_high[:size], at_high[size] = flat > 0.0, False
+    for j in range(size):
+        at_high[j] = flat[j] > 0.0
+    at_high[size] = False
     end, by_start, columns, by_duration = (
         np.empty(X), np.empty((X, X)), np.empty((size + 1, X)), np.empty(X)
     )
@@ -187,9 +214,9 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
     trial = np.empty_like(u)
     flat_trial = trial.reshape(size)
     sweep(start, limits, duration, u, end, by_start, columns, by_duration)
-    columns[size] = by_duration
-    columns /= scale
-    miss, right, left, new_miss = (goal - end) / scale, np.empty(X), np.empty(X), np.empty(X)
+    miss, right, left, new_miss = np.empty(X), np.empty(X), np.empty(X), np.empty(X)
+    scaled(goal, end, scale, miss)
+    rescale(columns, by_duration, scale)
     radius = 1.0
     for iteration in range(iterations):
         for j in range(size):
@@ -197,8 +224,9 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
             high[j] = min(1.0 - flat[j], 2.0 * radius)
         high[size] = 0.3 * radius * duration
         low[size] = -high[size]
-        right[:] = miss
-        missed = np.abs(miss).sum()
+        for i in range(X):
+            right[i] = miss[i]
+        missed = total(miss)
         promised = gained = 0.0
         for correction in range(3):
             pivots = solve_linear_program(
@@ -206,13 +234,14 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
             )
             if pivots < 0:
                 return duration, np.inf
-            left[:] = right
+            for i in range(X):
+                left[i] = right[i]
             for j in range(size + 1):
                 if step[j] != 0.0:
                     for i in range(X):
                         left[i] -= step[j] * columns[j, i]
             if correction == 0:
-                promised = penalty * (missed - np.abs(left).sum()) - step[size] / whole
+                promised = penalty * (missed - total(left)) - step[size] / whole
                 if promised < tolerance:
                     break
             for j in range(size):
@@ -222,10 +251,9 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
                 start, limits, new_duration, trial, new_end, new_by_start, new_columns,
                 new_by_duration,
             )
-            for i in range(X):
-                new_miss[i] = (goal[i] - new_end[i]) / scale[i]
+            scaled(goal, new_end, scale, new_miss)
             gained = (duration - new_duration) / whole
-            gained += penalty * (missed - np.abs(new_miss).sum())
+            gained += penalty * (missed - total(new_miss))
             if gained > 0.5 * promised:
                 break
             for i in range(X):
@@ -233,10 +261,14 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
         if promised < tolerance:
             break
         if gained > 0.1 * promised:
-            flat[:], duration = flat_trial, new_duration
-            by_start[:], miss[:] = new_by_start, new_miss
-            columns[:], columns[size] = new_columns, new_by_duration
-            columns /= scale
+            duration = new_duration
+            for j in range(size):
+                flat[j] = flat_trial[j]
+            for i in range(X):
+                miss[i], by_duration[i] = new_miss[i], new_by_duration[i]
+            by_start, new_by_start = new_by_start, by_start
+            columns, new_columns = new_columns, columns
+            rescale(columns, by_duration, scale)
             if gained > 0.5 * promised:
                 radius = min(2.0 * radius, 1.0)
         else:
@@ -247,7 +279,10 @@ def improve(start, goal, limits, u, duration, iterations, tolerance, penalty, co
         costate[i] = 0.0
         for j in range(X):
             costate[i] -= by_start[j, i] * multipliers[j] / scale[j]
-    return duration, np.abs(miss).max()
+    largest = 0.0
+    for i in range(X):
+        largest = max(largest, abs(miss[i]))
+    return duration, largest
 
 
 @njit(**OPTIONS)

@@ -10,15 +10,12 @@ for the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.planning.equations import compiled_equations
-from manip_dyn.planning.flow import SingularFlow
+from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -70,20 +67,8 @@ class Shooter:
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
-        self._equations: Any = compiled_equations(robot)
-        engine = compiled_variations(robot)
-        self._run = engine.run
-        self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=1000)
-        room = (np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n)))
-        self._scratch = (*np.empty((4, n)), *room)
-        unit, zero = np.eye(2 * n).ravel(), np.zeros(4 * n * n)
-        self._units = np.concatenate([unit, zero, unit])
         self._kernels = customize(robot).unchecked
-        self._robot = robot
-
-    @cached_property
-    def _singular_flow(self) -> SingularFlow:
-        return SingularFlow(self._robot)
+        self._flow = Flow(robot)
 
     def solve(self, switching: Switching, costate: Vector | None = None) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
@@ -163,14 +148,16 @@ class Shooter:
         moved = switching._replace(times=unknown[states:-1], t_final=unknown[-1])
         rates = np.empty(2 * states)
         for place, (begin, end, signs) in enumerate(moved.arcs()):
-            singular = np.flatnonzero(signs == 0.0)
-            follow = self._along_singular if singular.size else self._along_limits
-            flown = follow(y, end - begin, signs, singular)
+            if np.count_nonzero(signs) < n - 1:
+                return None
+            flow = self._flow.along(signs)
+            if place > 0:
+                by_unknown[:, states + place - 1] -= flow.rates(y)
+            flown = flow.moved_with_derivatives(y, end - begin)
             if flown is None:
                 return None
-            y, by_start, first, rates = flown
-            if place > 0:
-                by_unknown[:, states + place - 1] -= first
+            y, by_start = flown
+            rates = flow.rates(y)
             by_unknown = by_start @ by_unknown
             by_unknown[:, states + place] += rates
             if place < switches:
@@ -184,42 +171,6 @@ class Shooter:
         if not np.all(np.isfinite(jacobian)):
             return None
         return Shot(residual, jacobian, by_unknown)
-
-    def _along_limits(self, start: Vector, duration: float, signs: Vector, _: Vector):
-        """Return end, its derivatives by the start, and the rates at both ends of an arc."""
-        states = 2 * self.n
-        self._scratch[0][:] = signs * self.limits
-        y = np.concatenate([start, self._units])
-        first, last = np.empty(len(y)), np.empty(len(y))
-        self._equations.variations(0.0, y, self._scratch, first)
-        if duration != 0.0 and self._run(0.0, duration, self._scratch, y, self._space) != 0:
-            return None
-        self._equations.variations(0.0, y, self._scratch, last)
-        xx, px, pp = y[2 * states :].reshape(3, states, states)
-        by_start = np.zeros((2 * states, 2 * states))
-        by_start[:states, :states], by_start[states:, :states] = xx, px
-        by_start[states:, states:] = pp
-        return y[: 2 * states], by_start, first[: 2 * states], last[: 2 * states]
-
-    def _along_singular(self, start: Vector, duration: float, signs: Vector, joints: Vector):
-        """Do the same where the effort of one joint is singular, by central differences."""
-        if joints.size > 1:
-            return None
-        flow = self._singular_flow
-        flow.choose(signs * self.limits, int(joints[0]))
-        end = flow.moved(start, duration)
-        if end is None:
-            return None
-        by_start = np.empty((len(start), len(start)))
-        for i, step in enumerate(1e-6 * (1e-2 + np.abs(start))):
-            shifted = [start.copy(), start.copy()]
-            shifted[0][i] += step
-            shifted[1][i] -= step
-            ends = [flow.moved(each, duration) for each in shifted]
-            if ends[0] is None or ends[1] is None:
-                return None
-            by_start[:, i] = (ends[0] - ends[1]) / (2.0 * step)
-        return end, by_start, flow.rates(start), flow.rates(end)
 
     def _condition(self, y: Vector, joint: int, leaves: bool) -> tuple[float, Vector]:
         """Return what has to be zero at a switch and its derivatives by (x, p), (4 n,).
@@ -262,13 +213,6 @@ class Shooter:
         hessian = jumps[:, None] * kept
         reduced = free @ (0.5 * (hessian + hessian.T)) @ free.T
         return float(np.linalg.eigvalsh(reduced)[0])
-
-
-@lru_cache(maxsize=64)
-def compiled_variations(robot: Robot):
-    """Return the engine of the canonical equations with their variations."""
-    options = Options(size=4 * robot.n + 12 * robot.n**2, adaptive=True)
-    return compile_engine(compiled_equations(robot).variations, METHODS["rkdp87"], options)
 
 
 def _solved(matrix: Vector, right: Vector) -> Vector:
