@@ -9,6 +9,7 @@ from arms import ARM, changed, write, write_shipped
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
+from manip_dyn.bench.planning_minimum_time import GOAL, START, collocation, straight_path
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.linear_program import solve_linear_program
 from manip_dyn.planning.switching import Switching, read_off
@@ -104,7 +105,10 @@ def test_a_vertical_link_switches_where_its_work_is_zero(q0, t_switch, t_final):
 
 def test_a_damped_link_with_gravity_and_a_rotor(tmp_path):
     path = write_shipped(
-        tmp_path, "one_link_vertical", ('velocity="20"', 'velocity="99"'), armature={"joint_1": 0.1}
+        tmp_path,
+        "one_link_vertical",
+        ('velocity="20"', 'velocity="99"'),
+        armature={"joint_1": 0.1},
     )
     text = path.read_text()
     start = text.index("<dynamics")
@@ -117,9 +121,7 @@ def test_a_damped_link_with_gravity_and_a_rotor(tmp_path):
     check(plan)
 
 
-@pytest.mark.parametrize(
-    ("q0", "published"), [([0.975, 0.0], 1.0834), ([0.76, 0.2618], 1.0237)]
-)
+@pytest.mark.parametrize(("q0", "published"), [([0.975, 0.0], 1.0834), ([0.76, 0.2618], 1.0237)])
 def test_the_ibm_arm_is_faster_than_published(q0, published):
     """Fan (2003), tables 6.2 and 6.3: local minima, which faster certified motions beat."""
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), q0, [0.0, 0.0])
@@ -235,14 +237,35 @@ def test_random_goals_arrive_or_are_refused_with_a_reason(name, cylindrical):
     low, high = np.maximum(robot.q_min, -1.0), np.minimum(robot.q_max, 1.0)
     for _ in range(8):
         start, goal = rng.uniform(low, high), rng.uniform(low, high)
-        try:
-            plan = md.plan_minimum_time(robot, start, goal)
-        except ManipDynError as error:
-            assert "limit" in str(error) or "no search converged" in str(error)
+        plan = plan_or_reason(robot, start, goal)
+        if isinstance(plan, str):
+            assert "limit" in plan or "no search converged" in plan
             continue
         assert arrived(plan) == pytest.approx([*goal, 0.0, 0.0], abs=1e-6)
         solved += plan.status == "solved"
     assert solved >= 6
+
+
+def plan_or_reason(robot, start, goal):
+    try:
+        return md.plan_minimum_time(robot, start, goal)
+    except ManipDynError as error:
+        return str(error)
+
+
+def test_collocation_comes_to_the_same_time():
+    """CasADi + IPOPT with 100 intervals, within 1e-4 s above the exact minimum."""
+    pytest.importorskip("casadi")
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_minimum_time(robot, START, GOAL)
+    assert 0.0 < collocation(robot, START, GOAL, 1.5)() - plan.t_final < 1e-4
+
+
+def test_the_straight_path_takes_longer():
+    pytest.importorskip("toppra")
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_minimum_time(robot, START, GOAL)
+    assert straight_path(robot, START, GOAL)() > plan.t_final
 
 
 def test_start_at_the_goal_holds():
@@ -338,7 +361,15 @@ def test_a_linear_program_without_solution_misses_by_little():
     x, multipliers = np.empty(2), np.empty(1)
     ones = np.ones(2)
     solve_linear_program(
-        ones[:, None], np.array([5.0]), ones, 0 * ones, ones, np.zeros(2, bool), 9.0, x, multipliers
+        ones[:, None],
+        np.array([5.0]),
+        ones,
+        0 * ones,
+        ones,
+        np.zeros(2, bool),
+        9.0,
+        x,
+        multipliers,
     )
     assert x == pytest.approx([1.0, 1.0])
 
@@ -353,7 +384,9 @@ def test_structures_are_read_off_controls():
 
 
 def test_structures_are_tidied():
-    switching = Switching(np.array([1.0, -1.0]), (0, 0, 1), (-1.0, 1.0, 1.0), np.array([2, 1, -1]), 3)
+    switching = Switching(
+        np.array([1.0, -1.0]), (0, 0, 1), (-1.0, 1.0, 1.0), np.array([2, 1, -1]), 3
+    )
     tidy = switching.tidied()
     assert tidy.signs.tolist() == [1.0, 1.0]
     assert tidy.joints == ()

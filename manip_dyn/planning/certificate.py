@@ -7,6 +7,7 @@ but the initial costates and the switches.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
 import numpy as np
 
 from manip_dyn.codegen import customize
@@ -128,10 +129,10 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
     for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
         flow = flows.along(signs)
         for k in range(SAMPLES):
-            if k > 0:
-                y = flow.moved(y, (end - begin) / (SAMPLES - 1))
-            if y is None:
+            later = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
+            if later is None:
                 return None
+            y = later
             rates = flow.rates(y)
             q, v, _, p_v = y.reshape(4, n).copy()
             curves = kernels.forward_dynamics_second_derivatives(q, v, v, p_v)
@@ -151,7 +152,7 @@ def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Course) -
     largest = np.abs(along.switching).max(axis=0)
     singular = largest < SINGULAR * largest.max()
     margins = [
-        _margin(along, extremal.switching, joint, largest[joint])
+        _margin(along, extremal.switching, int(joint), largest[joint])
         for joint in np.flatnonzero(~singular)
     ]
     return Certificate(

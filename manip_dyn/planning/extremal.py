@@ -220,7 +220,7 @@ def _solved(matrix: Vector, right: Vector) -> Vector:
     try:
         found = np.linalg.solve(matrix, right)
         if np.all(np.isfinite(found)) and np.abs(matrix @ found - right).max() < 1e-6:
-            return found
+            return np.asarray(found, dtype=np.float64)
     except np.linalg.LinAlgError:
         pass
-    return np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0], dtype=np.float64)

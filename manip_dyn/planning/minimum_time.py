@@ -169,12 +169,11 @@ def _with_singular_arc(
     """Return the first extremal with a singular arc whose certificate holds, if there is one."""
     tries = [(each, sketch.costate) for each in between_limits(sketch.controls, sketch.duration)]
     if latest is not None:
-        extremal = latest.extremal
-        hints = near_zero(latest.along, extremal.switching)
-        tries += [(each, extremal.costate) for each in hints]
+        hints = near_zero(latest.along, latest.extremal.switching)
+        tries += [(each, latest.extremal.costate) for each in hints]
     for switching, costate in tries[:SINGULAR_TRIES]:
-        extremal = shooter.solve(switching, costate)
-        found = _checked_extremal(robot, goal, shooter.start, extremal)
+        solved = shooter.solve(switching, costate)
+        found = _checked_extremal(robot, goal, shooter.start, solved)
         if found is not None and found.certificate.holds:
             return found
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.planning.certificate import Course
 from manip_dyn.planning.switching import BANG, Switching, alternating, assembled, read_off
@@ -82,7 +83,7 @@ def _replaced(
     return assembled(signs, rows, switching.t_final)
 
 
-def _runs(inside: Vector) -> list[tuple[int, int]]:
+def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return first and last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

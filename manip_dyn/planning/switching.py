@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Switching(NamedTuple):
     def arcs(self) -> list[tuple[float, float, Vector]]:
         """Return begin, end (s) and signs (n,) of every arc between switches."""
         edges, signs, found = [0.0, *self.times.tolist(), self.t_final], self.signs.copy(), []
-        for place, (begin, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for place, (begin, end) in enumerate(itertools.pairwise(edges)):
             found.append((begin, end, signs.copy()))
             if place < len(self.joints):
                 signs[self.joints[place]] = self.values[place]
@@ -117,7 +118,7 @@ def _switches(u: Vector) -> tuple[float, list[float]]:
     lead = 0.5 * float((1.0 - first * u[: full[0]]).sum())
     if lead > DIP:
         first, times = -first, [lead]
-    for a, b in zip(full[:-1], full[1:], strict=True):
+    for a, b in itertools.pairwise(full):
         before, after = np.sign(u[a]), np.sign(u[b])
         middle = u[a + 1 : b]
         against = 0.5 * (1.0 - before * middle)
