@@ -336,6 +336,51 @@ def test_a_motion_that_passes_a_limit_is_refused(tmp_path, change, words):
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["ibm7535", "rr"])
+def test_switching_rates_are_those_of_the_flow(name):
+    """S = M^-1 p_v along the canonical equations, and its gradients, by central differences."""
+    robot, rng, h = md.load_robot(name), np.random.default_rng(5), 1e-6
+    n, kernels = robot.n, md.customize(robot)
+    z, tau = rng.normal(size=4 * n), rng.normal(size=n)
+
+    def switching(z):
+        return np.linalg.solve(kernels.mass_matrix(z[:n]), z[3 * n :])
+
+    q, v, p_q, p_v = z.reshape(4, n)
+    by_q, by_v, _ = kernels.forward_dynamics_adjoint(q, v, tau, p_v)
+    flow = np.concatenate([v, kernels.forward_dynamics(q, v, tau), -by_q, -p_q - by_v])
+    rows = kernels.switching_rates(q, v, p_q, p_v)
+    along = (switching(z + h * flow) - switching(z - h * flow)) / (2 * h)
+    assert rows[:, 0] == pytest.approx(along, abs=1e-7)
+    for i, e in enumerate(np.eye(4 * n)):
+        ends = [kernels.switching_rates(*(z + k * h * e).reshape(4, n))[:, 0] for k in (1, -1)]
+        assert rows[:, 1 + i] == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-7)
+
+
+def test_three_joints_with_gravity(tmp_path):
+    """Five switches or more, as many as there are conditions on the final state less one."""
+    plan = md.plan_minimum_time(three_joints(tmp_path), [-1.0, 0.3, 0.2], [-1.3, 0.1, -0.2])
+    assert sum(map(len, plan.switch_times)) >= 5
+    check(plan)
+
+
+def three_joints(folder):
+    """Slender rods in a vertical plane."""
+    parts, parent, reach = ['<robot name="three"><link name="link_0"/>'], "link_0", 0.0
+    for i, (mass, length, effort) in enumerate([(8, 0.4, 60), (5, 0.35, 30), (2, 0.25, 8)], 1):
+        inertia = mass * length**2 / 12
+        parts.append(
+            f'<joint name="joint_{i}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="link_{i}"/><origin xyz="{reach} 0 0"/><axis xyz="0 -1 0"/>'
+            f'<limit lower="-3" upper="3" velocity="40" effort="{effort}"/></joint>'
+            f'<link name="link_{i}"><inertial><origin xyz="{length / 2} 0 0"/>'
+            f'<mass value="{mass}"/><inertia ixx="0" ixy="0" ixz="0" iyy="{inertia}" iyz="0" '
+            f'izz="{inertia}"/></inertial></link>'
+        )
+        parent, reach = f"link_{i}", length
+    return md.load_robot(write(folder, "".join([*parts, "</robot>"])))
+
+
 def test_linear_programs_agree_with_scipy():
     from scipy.optimize import linprog
 

@@ -102,7 +102,7 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
     shooter = Shooter(robot, start, goal)
     found: list[Candidate] = []
     seen: list[tuple] = []
-    for lot in sketches(robot, start, goal):
+    for number, lot in enumerate(sketches(robot, start, goal), start=1):
         for sketch in sorted(lot, key=lambda each: each.duration):
             key = read_off(sketch.controls, sketch.duration).key()
             known = any(key == other and abs(sketch.duration / t - 1.0) < AGREE - 1.0
@@ -113,6 +113,8 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
             candidate = _candidate(robot, shooter, sketch, goal)
             if candidate is not None:
                 found.append(candidate)
+        if number == 2 and _fastest(found) < np.inf:
+            break
     return found
 
 
