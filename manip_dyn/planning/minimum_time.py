@@ -113,7 +113,7 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
             candidate = _candidate(robot, shooter, sketch, goal)
             if candidate is not None:
                 found.append(candidate)
-        if number == 2 and _fastest(found) < np.inf:
+        if number >= 2 and _fastest(found) < np.inf:
             break
     return found
 

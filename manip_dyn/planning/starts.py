@@ -18,15 +18,15 @@ AGREE = 1.0005
 """Durations with a smaller ratio are the same."""
 PATIENT, ROUNDS, GAIN = 3, 10, 1e-4
 """How many sketches get more rounds, how many, and the gain that is worth another."""
-DETOUR = 1.5
+DETOUR, OTHER_DETOURS = 1.5, (0.5, 1.0, 2.5)
 """How far a joint swings out on a detour, rad."""
 
 
 def sketches(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[Sketch]]:
-    """Yield nearly optimal motions from `start` (n,) to `goal` (n,), in three lots.
+    """Yield nearly optimal motions from `start` (n,) to `goal` (n,), lot by lot.
 
-    First what grows from short motions, and the straight way; then the detours; last, for who
-    still has nothing, the fastest of these with more patience.
+    First what grows from short motions, and the straight way; then detours; for who still has
+    nothing, other detours and at last the fastest of all these with more patience.
     """
     way = goal - start
     parts = list(_parts(way))
@@ -35,13 +35,15 @@ def sketches(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[Sketch]
     straight = sequence.improved(*sequence.along(0.0 * way))
     first = [sketch for sketch in (*grown, straight) if sketch.miss < ARRIVED]
     yield first
-    detours = [sequence.improved(*sequence.along(swing)) for swing in _swings(robot, start, goal)]
-    arrived = first + [sketch for sketch in detours if sketch.miss < ARRIVED]
-    yield arrived[len(first) :]
-    patient = [
-        _insisted(sequence, sketch)
-        for sketch in sorted(arrived, key=lambda each: each.duration)[:PATIENT]
-    ]
+    arrived = first.copy()
+    for length in (DETOUR, *OTHER_DETOURS):
+        swings = _swings(robot, start, goal, length)
+        detours = [sequence.improved(*sequence.along(swing)) for swing in swings]
+        lot = [sketch for sketch in detours if sketch.miss < ARRIVED]
+        arrived += lot
+        yield lot
+    fastest = sorted(arrived, key=lambda each: each.duration)[:PATIENT]
+    patient = [_insisted(sequence, sketch) for sketch in fastest]
     yield [sketch for sketch in patient if sketch.miss < ARRIVED]
 
 
@@ -94,7 +96,7 @@ def _care(share: float) -> float:
     return FINE if share == 1.0 else COARSE
 
 
-def _swings(robot: Robot, start: Vector, goal: Vector) -> Iterator[Vector]:
+def _swings(robot: Robot, start: Vector, goal: Vector, most: float) -> Iterator[Vector]:
     """Yield, joint by joint, detours to both sides within the limits.
 
     The first joint's position changes nothing but the weight, so it takes no detour.
@@ -104,9 +106,9 @@ def _swings(robot: Robot, start: Vector, goal: Vector) -> Iterator[Vector]:
         for side, limit in ((1.0, robot.q_max[joint]), (-1.0, robot.q_min[joint])):
             room = side * (limit - middle)
             if robot.joint_types[joint] == "prismatic":
-                length = room if np.isfinite(room) else abs(goal[joint] - start[joint])
+                length = min(room, most, abs(goal[joint] - start[joint]) + 0.1)
             else:
-                length = min(room, DETOUR)
+                length = min(room, most)
             if length > 1e-3:
                 swing = np.zeros(robot.n)
                 swing[joint] = side * 0.9 * length
