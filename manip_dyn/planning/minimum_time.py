@@ -68,7 +68,7 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> BangBangPla
         return BangBangPlan(robot, start, goal, None, hold, "at_goal", reason, None, zero, 0.0)
     found = _candidates(robot, start, goal)
     best = _best(robot, found)
-    return _plan(robot, start, goal, hold, best)
+    return _plan(robot, start, goal, hold, best, _faster(found, best))
 
 
 def _checked(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> tuple[Vector, Vector]:
@@ -208,8 +208,18 @@ def _best(robot: Robot, found: list[Candidate]) -> Candidate:
     )
 
 
+def _faster(found: list[Candidate], best: Candidate) -> str:
+    """Return what is to be told about a faster motion that is not the plan, or nothing."""
+    quickest = min(found, key=lambda each: each.extremal.switching.t_final)
+    t_final = quickest.extremal.switching.t_final
+    if t_final >= best.extremal.switching.t_final * (1.0 - 1e-9):
+        return ""
+    why = quickest.passed or "; ".join(quickest.certificate.failures)
+    return f"; a faster motion, {t_final:.6g} s, is not the plan: {why}"
+
+
 def _plan(
-    robot: Robot, start: Vector, goal: Vector, hold: Vector, best: Candidate
+    robot: Robot, start: Vector, goal: Vector, hold: Vector, best: Candidate, faster: str
 ) -> BangBangPlan:
     proof, n, kernels = best.certificate, robot.n, customize(robot).unchecked
     status, reason = "solved", "the certificate holds"
@@ -225,7 +235,7 @@ def _plan(
         best.extremal.switching,
         hold,
         status,
-        reason,
+        reason + faster,
         proof,
         net_work,
         float(max(energies)),
