@@ -4,7 +4,7 @@ from manip_dyn.clik import Circle, ClikSettings, track
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Series, Solution, Status, integrate
-from manip_dyn.planning import Plan, plan_zero_net_work
+from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import Schedule, Trajectory, simulate
 
@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
+    "BangBangPlan",
     "Circle",
     "ClikSettings",
     "Events",
@@ -27,6 +28,7 @@ __all__ = [
     "customize",
     "integrate",
     "load_robot",
+    "plan_minimum_time",
     "plan_zero_net_work",
     "simulate",
     "track",

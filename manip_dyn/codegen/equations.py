@@ -159,6 +159,20 @@ class Equations:
         rows = derivatives(slopes, [*q, *v, *tau])
         return _folded([_folded(row, self.n) for row in rows], self.n)
 
+    def switching_rates(self, q, v, p_q, p_v) -> Matrix:
+        """Return the rates of the switching functions and their gradients, (n, 1 + 4 n).
+
+        Switching functions are S = M^-1 p_v for the costates (p_q, p_v) of minimum time; their
+        first rates do not depend on the efforts. Each row is S' and its derivatives by q, v,
+        p_q and p_v.
+        """
+        still = [0.0 * each for each in v]
+        _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)
+        falls = [-(p + slope) for p, slope in zip(p_q, by_v, strict=True)]
+        first = rates(self._lifted(q, [switching]), [*q, *p_v], [*v, *falls])
+        gradients = derivatives(first, [*q, *v, *p_q, *p_v])
+        return [[rate, *row] for rate, row in zip(first, gradients, strict=True)]
+
     # --------------------------------------------------------------------- the parts
     def _world(self, q) -> list:
         return motion.world_poses(self.bodies, motion.joint_poses(self.bodies, q))

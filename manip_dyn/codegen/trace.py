@@ -73,6 +73,9 @@ DECLARATIONS = (
         ("q", "v", "tau", "adjoint"),
         lambda n: (3, n, 3, n),
     ),
+    Declaration(
+        "switching_rates", "switching", ("q", "v", "p_q", "p_v"), lambda n: (n, 1 + 4 * n)
+    ),
 )
 BY_NAME = {each.name: each for each in DECLARATIONS}
 

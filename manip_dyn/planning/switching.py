@@ -1,0 +1,140 @@
+"""Switching structures: which joint's effort jumps when, and how they are read off a motion."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.validate import Vector
+
+BANG = 0.999
+"""Efforts beyond this share of their limit count as being at it."""
+DIP = 0.02
+"""Jumps forth and back within less of a cell are noise."""
+
+
+class Switching(NamedTuple):
+    """Efforts at their limits, each with jumps from one to the other, or singular in between.
+
+    Attributes:
+        signs: Signs of the first efforts (n,); 0 for one that is singular.
+        joints: The joint that switches, in order of time (m,).
+        values: The sign of that joint's effort afterwards (m,), 0 for singular.
+        times: When, s, not decreasing (m,).
+        t_final: End of the motion, s.
+    """
+
+    signs: Vector
+    joints: tuple[int, ...]
+    values: tuple[float, ...]
+    times: Vector
+    t_final: float
+
+    def arcs(self) -> list[tuple[float, float, Vector]]:
+        """Return begin, end (s) and signs (n,) of every arc between switches."""
+        edges, signs, found = [0.0, *self.times.tolist(), self.t_final], self.signs.copy(), []
+        for place, (begin, end) in enumerate(itertools.pairwise(edges)):
+            found.append((begin, end, signs.copy()))
+            if place < len(self.joints):
+                signs[self.joints[place]] = self.values[place]
+        return found
+
+    def per_joint(self) -> list[list[float]]:
+        """Return the switching times of each joint, s."""
+        return [[t for t, _ in self.events(joint)] for joint in range(len(self.signs))]
+
+    def events(self, joint: int) -> list[tuple[float, float]]:
+        """Return times, s, and new signs of one joint's switches."""
+        rows = zip(self.times.tolist(), self.joints, self.values, strict=True)
+        return [(t, value) for t, j, value in rows if j == joint]
+
+    @property
+    def has_singular(self) -> bool:
+        """Whether an effort is singular somewhere."""
+        return 0.0 in self.values or bool(np.any(self.signs == 0.0))
+
+    def key(self) -> tuple:
+        """Return what tells structures apart: first signs and order of the joints."""
+        return (*self.signs.tolist(), *self.joints, *self.values)
+
+    def tidied(self) -> Switching:
+        """Return it in order of time: crossings sorted, what has shrunk to nothing left out."""
+        signs, rows = self.signs.copy(), []
+        for joint in range(len(signs)):
+            kept: list[tuple[float, float]] = []
+            for t, value in self.events(joint):
+                if kept and t <= kept[-1][0]:
+                    t = 0.5 * (t + kept.pop()[0])
+                if value != (kept[-1][1] if kept else signs[joint]):
+                    kept.append((t, value))
+            while kept and kept[0][0] <= 0.0:
+                signs[joint] = kept.pop(0)[1]
+            rows += [(t, joint, value) for t, value in kept if t < self.t_final]
+        return assembled(signs, rows, self.t_final)
+
+
+def assembled(signs: Vector, rows: list[tuple[float, int, float]], t_final: float) -> Switching:
+    """Return the structure with the switches (time, joint, new sign)."""
+    rows = sorted(rows)
+    return Switching(
+        np.asarray(signs, dtype=np.float64),
+        tuple(joint for _, joint, _ in rows),
+        tuple(float(value) for _, _, value in rows),
+        np.array([t for t, _, _ in rows]),
+        float(t_final),
+    )
+
+
+def alternating(first: float, times: list[float]) -> list[tuple[float, float]]:
+    """Return times and new signs of an effort that jumps from one limit to the other."""
+    return [(t, first * (-1.0) ** (k + 1)) for k, t in enumerate(times)]
+
+
+def read_off(controls: Vector, duration: float) -> Switching:
+    """Return the structure nearest to efforts over their limits (cells, n) of equal cells.
+
+    Neighbouring values between the limits become one switch with the same impulse, or two where
+    the efforts on both sides are the same.
+    """
+    cells, n = controls.shape
+    h = duration / cells
+    signs, rows = np.ones(n), []
+    for joint in range(n):
+        first, times = _switches(controls[:, joint])
+        signs[joint] = first
+        rows += [(t * h, joint, value) for t, value in alternating(first, times)]
+    return assembled(signs, rows, duration)
+
+
+def _switches(u: Vector) -> tuple[float, list[float]]:
+    """Return the first sign and the switches, in cells, of one joint's efforts (cells,)."""
+    full = np.flatnonzero(np.abs(u) >= BANG)
+    if full.size == 0:
+        return (1.0 if u[0] >= 0.0 else -1.0), _coarse_switches(u)
+    times: list[float] = []
+    first = float(np.sign(u[full[0]]))
+    lead = 0.5 * float((1.0 - first * u[: full[0]]).sum())
+    if lead > DIP:
+        first, times = -first, [lead]
+    for a, b in itertools.pairwise(full):
+        before, after = np.sign(u[a]), np.sign(u[b])
+        middle = u[a + 1 : b]
+        against = 0.5 * (1.0 - before * middle)
+        if before != after:
+            times.append(float(b - against.sum()))
+        elif against.sum() > DIP:
+            center = float(a + 1.5 + against @ np.arange(b - a - 1) / against.sum())
+            half = 0.5 * float(against.sum())
+            times += [center - half, center + half]
+    last = full[-1]
+    tail = 0.5 * float((1.0 - np.sign(u[last]) * u[last + 1 :]).sum())
+    if tail > DIP:
+        times.append(len(u) - tail)
+    return first, times
+
+
+def _coarse_switches(u: Vector) -> list[float]:
+    """Return where the sign of efforts that are nowhere at a limit changes, in cells."""
+    return [float(k) for k in range(1, len(u)) if u[k] * u[k - 1] < 0.0]
