@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import PlanExecutor, mean_effort
 
 MGL = 5.0 * 9.8 * 0.3
 """Fan (2003), section 4.2.4: m g l of the vertical link, N m."""
@@ -104,15 +105,15 @@ def closed_loop(robot, plan, period, exact=True, rest=0.0, plant=None, planned_o
     simulation = md.simulation.Simulation(
         plant or robot, plan.q0, np.zeros(robot.n), md.simulation.Integrator(step=period)
     )
-    executor = md.planning.PlanExecutor(robot, plan, period)
+    executor = PlanExecutor(robot, plan, period)
     period_ns = round(period * 1e9)
     while simulation.time_ns < (plan.t_final + 2 * period + rest) * 1e9:
-        segments = executor.segments(simulation.q, simulation.v)
+        segments = executor.segments(simulation.time_ns * 1e-9, simulation.q, simulation.v)
         if exact:
             times = [simulation.time_ns + round(s.offset * 1e9) for s in segments]
             law = md.Schedule(simulation.robot, times, [s.effort for s in segments])
         else:
-            mean = executor.mean_effort(segments, period)
+            mean = mean_effort(segments, period)
             law = md.simulation.held(simulation.robot, mean)
         simulation.law = law
         simulation.advance(period_ns)

@@ -19,7 +19,12 @@ from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.pacing import Pacer
 from manip_dyn.nodes.parameters import declare, on_change
 from manip_dyn.nodes.run import run, unless_shut_down
-from manip_dyn.nodes.simulator_parameters import INTEGRATION, PARAMETERS, integrator_from
+from manip_dyn.nodes.simulator_parameters import (
+    INTEGRATION,
+    PARAMETERS,
+    disturbance_from,
+    integrator_from,
+)
 from manip_dyn.simulation import (
     EffortLaw,
     Simulation,
@@ -53,7 +58,7 @@ class SimulatorNode(SetUpNode):
             messages.joint_array("initial_velocity", values["initial_velocity"], self._robot),
             integrator_from(values),
         )
-
+        self._simulation.disturbance = disturbance_from(values, self._robot)
         self._period_ns = nanoseconds("control_period", values["control_period"])
         self._energy_every = round(values["energy_period"] / values["control_period"])
         self._lock = threading.RLock()

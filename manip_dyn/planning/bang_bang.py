@@ -43,6 +43,7 @@ class BangBangPlan:
     certificate: Certificate | None
     net_work: Vector
     peak_work: float
+    method = "minimum_time"
 
     @property
     def success(self) -> bool:
@@ -58,6 +59,11 @@ class BangBangPlan:
     def t_final(self) -> float:
         """Time of arrival at rest, s."""
         return 0.0 if self.switching is None else self.switching.t_final
+
+    @property
+    def knots(self) -> Vector:
+        """Times (k,) from 0 to `t_final`, s, between which the efforts are smooth."""
+        return np.array([*self._begins, self.t_final])
 
     @property
     def switch_times(self) -> list[list[float]]:
