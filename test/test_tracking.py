@@ -118,7 +118,7 @@ def test_a_new_motion_begins_where_the_arm_is_and_keeps_the_limits(make):
     for _ in range(5):
         q, v = PA10[0] + 0.2 * rng.normal(size=7), 0.2 * rng.normal(size=7)
         goal = (np.array(PA10[1]),) if make is return_motion else ()
-        motion = make(robot, q, v, *goal, 1e-3)
+        motion = make(robot, q, v, *goal, 1e-4)
         np.testing.assert_allclose(motion.q[0], q, atol=1e-12)
         np.testing.assert_allclose(motion.v[0], v, atol=1e-12)
         np.testing.assert_allclose(motion.v[-1], 0.0, atol=1e-12)

@@ -62,11 +62,16 @@ class MotionLog:
 
     Attributes:
         goal: Goal (n,), rad or m.
+        settled_ns: Stamp of the last state that was not settled.
         rest_speed: Speed below which the arm rests, rad/s or m/s.
+        near: Position error of an arm that has settled, rad or m; its speed may be ten times
+            that, per s.
     """
 
     goal: Vector
     rest_speed: float = 1e-6
+    near: float = 1e-3
+    settled_ns: int = field(default=0, init=False)
     _stamps: list[int] = field(default_factory=list)
     _states: list[Vector] = field(default_factory=list)
 
@@ -74,6 +79,8 @@ class MotionLog:
         """Add a state; one that repeats the newest stamp is skipped."""
         if self._stamps and stamp_ns <= self._stamps[-1]:
             return
+        if np.abs(q - self.goal).max() > self.near or np.abs(v).max() > 10.0 * self.near:
+            self.settled_ns = stamp_ns
         self._stamps.append(stamp_ns)
         self._states.append(np.concatenate([q, v, effort]))
 
@@ -88,28 +95,29 @@ class MotionLog:
         return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return errors at the end, switch and final time since the motion began.
+        """Return errors at the end and, where one joint moves, its switch and final time.
 
-        The times are where the velocity has its kinks, between samples: the lines through two
-        samples before and two after a kink meet there.
+        The times count from the begin of the motion. They are where the velocity has its kinks,
+        between samples: the lines through two samples before and two after a kink meet there.
         """
         n = len(self.goal)
         rows = np.array(self._states)
         t = (np.array(self._stamps) - self._stamps[0]) * 1e-9
         q, v = rows[:, :n], rows[:, n : 2 * n]
-        joint = int(np.argmax(np.abs(q[0] - self.goal)))
-        speed = v[:, joint]
-        began = self._kink(t, speed, int(np.argmax(np.abs(speed) > 0.0)) - 1)
-        switch = self._kink(t, speed, int(np.argmax(np.abs(speed))))
-        final = self._kink(t, speed, self._arrival(speed))
-        return {
+        summary = {
             "samples": len(t),
             "missed_samples": _missed(t),
-            "switch_time_s": switch - began,
-            "final_time_s": final - began,
             "final_position_error": float(np.abs(q[-1] - self.goal).max()),
             "final_velocity": float(np.abs(v[-1]).max()),
         }
+        joints = np.flatnonzero(np.abs(q[0] - self.goal) > 1e-6)
+        return summary | (self._times(t, v[:, joints[0]]) if len(joints) == 1 else {})
+
+    def _times(self, t: Vector, speed: Vector) -> dict[str, float]:
+        began = self._kink(t, speed, int(np.argmax(np.abs(speed) > 0.0)) - 1)
+        switch = self._kink(t, speed, int(np.argmax(np.abs(speed))))
+        final = self._kink(t, speed, self._arrival(speed))
+        return {"switch_time_s": switch - began, "final_time_s": final - began}
 
     def _arrival(self, speed: Vector) -> int:
         moving = np.flatnonzero(np.abs(speed) > self.rest_speed)

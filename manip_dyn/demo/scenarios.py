@@ -40,6 +40,46 @@ class Scenario(NamedTuple):
         return share_directory() / "config" / f"{self.name}.yaml"
 
 
+LOCKSTEP = (
+    ("simulator", "mode", "lockstep"),
+    ("bang_bang_planner", "transport_delay", "0.0"),
+    ("bang_bang_planner", "hold_duration", "0.25"),
+    ("bang_bang_planner", "autostart", "false"),
+)
+ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
+
+
+def _motion(name: str, what: str) -> Scenario:
+    """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses."""
+    runs = (
+        Run(
+            "lockstep",
+            f"{what}, planner and simulator in lockstep",
+            LOCKSTEP,
+            {"final_position_error": 1e-6, "final_velocity": 1e-5, "missed_samples": 0},
+        ),
+        Run(
+            "real_time",
+            f"{what}, in real time, simulator at 1 kHz",
+            (("bang_bang_planner", "autostart", "false"),),
+            ARRIVES,
+        ),
+        Run(
+            "disturbed",
+            f"{what}, pushed on the way for 0.1 s, in lockstep",
+            (*LOCKSTEP, ("simulator", "disturbance_duration", "0.1")),
+            ARRIVES,
+        ),
+        Run(
+            "wrong_masses",
+            f"{what}, 10 % heavier than the planner thinks, in lockstep",
+            (*LOCKSTEP, ("simulator", "mass_scale", "1.1")),
+            ARRIVES,
+        ),
+    )
+    return Scenario(name, ("simulator", "bang_bang_planner"), runs)
+
+
 SCENARIOS = (
     Scenario(
         "pa10_circle",
@@ -58,29 +98,10 @@ SCENARIOS = (
             ),
         ),
     ),
-    Scenario(
-        "ibm7535_zero_net_work",
-        ("simulator", "bang_bang_planner"),
-        (
-            Run(
-                "lockstep",
-                "IBM 7535: zero-net-work bang-bang motion, planner and simulator in lockstep",
-                (
-                    ("simulator", "mode", "lockstep"),
-                    ("bang_bang_planner", "transport_delay", "0.0"),
-                    ("bang_bang_planner", "hold_duration", "0.25"),
-                    ("bang_bang_planner", "autostart", "false"),
-                ),
-                {"final_position_error": 1e-6, "final_velocity": 1e-5, "missed_samples": 0},
-            ),
-            Run(
-                "real_time",
-                "IBM 7535: the same motion in real time, simulator at 1 kHz",
-                (("bang_bang_planner", "autostart", "false"),),
-                {"final_position_error": 1e-3, "final_velocity": 1e-2},
-            ),
-        ),
-    ),
+    _motion("ibm7535_zero_net_work", "IBM 7535: zero-net-work bang-bang motion"),
+    _motion("ibm7535_minimum_time", "IBM 7535: certified minimum time"),
+    _motion("cylindrical_zero_net_work", "cylindrical arm: zero-net-work bang-bang motion"),
+    _motion("pa10_bang_bang", "PA-10: seven joints against gravity at their limits"),
 )
 
 

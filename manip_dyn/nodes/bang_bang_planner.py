@@ -226,6 +226,8 @@ class BangBangPlannerNode(SetUpNode):
             self._refuse("no_plan", result)
             return
         stamp, plan = self._measured[0], result.executor.plan
+        if result.executor.timed:
+            stamp += round(1e9 * self._values["transport_delay"])
         self._plans.publish(messages.trajectory_from(self._robot, stamp, result.rows))
         self._told, self._executor = result.told, result.executor
         self._began_ns, self._returns = stamp, 0

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from scipy.spatial.transform import Rotation
@@ -32,13 +32,9 @@ PARAMETERS = (
     Parameter("measure", "motion", "What to measure", choices=("circle", "motion")),
     Parameter("goal", NUMBERS, "Goal of the motion, in joint order", "rad or m"),
     Parameter("settle", 5.0, "Path time after which circle errors count as steady", "s", 0.0, 1e6),
-    Parameter("patience", 3.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3),
-    Parameter("rest", 0.2, "Time for which the arm must have rested at the end", "s", 0.0, 1e3),
+    Parameter("patience", 6.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3),
+    Parameter("rest", 0.2, "Time for which the arm must have settled at the end", "s", 0.0, 1e3),
 )
-
-
-AT_REST = 1e-3
-"""Joint speed below which a motion counts as over, rad/s or m/s."""
 
 
 class MonitorNode(SetUpNode):
@@ -104,11 +100,15 @@ class MonitorNode(SetUpNode):
         self._motion = MotionLog(goal)
         self._rest, self._patience = values["rest"], values["patience"]
         self._asked = False
-        self._planned: tuple[int, float, float] | None = None
+        self._planned: tuple[int, float] | None = None
+        self._told: dict[str, str] = {}
         depth = messages.EVERY_MESSAGE
         self.create_subscription(JointState, "joint_states", self._on_moving_joints, depth)
         self.create_subscription(
             JointTrajectory, "bang_bang_planner/plan", self._on_plan, messages.LATCHED
+        )
+        self.create_subscription(
+            DiagnosticStatus, "bang_bang_planner/status", self._on_status, messages.LATCHED
         )
         self._start = self.create_client(Trigger, "bang_bang_planner/plan")
         self.create_timer(0.1, self._ask_for_start)
@@ -128,9 +128,14 @@ class MonitorNode(SetUpNode):
 
     def _on_plan(self, message: JointTrajectory) -> None:
         start = messages.to_nanoseconds(message.header.stamp)
-        times = [messages.to_nanoseconds(point.time_from_start) for point in message.points]
-        if len(times) >= 3:
-            self._planned = (start, times[1] * 1e-9, times[-1] * 1e-9)
+        self._planned = (start, 1e-9 * messages.to_nanoseconds(message.points[-1].time_from_start))
+
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        """End with the planner's own words where there is no plan to wait for."""
+        self._told = {pair.key: pair.value for pair in message.values}
+        if self._told.get("code") == "no_plan":
+            self.get_logger().error(message.message)
+            self.context.try_shutdown()
 
     def _on_moving_joints(self, message: JointState) -> None:
         stamp = messages.to_nanoseconds(message.header.stamp)
@@ -141,14 +146,23 @@ class MonitorNode(SetUpNode):
         self._motion.add(stamp, *state)
         if self._planned is None:
             return
-        start, switch, final = self._planned
+        start, final = self._planned
         t = (stamp - start) * 1e-9
         tell(progress=min(t / (final + self._rest), 1.0))
+        settled = (self._motion.settled_ns - start) * 1e-9
         late = t >= final + self._rest + self._patience
-        if late or (t >= final + self._rest and np.abs(state[1]).max() < AT_REST):
-            planned = {"planned_switch_time_s": switch, "planned_final_time_s": final}
-            digest = {"log_sha256": self._motion.digest()}
-            self._finish(self._motion.summary() | planned | digest)
+        if late or t >= max(final, settled) + self._rest:
+            self._finish(self._motion.summary() | self._cost(final, settled))
+
+    def _cost(self, final: float, settled: float) -> dict[str, Any]:
+        """Return what the motion took beyond its plan."""
+        return {
+            "planned_final_time_s": final,
+            "settled_time_s": settled,
+            "extra_time_s": settled - final,
+            "new_motions": int(self._told.get("returns", 0)),
+            "log_sha256": self._motion.digest(),
+        }
 
     # --------------------------------------------------------------------- end
     def _on_diagnostics(self, message: DiagnosticArray) -> None:

@@ -39,7 +39,8 @@ PARAMETERS = (
               "lighter than a planner thinks", "", 0.01, 100.0),
     Parameter("disturbance", NUMBERS, "Efforts that act beside the commands for a while, in joint "
               "order; not set: none", "N m or N"),
-    Parameter("disturbance_start", 0.0, "When they begin, in simulated time", "s", 0.0, 1e6),
+    Parameter("disturbance_start", 0.0, "When they begin, in simulated time after the first "
+              "command", "s", 0.0, 1e6),
     Parameter("disturbance_duration", 0.0, "How long they act", "s", 0.0, 1e6),
     Parameter("command_timeout", 0.0, "Simulated time without a command after which the safe "
               "command takes over; 0: the last command holds for good", "s", 0.0, 3600.0,
@@ -53,9 +54,9 @@ INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 """The parameters that can be set while the simulator is paused."""
 
 
-def disturbance_from(values: dict[str, Any], robot: Robot) -> Disturbance:
-    """Return the disturbance that parameters choose."""
-    begin = round(1e9 * values["disturbance_start"])
+def disturbance_from(values: dict[str, Any], robot: Robot, first_ns: int) -> Disturbance:
+    """Return the disturbance that parameters choose, for a first command at `first_ns`."""
+    begin = first_ns + round(1e9 * values["disturbance_start"])
     effort = joint_array("disturbance", values["disturbance"], robot)
     return Disturbance(effort, begin, begin + round(1e9 * values["disturbance_duration"]))
 

@@ -70,12 +70,19 @@ class PlanExecutor:
         self._committed: tuple[float, list[Segment]] | None = None
 
     @property
+    def timed(self) -> bool:
+        """Whether the efforts follow time, and so want to begin when commands act."""
+        return self._switching is None
+
+    @property
     def extra_time(self) -> float | None:
         """What the arrival took beyond the plan, s; None before it."""
         return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts that act from the state (q, v), measured `t` s after the start, on.
+
+        Before the start, at negative times, the arm is held.
 
         The first segment begins at offset 0; further ones only where the efforts change inside
         the horizon.

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.codegen import customize
 from manip_dyn.planning.segments import Segment
 from manip_dyn.validate import Vector
 
@@ -24,6 +25,7 @@ class Reference(NamedTuple):
         v: Velocities there (k + 1, n), per s.
         efforts: The efforts of each cell (k, n), those of its middle, N m or N.
         hold: The efforts (n,) that hold the arm at the end.
+        wait: The efforts (n,) that hold it at the start, before time 0.
     """
 
     times: Vector
@@ -31,11 +33,12 @@ class Reference(NamedTuple):
     v: Vector
     efforts: Vector
     hold: Vector
+    wait: Vector
 
     @classmethod
     def standing(cls, q: Vector, hold: Vector) -> Reference:
         """Return the arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
-        return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold)
+        return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold, hold)
 
     @classmethod
     def of(cls, plan, spacing: float) -> Reference:
@@ -46,7 +49,9 @@ class Reference(NamedTuple):
         states = [plan.state(t) for t in times]
         efforts = [plan.torque(t) for t in 0.5 * (times[:-1] + times[1:])]
         q, v = (np.array(each) for each in zip(*states, strict=True))
-        return cls(times, q, v, np.array(efforts), plan.hold)
+        zero = np.zeros(len(plan.q0))
+        wait = customize(plan.robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
+        return cls(times, q, v, np.array(efforts), plan.hold, wait)
 
     @property
     def t_final(self) -> float:
@@ -62,6 +67,8 @@ class Reference(NamedTuple):
         """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell."""
         if t >= self.t_final:
             return self.q[-1], np.zeros(self.q.shape[1])
+        if t <= 0.0:
+            return self.q[0], self.v[0]
         k = self._cell(t)
         h = self.times[k + 1] - self.times[k]
         s = (t - self.times[k]) / h
@@ -72,7 +79,7 @@ class Reference(NamedTuple):
 
     def segments(self, t: float, horizon: float) -> list[Segment]:
         """Return the efforts from `t` s on, as far as they begin within `horizon` s."""
-        rows: list[Segment] = []
+        rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
         for k in range(self._cell(t), len(self.times)):
             offset = max(float(self.times[k] - t), 0.0)
             if rows and offset >= horizon - SAME:

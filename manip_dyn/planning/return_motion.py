@@ -96,7 +96,7 @@ def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> Ref
     middles = zip(*_motion(rows, 0.5 * (times[:-1] + times[1:]), duration), strict=True)
     zero = np.zeros(robot.n)
     hold = inverse(q[-1], zero, zero)
-    return Reference(times, q, v, np.array([inverse(*each) for each in middles]), hold)
+    return Reference(times, q, v, np.array([inverse(*each) for each in middles]), hold, hold)
 
 
 def _motion(rows: Vector, times: Vector, duration: float) -> tuple[Vector, Vector, Vector]:

@@ -91,7 +91,6 @@ def test_a_second_goal_moves_it_back(arm):
         ([], [], ["0 names"]),
         (["shoulder"], [math.nan], ["goal", "nan"]),
         (["shoulder"], [4.0], ["'shoulder' is 4", "-3.14159 to 3.14159"]),
-        (["shoulder", "elbow"], [0.0, 1.0], ["moves 2 joints", "shoulder, elbow"]),
     ],
 )
 def test_bad_goal_is_refused_and_nothing_moves(arm, names, positions, words):
