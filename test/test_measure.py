@@ -40,6 +40,21 @@ def test_switch_and_final_time_between_samples(begin, switch):
     assert summary["missed_samples"] == 0
 
 
+def test_settled_is_near_the_goal_for_good():
+    """Braked by 3 rad/s^2, the speed falls below 0.01 rad/s 1/300 s before the end at 0.2 s."""
+    log = log_of(0.0, 0.1)
+    assert log.settled_ns * 1e-9 == pytest.approx(0.2 - 1e-2 / 3.0, abs=1e-3)
+    log.add(700 * PERIOD, log.goal + 2e-3, np.zeros(2), np.zeros(2))
+    assert log.settled_ns == 700 * PERIOD
+
+
+def test_several_joints_have_no_common_switch():
+    log = MotionLog(np.zeros(2))
+    for k in range(4):
+        log.add(k * PERIOD, np.full(2, 3.0 - k), np.ones(2), np.zeros(2))
+    assert "switch_time_s" not in log.summary()
+
+
 def test_missed_and_repeated_samples():
     log = log_of(0.0, 0.1)
     log.add(599 * PERIOD, np.ones(2), np.ones(2), np.ones(2))

@@ -38,6 +38,28 @@ def test_lockstep_motion_is_exact_and_bit_identical_from_run_to_run():
     assert runs[0]["final_time_s"] == pytest.approx(1.14982, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "bound"),
+    [
+        ("ibm7535_minimum_time", "lockstep", 1e-6),
+        ("cylindrical_zero_net_work", "lockstep", 1e-6),
+        ("pa10_bang_bang", "lockstep", 1e-6),
+        ("pa10_bang_bang", "disturbed", 1e-3),
+        ("cylindrical_zero_net_work", "wrong_masses", 1e-3),
+    ],
+)
+def test_scenarios_arrive_and_tell_the_cost(name, mode, bound):
+    done = demo(name, "--mode", mode, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"][name][mode]
+    assert summary["final_position_error"] < bound
+    if mode == "lockstep":
+        assert summary["extra_time_s"] < 1e-6
+        assert summary["new_motions"] == 0
+    else:
+        assert 0.0 < summary["extra_time_s"] < 3.0
+
+
 def test_circle_is_tracked_within_a_micrometre():
     done = demo("pa10_circle", "--json")
     assert done.returncode == 0, done.stderr
