@@ -24,7 +24,7 @@ class Run(NamedTuple):
     title: str
     overrides: tuple[tuple[str, str, str], ...]
     bounds: dict[str, float]
-    timeout: float = 60.0
+    timeout: float = 120.0
 
 
 class Scenario(NamedTuple):
