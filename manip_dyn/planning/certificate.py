@@ -6,20 +6,22 @@ but the initial costates and the switches.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.planning.extremal import Extremal
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import Switching, alternating, assembled
+from manip_dyn.planning.switching import AT_REST, AT_SPEED, SINGULAR, TOUCH, Switching, assembled
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE = 1e-8, 1e-6, 1e-6, -1e-9
+BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7
-SINGULAR = 1e-9
+NOTHING = 1e-9
 """A switching function below this share of the largest is zero."""
 SAMPLES = 16
 """Samples per arc, more where a cubic between two of them has to be looked into."""
@@ -32,6 +34,7 @@ class Certificate:
     Attributes:
         costates: Costates (2 n,) at the start, s per unit of the state: what the final time
             loses per unit by which the start is moved.
+        jumps: By how much the costates of positions jump where a joint leaves or touches a limit.
         boundary: Largest distance from the goal at rest at the end, in the units of the state.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
         margin: Least switching function with the sign that its effort asks for, over the largest
@@ -44,8 +47,13 @@ class Certificate:
             not say what their efforts have to be.
         singular_arcs: Joint, begin and end (s) of the arcs in which its effort lies between the
             limits and keeps its switching function zero.
-        singular_effort: Largest effort over its limit on singular arcs, 0 without any.
+        singular_effort: Largest effort over its limit on singular arcs and at limits of position
+            or speed, 0 without any.
         singular_switching: Largest switching function there, over the joint's largest.
+        limit_arcs: Joint, ``speed`` or ``position``, begin and end (s) of where it is at its
+            limit; begin and end are the same where it only touches it.
+        limit_force: Least multiplier of these limits over the largest one; inf without any. It
+            must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
         legendre_clebsch: Least fall of the second rate of the switching function with the effort
             there, times t_final^2 over the largest switching function; inf without any. It has
             to be above 0 (Kelley, Kopp, Moyer 1967).
@@ -55,6 +63,7 @@ class Certificate:
     """
 
     costates: Vector
+    jumps: Vector
     boundary: float
     hamiltonian: float
     margin: float
@@ -63,6 +72,8 @@ class Certificate:
     singular_arcs: tuple[tuple[str, float, float], ...]
     singular_effort: float
     singular_switching: float
+    limit_arcs: tuple[tuple[str, str, float, float], ...]
+    limit_force: float
     legendre_clebsch: float
     times: Vector = field(repr=False)
     switching: Vector = field(repr=False)
@@ -81,9 +92,13 @@ class Certificate:
         if not self.margin >= MARGIN:
             found.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
         if not self.singular_effort <= 1.0:
-            found.append(f"a singular effort is {self.singular_effort:.3g} times its limit")
+            found.append(
+                f"an effort between limits would be {self.singular_effort:.3g} times its limit"
+            )
         if not self.singular_switching <= SINGULAR_SWITCHING:
-            found.append(f"S reaches {self.singular_switching:.1e} on a singular arc")
+            found.append(f"S reaches {self.singular_switching:.1e} where it has to be 0")
+        if not self.limit_force >= FORCE:
+            found.append(f"a limit pulls instead of pushing ({self.limit_force:.1e})")
         if not self.legendre_clebsch > 0.0:
             found.append("a singular arc does not meet the Legendre-Clebsch condition")
         if not self.curvature >= CURVATURE:
@@ -107,7 +122,8 @@ class Course:
         switching: Switching functions (k, n).
         slopes: Their rates (k, n), 1/s.
         hamiltonians: H (k,).
-        shares: The singular effort over its limit (k,), 0 where there is none.
+        shares: Efforts over their limits (k, n) where they lie between them, else 1.
+        forces: What limits add to -p_v' (k, n).
         strengths: By how much S'' falls with the full effort there (k,), else 0.
     """
 
@@ -118,6 +134,7 @@ class Course:
     slopes: Vector
     hamiltonians: Vector
     shares: Vector
+    forces: Vector
     strengths: Vector
 
 
@@ -125,9 +142,16 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
     """Integrate the motion from rest at `start` (n,) with its costates."""
     n, kernels = robot.n, customize(robot).unchecked
     y = np.concatenate([start, np.zeros(n), extremal.costate])
-    rows, flows = [], Flow(robot)
+    rows, flows, jumping = [], Flow(robot), extremal.switching.jumps()
     for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
         flow = flows.along(signs)
+        if flow is None:
+            return None
+        if place > 0 and place - 1 in jumping:
+            y = y.copy()
+            y[2 * n + extremal.switching.joints[place - 1]] += extremal.jumps[
+                jumping.index(place - 1)
+            ]
         for k in range(SAMPLES):
             later = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
             if later is None:
@@ -139,9 +163,11 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
             inverse = kernels.forward_dynamics_derivatives(q, v, v)[2]
             slope = curves[2, :, 0] @ v + inverse @ rates[3 * n :]
             time = begin + k / (SAMPLES - 1) * (end - begin)
-            share, strength = flow.share, flow.legendre_clebsch
+            shares, forces, strength = flow.shares, flow.forces, flow.legendre_clebsch
             hamiltonian = 1.0 + y[2 * n :] @ rates[: 2 * n]
-            rows.append((time, place, y, inverse @ p_v, slope, hamiltonian, share, strength))
+            rows.append(
+                (time, place, y, inverse @ p_v, slope, hamiltonian, shares, forces, strength)
+            )
     return Course(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
@@ -150,60 +176,111 @@ def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Course) -
     n = robot.n
     end = along.states[-1, : 2 * n] - np.concatenate([goal, np.zeros(n)])
     largest = np.abs(along.switching).max(axis=0)
-    singular = largest < SINGULAR * largest.max()
+    singular = largest < NOTHING * largest.max()
     margins = [
         _margin(along, extremal.switching, int(joint), largest[joint])
         for joint in np.flatnonzero(~singular)
     ]
     return Certificate(
         costates=extremal.costate,
+        jumps=extremal.jumps,
         boundary=float(np.abs(end).max()),
         hamiltonian=float(np.abs(along.hamiltonians).max()),
         margin=min(margins),
         curvature=extremal.curvature,
         singular=tuple(robot.joint_names[joint] for joint in np.flatnonzero(singular)),
-        **_singular_arcs(robot, along, extremal.switching, largest),
+        **_inner_arcs(robot, along, extremal, largest),
         times=along.times,
         switching=along.switching,
         hamiltonians=along.hamiltonians,
     )
 
 
-def _singular_arcs(robot: Robot, along: Course, switching: Switching, largest: Vector) -> dict:
-    arcs, effort, rest, strength = [], 0.0, 0.0, np.inf
-    for place, (begin, end, signs) in enumerate(switching.arcs()):
-        for joint in np.flatnonzero(signs == 0.0):
-            arcs.append((robot.joint_names[joint], begin, end))
-            here = along.arcs == place
-            effort = max(effort, float(np.abs(along.shares[here]).max()))
+def _inner_arcs(robot: Robot, along: Course, extremal: Extremal, largest: Vector) -> dict:
+    """Return what there is to say about efforts that lie between their limits."""
+    t_final = extremal.switching.t_final
+    singular, effort, rest, strength = [], 0.0, 0.0, np.inf
+    for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
+        here = along.arcs == place
+        for joint in np.flatnonzero(np.abs(signs) != 1.0):
+            effort = max(effort, float(np.abs(along.shares[here, joint]).max()))
             rest = max(rest, float(np.abs(along.switching[here, joint]).max() / largest[joint]))
-            scale = switching.t_final**2 / largest[joint]
-            strength = min(strength, float(along.strengths[here].min() * scale))
+            if signs[joint] == SINGULAR:
+                singular.append((robot.joint_names[joint], begin, end))
+                scale = t_final**2 / largest[joint]
+                strength = min(strength, float(along.strengths[here].min() * scale))
+    at_limits = list(stays(along, extremal))
+    forces = [force for *_, force in at_limits]
+    strongest = max([float(np.abs(force).max()) for force in forces], default=1.0)
+    names = {AT_SPEED: "speed", AT_REST: "position", TOUCH: "position"}
     return {
-        "singular_arcs": tuple(arcs),
+        "singular_arcs": tuple(singular),
         "singular_effort": effort,
         "singular_switching": rest,
+        "limit_arcs": tuple(
+            (robot.joint_names[joint], names[abs(sign)], begin, end)
+            for joint, sign, begin, end, _ in at_limits
+        ),
+        "limit_force": min([float(force.min()) / strongest for force in forces], default=np.inf),
         "legendre_clebsch": strength,
     }
 
 
+def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float, float, Vector]]:
+    """Yield joint, kind, begin, end (s) and multipliers of every stay at a limit.
+
+    The multipliers are those of a limit of speed at the samples, s/rad, or those by which the
+    costate of a position drops at the begin, between the samples and at the end.
+    """
+    switching, n = extremal.switching, along.switching.shape[1]
+    jumps = dict(zip(switching.jumps(), extremal.jumps, strict=True))
+    arcs = switching.arcs()
+    for joint in range(n):
+        begun, forces = 0, []
+        for place, (begin, end, signs) in enumerate(arcs):
+            leaves = place < len(switching.joints) and switching.joints[place] == joint
+            sign = signs[joint]
+            if leaves and abs(switching.values[place]) == TOUCH:
+                side = switching.values[place]
+                yield joint, side, end, end, np.array([-np.sign(side) * jumps[place]])
+            if abs(sign) <= 1.0:
+                begun, forces = place + 1, []
+                continue
+            forces.append(np.sign(sign) * along.forces[along.arcs == place, joint])
+            if leaves or place == len(arcs) - 1:
+                force = np.concatenate(forces)
+                if abs(sign) == AT_REST:
+                    last = np.sign(sign) * jumps[place] if leaves else force[-1]
+                    force = -np.diff(np.concatenate([[0.0], force, [last]]))
+                yield joint, sign, arcs[begun][0], end, force
+                begun, forces = place + 1, []
+
+
 def wanted(along: Course, switching: Switching) -> Switching:
-    """Return the structure whose efforts have the signs that the switching functions ask for."""
-    n = along.switching.shape[1]
+    """Return the structure whose efforts have the signs that the switching functions ask for.
+
+    Where they lie between their limits they remain as they are.
+    """
+    n, arcs = along.switching.shape[1], switching.arcs()
     signs, rows = np.ones(n), []
+    touches = [row for row in switching.rows() if abs(row[2]) == TOUCH]
     for joint in range(n):
         times, values = _refined(along, joint)
-        right = values < 0.0
-        signs[joint] = 1.0 if right[np.argmax(np.abs(values[:4]))] else -1.0
-        current, found = signs[joint] > 0.0, []
-        for k in range(1, len(values)):
-            if right[k] != current and abs(values[k]) > 1e-9 * np.abs(values).max():
+        kept = np.array([each[joint] for _, _, each in arcs])[_refined_arcs(along)]
+        asked = np.where(np.abs(kept) == 1.0, -np.sign(values), kept)
+        clear = (np.abs(kept) != 1.0) | (np.abs(values) > 1e-9 * np.abs(values).max())
+        signs[joint] = current = asked[
+            np.argmax(clear * (1.0 + np.abs(values)) * (times <= times[3]))
+        ]
+        for k in np.flatnonzero(clear):
+            if asked[k] != current:
                 a, b = values[k - 1], values[k]
                 share = a / (a - b) if a * b < 0.0 else 0.0
-                found.append(float(times[k - 1] + share * (times[k] - times[k - 1])))
-                current = right[k]
-        rows += [(t, joint, value) for t, value in alternating(signs[joint], found)]
-    return assembled(signs, rows, switching.t_final)
+                rows.append(
+                    (float(times[k - 1] + share * (times[k] - times[k - 1])), joint, asked[k])
+                )
+                current = asked[k]
+    return assembled(signs, rows + touches, switching.t_final)
 
 
 def _margin(along: Course, switching: Switching, joint: int, largest: float) -> float:
@@ -211,18 +288,26 @@ def _margin(along: Course, switching: Switching, joint: int, largest: float) -> 
     t_final = switching.t_final
     arc_signs = np.array([signs[joint] for _, _, signs in switching.arcs()])
     times, values = _refined(along, joint)
-    signs = arc_signs[np.repeat(along.arcs[:-1].astype(int), 4)]
+    signs = arc_signs[_refined_arcs(along)[:-1]]
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
     for place in np.flatnonzero(np.array(switching.joints) == joint):
+        if abs(switching.values[place]) == TOUCH:
+            continue
         away = np.abs(times[:-1] - switching.times[place]) / t_final
         before, after = arc_signs[place], arc_signs[place + 1]
         room = np.minimum(room, away if before * after else away**2)
-        if before * after:
+        if before * after == -1.0:
             slope = -after * along.slopes[(place + 1) * SAMPLES, joint]
             least = min(least, float(slope * t_final))
-    far = (room > 1e-5) & (signs != 0.0)
+    far = (room > 1e-5) & (np.abs(signs) == 1.0)
     return min(least, float((toward[far] / room[far]).min())) / largest
+
+
+def _refined_arcs(along: Course) -> NDArray[np.int64]:
+    """Return the arc of each value of `_refined`."""
+    arcs = along.arcs.astype(np.int64)
+    return np.append(np.repeat(arcs[:-1], 4), arcs[-1])
 
 
 def _refined(along: Course, joint: int) -> tuple[Vector, Vector]:

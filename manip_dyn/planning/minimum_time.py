@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.at_limits import stays_of
 from manip_dyn.planning.bang_bang import BangBangPlan
 from manip_dyn.planning.certificate import Certificate, Course, certificate, course, wanted
 from manip_dyn.planning.extremal import Extremal, Shooter
@@ -104,7 +105,7 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
     seen: list[tuple] = []
     for number, lot in enumerate(sketches(robot, start, goal), start=1):
         for sketch in sorted(lot, key=lambda each: each.duration):
-            key = read_off(sketch.controls, sketch.duration).key()
+            key = read_off(sketch.controls, sketch.duration, stays_of(sketch)).key()
             known = any(key == other and abs(sketch.duration / t - 1.0) < AGREE - 1.0
                         for other, t in seen)  # fmt: skip
             if known or sketch.duration > SLACK * _fastest(found):
@@ -150,7 +151,7 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
 
 def _bang_bang(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:
     """Return the bang-bang extremal, revised until its switching functions agree."""
-    switching, latest = read_off(sketch.controls, sketch.duration), None
+    switching, latest = read_off(sketch.controls, sketch.duration, stays_of(sketch)), None
     for _ in range(REVISIONS):
         found = _checked_extremal(robot, goal, shooter.start, shooter.solve(switching))
         if found is None:
