@@ -259,7 +259,8 @@ def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float
 def wanted(along: Course, switching: Switching) -> Switching:
     """Return the structure whose efforts have the signs that the switching functions ask for.
 
-    Where they lie between their limits they remain as they are.
+    Where they lie between their limits they remain there, and where they would pass them they
+    are at them.
     """
     n, arcs = along.switching.shape[1], switching.arcs()
     signs, rows = np.ones(n), []
@@ -267,7 +268,9 @@ def wanted(along: Course, switching: Switching) -> Switching:
     for joint in range(n):
         times, values = _refined(along, joint)
         kept = np.array([each[joint] for _, _, each in arcs])[_refined_arcs(along)]
-        asked = np.where(np.abs(kept) == 1.0, -np.sign(values), kept)
+        shares = along.shares[_refined_samples(along), joint]
+        asked = np.where(np.abs(shares) > 1.0, np.sign(shares), kept)
+        asked = np.where(np.abs(kept) == 1.0, -np.sign(values), asked)
         clear = (np.abs(kept) != 1.0) | (np.abs(values) > 1e-9 * np.abs(values).max())
         signs[joint] = current = asked[
             np.argmax(clear * (1.0 + np.abs(values)) * (times <= times[3]))
@@ -304,10 +307,14 @@ def _margin(along: Course, switching: Switching, joint: int, largest: float) -> 
     return min(least, float((toward[far] / room[far]).min())) / largest
 
 
+def _refined_samples(along: Course) -> NDArray[np.int64]:
+    """Return the sample before or at each value of `_refined`."""
+    return np.append(np.repeat(np.arange(len(along.times) - 1), 4), len(along.times) - 1)
+
+
 def _refined_arcs(along: Course) -> NDArray[np.int64]:
     """Return the arc of each value of `_refined`."""
-    arcs = along.arcs.astype(np.int64)
-    return np.append(np.repeat(arcs[:-1], 4), arcs[-1])
+    return along.arcs[_refined_samples(along)].astype(np.int64)
 
 
 def _refined(along: Course, joint: int) -> tuple[Vector, Vector]:

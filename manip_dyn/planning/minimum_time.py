@@ -151,15 +151,24 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
 
 def _bang_bang(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:
     """Return the bang-bang extremal, revised until its switching functions agree."""
-    switching, latest = read_off(sketch.controls, sketch.duration, stays_of(sketch)), None
+    switching = read_off(sketch.controls, sketch.duration, stays_of(sketch))
+    return _revised(robot, shooter, goal, switching, None)
+
+
+def _revised(
+    robot: Robot, shooter: Shooter, goal: Vector, switching: Switching, costate: Vector | None
+) -> Candidate | None:
+    """Return the extremal of a structure, changed to what its own conditions ask for."""
+    latest = None
     for _ in range(REVISIONS):
-        found = _checked_extremal(robot, goal, shooter.start, shooter.solve(switching))
+        solved = shooter.solve(switching, costate)
+        found = _checked_extremal(robot, goal, shooter.start, solved)
         if found is None:
             return latest
-        latest = found
-        if latest.certificate.margin > 0.0:
+        latest, costate = found, found.extremal.costate
+        if found.certificate.margin > 0.0 and found.certificate.singular_effort <= 1.0:
             return latest
-        revised = wanted(latest.along, latest.extremal.switching)
+        revised = wanted(found.along, found.extremal.switching)
         if revised.key() == switching.key():
             return latest
         switching = revised
@@ -175,8 +184,7 @@ def _with_singular_arc(
         hints = near_zero(latest.along, latest.extremal.switching)
         tries += [(each, latest.extremal.costate) for each in hints]
     for switching, costate in tries[:SINGULAR_TRIES]:
-        solved = shooter.solve(switching, costate)
-        found = _checked_extremal(robot, goal, shooter.start, solved)
+        found = _revised(robot, shooter, goal, switching, costate)
         if found is not None and found.certificate.holds:
             return found
     return None
@@ -258,7 +266,7 @@ def _passed(robot: Robot, along: Course) -> str:
         for value, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
             if not robot.q_min[i] - 1e-9 <= value <= robot.q_max[i] + 1e-9:
                 return (
-                    f"joint '{joint}' would pass {value:.4g} {robot.unit(i)}; its limit is "
+                    f"joint '{joint}' would pass {value:.12g} {robot.unit(i)}; its limit is "
                     f"{limit:.4g}"
                 )
     return ""
@@ -268,7 +276,10 @@ def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
     """Return least and largest position, turning points between samples included."""
     turning = np.flatnonzero(v[:-1] * v[1:] < 0.0)
     h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
-    # Speed taken as linear between two samples.
-    peaks = q[turning] + 0.5 * h * a * a / (a - b)
+    first, way = q[turning], q[turning + 1] - q[turning]
+    # On the cubic through both: its slope is a + 2 c z + d z^2 with one root between them.
+    c, d = 3.0 * way / h - 2.0 * a - b, 3.0 * (a + b) - 6.0 * way / h
+    z = -a / (c + np.copysign(np.sqrt(np.maximum(c * c - a * d, 0.0)), -a))
+    peaks = first + h * z * (a + z * (c + z * d / 3.0))
     reached = np.append(q, peaks)
     return float(reached.min()), float(reached.max())
