@@ -85,7 +85,7 @@ class BangBangPlan:
         if flow is None:
             return signs * self.robot.tau_max
         flow.rates(y)
-        return flow.tau
+        return np.clip(flow.tau, -self.robot.tau_max, self.robot.tau_max)
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return planned positions and velocities (n,) at time `t` s."""
@@ -137,12 +137,11 @@ class BangBangPlan:
         if self.certificate is None or self.switching is None:
             return []
         nodes = [np.concatenate([self.q0, 0.0 * self.q0, self.certificate.costates])]
-        jumping = self.switching.jumps()
+        jumping = list(zip(self.switching.jumps(), self.certificate.jumps, strict=True))
         for arc, end in enumerate(self._begins[1:]):
             node = self._canonical(arc, end, nodes[arc]).copy()
-            if arc in jumping:
-                place = 2 * len(self.qf) + self.switching.joints[arc]
-                node[place] += self.certificate.jumps[jumping.index(arc)]
+            for (place, component), jump in jumping:
+                node[component] += jump if place == arc else 0.0
             nodes.append(node)
         return nodes
 

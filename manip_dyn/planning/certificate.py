@@ -15,12 +15,22 @@ from numpy.typing import NDArray
 from manip_dyn.codegen import customize
 from manip_dyn.planning.extremal import Extremal
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import AT_REST, AT_SPEED, SINGULAR, TOUCH, Switching, assembled
+from manip_dyn.planning.switching import (
+    AT_REST,
+    AT_SPEED,
+    SINGULAR,
+    TOUCH,
+    TOUCH_SPEED,
+    Switching,
+    assembled,
+)
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7
+FULL = 1.0 + 1e-9
+"""Efforts between their limits may come to them, but for rounding."""
 NOTHING = 1e-9
 """A switching function below this share of the largest is zero."""
 SAMPLES = 16
@@ -91,7 +101,7 @@ class Certificate:
             found.append(f"the efforts of {', '.join(self.singular)} are singular")
         if not self.margin >= MARGIN:
             found.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
-        if not self.singular_effort <= 1.0:
+        if not self.singular_effort <= FULL:
             found.append(
                 f"an effort between limits would be {self.singular_effort:.3g} times its limit"
             )
@@ -142,16 +152,16 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
     """Integrate the motion from rest at `start` (n,) with its costates."""
     n, kernels = robot.n, customize(robot).unchecked
     y = np.concatenate([start, np.zeros(n), extremal.costate])
-    rows, flows, jumping = [], Flow(robot), extremal.switching.jumps()
+    rows, flows = [], Flow(robot)
+    jumping = zip(extremal.switching.jumps(), extremal.jumps, strict=True)
+    after = {place + 1: (component, jump) for (place, component), jump in jumping}
     for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
         flow = flows.along(signs)
         if flow is None:
             return None
-        if place > 0 and place - 1 in jumping:
+        if place in after:
             y = y.copy()
-            y[2 * n + extremal.switching.joints[place - 1]] += extremal.jumps[
-                jumping.index(place - 1)
-            ]
+            y[after[place][0]] += after[place][1]
         for k in range(SAMPLES):
             later = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
             if later is None:
@@ -212,7 +222,7 @@ def _inner_arcs(robot: Robot, along: Course, extremal: Extremal, largest: Vector
     at_limits = list(stays(along, extremal))
     forces = [force for *_, force in at_limits]
     strongest = max([float(np.abs(force).max()) for force in forces], default=1.0)
-    names = {AT_SPEED: "speed", AT_REST: "position", TOUCH: "position"}
+    names = {AT_SPEED: "speed", AT_REST: "position", TOUCH: "position", TOUCH_SPEED: "speed"}
     return {
         "singular_arcs": tuple(singular),
         "singular_effort": effort,
@@ -233,14 +243,15 @@ def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float
     costate of a position drops at the begin, between the samples and at the end.
     """
     switching, n = extremal.switching, along.switching.shape[1]
-    jumps = dict(zip(switching.jumps(), extremal.jumps, strict=True))
+    places = [place for place, _ in switching.jumps()]
+    jumps = dict(zip(places, extremal.jumps, strict=True))
     arcs = switching.arcs()
     for joint in range(n):
         begun, forces = 0, []
-        for place, (begin, end, signs) in enumerate(arcs):
+        for place, (_, end, signs) in enumerate(arcs):
             leaves = place < len(switching.joints) and switching.joints[place] == joint
             sign = signs[joint]
-            if leaves and abs(switching.values[place]) == TOUCH:
+            if leaves and abs(switching.values[place]) >= TOUCH:
                 side = switching.values[place]
                 yield joint, side, end, end, np.array([-np.sign(side) * jumps[place]])
             if abs(sign) <= 1.0:
@@ -252,6 +263,11 @@ def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float
                 if abs(sign) == AT_REST:
                     last = np.sign(sign) * jumps[place] if leaves else force[-1]
                     force = -np.diff(np.concatenate([[0.0], force, [last]]))
+                else:
+                    # Where it comes and leaves smoothly the costate of the speed drops at once.
+                    edges = [jumps[k] for k in (begun - 1, place) if k in jumps]
+                    drops = -np.sign(sign) * np.array(edges) / switching.t_final
+                    force = np.concatenate([force, drops])
                 yield joint, sign, arcs[begun][0], end, force
                 begun, forces = place + 1, []
 
@@ -264,12 +280,12 @@ def wanted(along: Course, switching: Switching) -> Switching:
     """
     n, arcs = along.switching.shape[1], switching.arcs()
     signs, rows = np.ones(n), []
-    touches = [row for row in switching.rows() if abs(row[2]) == TOUCH]
+    touches = [row for row in switching.rows() if abs(row[2]) >= TOUCH]
     for joint in range(n):
         times, values = _refined(along, joint)
         kept = np.array([each[joint] for _, _, each in arcs])[_refined_arcs(along)]
         shares = along.shares[_refined_samples(along), joint]
-        asked = np.where(np.abs(shares) > 1.0, np.sign(shares), kept)
+        asked = np.where(np.abs(shares) > FULL, np.sign(shares), kept)
         asked = np.where(np.abs(kept) == 1.0, -np.sign(values), asked)
         clear = (np.abs(kept) != 1.0) | (np.abs(values) > 1e-9 * np.abs(values).max())
         signs[joint] = current = asked[
@@ -295,7 +311,7 @@ def _margin(along: Course, switching: Switching, joint: int, largest: float) -> 
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
     for place in np.flatnonzero(np.array(switching.joints) == joint):
-        if abs(switching.values[place]) == TOUCH:
+        if abs(switching.values[place]) >= TOUCH:
             continue
         away = np.abs(times[:-1] - switching.times[place]) / t_final
         before, after = arc_signs[place], arc_signs[place + 1]

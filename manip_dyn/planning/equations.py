@@ -88,7 +88,7 @@ def variations(t, y, p, out):
             out[pp + (N + i) * X + c] = next
 '''
 
-CONSTRAINED_TEXT = '''"""Singular arcs and limits. Written by manip_dyn.planning.equations; do not edit."""
+CONSTRAINED_TEXT = '''"""Singular arcs and limits. Written by manip_dyn.planning; do not edit."""
 
 from numba import njit
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import AT_SPEED, SINGULAR, TOUCH, Switching
+from manip_dyn.planning.switching import AT_SPEED, SINGULAR, TOUCH, TOUCH_SPEED, Switching, smooth
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -78,6 +78,8 @@ class Shooter:
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
         self._robot = robot
+        inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.asarray(q0)))
+        self._gains = np.diag(inverse) * self.limits
         self._kernels = customize(robot).unchecked
         self._flow = Flow(robot)
 
@@ -173,15 +175,17 @@ class Shooter:
             by_unknown[:, states + place] += rates
             if place < switches:
                 joint, value = switching.joints[place], switching.values[place]
-                conditions = self._conditions(y, joint, signs[joint], value)
+                for column, (where, component) in enumerate(jumping, start=last + 1):
+                    if where == place:
+                        y[component] += unknown[column]
+                        by_unknown[component, column] += 1.0
+                after = switching.values[place] if abs(value) < TOUCH else signs[joint]
+                later = np.where(np.arange(n) == joint, after, signs)
+                conditions = self._conditions(y, joint, signs, value, later)
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)
                     jacobian.append(slopes @ by_unknown)
-                if place in jumping:
-                    column = last + 1 + jumping.index(place)
-                    y[states + joint] += unknown[column]
-                    by_unknown[states + joint, column] += 1.0
         jacobian[:states] = by_unknown[:states]
         residual[:states] = y[:states] - self.goal
         gradient = np.concatenate([-rates[states:], rates[:states]])
@@ -194,22 +198,26 @@ class Shooter:
         return Shot(np.array(residual), rows, by_unknown, np.array(weights))
 
     def _conditions(
-        self, y: Vector, joint: int, sign: float, value: float
+        self, y: Vector, joint: int, signs: Vector, value: float, later: Vector
     ) -> list[tuple[float, float, Vector]]:
         """Return weights, what has to be zero at a switch and its derivatives by (x, p), (4 n,).
 
         The switching function; its rate where a singular arc ends; the distance from the limit
-        where a joint leaves or touches it.
+        where a joint leaves or touches it; its acceleration where that is smooth.
         """
-        n, unit = self.n, np.eye(4 * self.n)
+        n, unit, sign = self.n, np.eye(4 * self.n), signs[joint]
         q, v, p_q, p_v = y.reshape(4, n).copy()
         if sign == SINGULAR:
             row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
             return [(float(self.limits.mean()), float(row[0]), row[1:])]
-        kind = value if abs(value) == TOUCH else sign
+        found: list[tuple[float, float, Vector]] = []
+        if abs(value) == TOUCH_SPEED or smooth(sign, value):
+            free = signs if abs(sign) == 1.0 else later
+            found.append((1.0 / self._gains[joint], *self._acceleration(y, joint, free)))
+        kind = value if abs(value) >= TOUCH else sign
         if abs(kind) > 1.0:
             speed, position = limits_of(self._robot, joint, kind)
-            found = [(1.0, float(v[joint] - speed), unit[n + joint])]
+            found.append((1.0, float(v[joint] - speed), unit[n + joint]))
             if position is not None:
                 found.append((1.0, float(q[joint] - position), unit[joint]))
             return found
@@ -217,7 +225,18 @@ class Shooter:
         curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
         inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2, joint]
         slopes = np.concatenate([curves, np.zeros(2 * n), inverse])
-        return [(float(self.limits.mean()), float(inverse @ p_v), slopes)]
+        return [*found, (float(self.limits.mean()), float(inverse @ p_v), slopes)]
+
+    def _acceleration(self, y: Vector, joint: int, signs: Vector) -> tuple[float, Vector]:
+        """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
+        flow, slopes = self._flow.along(signs), np.zeros(len(y))
+        if flow is None:
+            return np.nan, slopes
+        for i in range(2 * self.n):
+            step = 1e-6 * (1e-2 + abs(y[i])) * np.eye(len(y))[i]
+            ends = [flow.rates(y + side * step)[self.n + joint] for side in (1, -1)]
+            slopes[i] = (ends[0] - ends[1]) / (2.0 * step[i])
+        return float(flow.rates(y)[self.n + joint]), slopes
 
     def _curvature(self, switching: Switching, shot: Shot) -> float:
         """Return the least eigenvalue of the Lagrangian's Hessian where the goal is kept.
@@ -250,7 +269,7 @@ class Shooter:
 def limits_of(robot: Robot, joint: int, sign: float) -> tuple[float, float | None]:
     """Return the speed and, unless it is a limit of speed, the position of a joint at a limit."""
     side = 1.0 if sign > 0.0 else -1.0
-    if abs(sign) == AT_SPEED:
+    if abs(sign) in (AT_SPEED, TOUCH_SPEED):
         return float(side * robot.v_max[joint]), None
     return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
 

@@ -170,7 +170,8 @@ def improve(
     flat = u.reshape(size)
     most = 3 * cells
     watched, count = np.empty((most, 3), dtype=np.int64), 0
-    cost, low, high = np.zeros(size + 1 + most), np.empty(size + 1 + most), np.empty(size + 1 + most)
+    cost, high = np.zeros(size + 1 + most), np.empty(size + 1 + most)
+    low = np.empty_like(high)
     at_high = np.zeros(size + 1 + most, dtype=np.bool_)
     cost[size] = 1.0 / whole
     for j in range(size):

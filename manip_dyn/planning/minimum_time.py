@@ -15,12 +15,12 @@ from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.at_limits import stays_of
 from manip_dyn.planning.bang_bang import BangBangPlan
-from manip_dyn.planning.certificate import Certificate, Course, certificate, course, wanted
+from manip_dyn.planning.certificate import FULL, Certificate, Course, certificate, course, wanted
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
 from manip_dyn.planning.starts import AGREE, ARRIVED, sketches
-from manip_dyn.planning.switching import read_off
+from manip_dyn.planning.switching import Switching, read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
@@ -143,6 +143,8 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
         latest = found or latest
         if latest is not None and (latest.certificate.holds or latest.passed):
             return latest
+        if stays_of(sketch):
+            continue
         found = _with_singular_arc(robot, shooter, sketch, goal, found)
         if found is not None:
             return found
@@ -166,7 +168,7 @@ def _revised(
         if found is None:
             return latest
         latest, costate = found, found.extremal.costate
-        if found.certificate.margin > 0.0 and found.certificate.singular_effort <= 1.0:
+        if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
             return latest
         revised = wanted(found.along, found.extremal.switching)
         if revised.key() == switching.key():

@@ -11,9 +11,10 @@ import numpy as np
 
 from manip_dyn.validate import Vector
 
-SINGULAR, AT_SPEED, AT_REST, TOUCH = 0.0, 2.0, 3.0, 4.0
+SINGULAR, AT_SPEED, AT_REST, TOUCH, TOUCH_SPEED = 0.0, 2.0, 3.0, 4.0, 5.0
 """What an effort can do besides -1, 1: be singular; keep its joint at the upper limit of speed or
-at rest at the upper limit of position (lower ones: negative); touch that, as it was before."""
+at rest at the upper limit of position (lower ones: negative); go on while the joint touches the
+limit of position or of speed."""
 BANG = 0.999
 """Efforts beyond this share of their limit count as being at it."""
 BESIDE = 1.0
@@ -29,7 +30,7 @@ class Switching(NamedTuple):
         signs: Signs of the first efforts (n,), or `SINGULAR`.
         joints: The joint that switches, in order of time (m,).
         values: The sign of that joint's effort afterwards (m,), or `SINGULAR`, `AT_SPEED`,
-            `AT_REST`, `TOUCH`, the last three negative for lower limits.
+            `AT_REST`, `TOUCH`, `TOUCH_SPEED`, the last four negative for lower limits.
         times: When, s, not decreasing (m,).
         t_final: End of the motion, s.
     """
@@ -45,21 +46,24 @@ class Switching(NamedTuple):
         edges, signs, found = [0.0, *self.times.tolist(), self.t_final], self.signs.copy(), []
         for place, (begin, end) in enumerate(itertools.pairwise(edges)):
             found.append((begin, end, signs.copy()))
-            if place < len(self.joints) and abs(self.values[place]) != TOUCH:
+            if place < len(self.joints) and abs(self.values[place]) < TOUCH:
                 signs[self.joints[place]] = self.values[place]
         return found
 
-    def jumps(self) -> list[int]:
-        """Return the switches at which the costate of the joint's position jumps.
+    def jumps(self) -> list[tuple[int, int]]:
+        """Return the switches at which a costate jumps, and its place in (x, p).
 
-        That is where it leaves or touches a limit of position.
+        That of the joint's position jumps where it leaves or touches a limit of position, that
+        of its speed where it touches a limit of speed or comes to it or leaves it smoothly.
         """
-        arcs = [signs for _, _, signs in self.arcs()]
-        return [
-            place
-            for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True))
-            if abs(value) == TOUCH or abs(arcs[place][joint]) == AT_REST
-        ]
+        n, arcs, found = len(self.signs), self.arcs(), []
+        for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
+            sign = arcs[place][2][joint]
+            if abs(value) == TOUCH or abs(sign) == AT_REST:
+                found.append((place, 2 * n + joint))
+            elif abs(value) == TOUCH_SPEED or smooth(sign, value):
+                found.append((place, 3 * n + joint))
+        return found
 
     def per_joint(self) -> list[list[float]]:
         """Return the switching times of each joint, s."""
@@ -96,8 +100,15 @@ class Switching(NamedTuple):
                 if kept and t <= kept[-1][0]:
                     begin, latest = kept.pop()
                     t, before = 0.5 * (t + begin), _current(signs[joint], kept)
-                    if abs(latest) == AT_REST and value == before:
-                        kept.append((t, math.copysign(TOUCH, latest)))
+                    if abs(latest) in (AT_REST, AT_SPEED) and value == before:
+                        kept.append(
+                            (
+                                t,
+                                math.copysign(
+                                    TOUCH if abs(latest) == AT_REST else TOUCH_SPEED, latest
+                                ),
+                            )
+                        )
                 if value != _current(signs[joint], kept):
                     kept.append((t, value))
             while kept and kept[0][0] <= 0.0:
@@ -106,9 +117,19 @@ class Switching(NamedTuple):
         return assembled(signs, rows, self.t_final)
 
 
+def smooth(before: float, after: float) -> bool:
+    """Return whether a joint comes to a limit of speed, or leaves it, without acceleration.
+
+    So it does where its effort cannot hold it at the limit before or afterwards.
+    """
+    if abs(after) == AT_SPEED:
+        return before * after == -AT_SPEED
+    return abs(before) == AT_SPEED and before * after == AT_SPEED
+
+
 def _current(first: float, events: list[tuple[float, float]]) -> float:
     """Return what an effort does after its events (time, new sign); touches change nothing."""
-    signs = [value for _, value in events if abs(value) != TOUCH]
+    signs = [value for _, value in events if abs(value) < TOUCH]
     return signs[-1] if signs else first
 
 
@@ -150,8 +171,8 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
     for joint in range(n):
         mine = sorted(stay for stay in stays if stay.joint == joint)
         rows += [(0.5 * (stay.first + stay.last) * h, joint, stay.kind)
-                 for stay in mine if abs(stay.kind) == TOUCH]  # fmt: skip
-        mine = [stay for stay in mine if abs(stay.kind) != TOUCH]
+                 for stay in mine if abs(stay.kind) >= TOUCH]  # fmt: skip
+        mine = [stay for stay in mine if abs(stay.kind) < TOUCH]
         begins, ends = [0, *(s.last for s in mine)], [*(s.first for s in mine), cells]
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             first, times = _switches(controls[begin:end, joint])
