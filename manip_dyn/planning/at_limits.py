@@ -17,8 +17,8 @@ REST = 2
 """Cells that a stay at a limit of position takes at least, else it is a touch."""
 
 
-def stays_of(sketch: Sketch) -> list[Stay]:
-    """Return where the limits of a sketch matter."""
+def stays_of(sketch: Sketch, brief: float = TOUCH) -> list[Stay]:
+    """Return where the limits of a sketch matter; what `brief` stays at positions are."""
     found, n = [], sketch.controls.shape[1]
     for component in range(2 * n):
         pressure = sketch.pressure[:, component]
@@ -26,7 +26,9 @@ def stays_of(sketch: Sketch) -> list[Stay]:
             pressed = side * pressure > PRESSED * max(np.abs(pressure).max(), 1e-9)
             for first, last in _groups(np.flatnonzero(pressed)):
                 joint = component % n
-                kind = AT_SPEED if component >= n else AT_REST if last - first >= REST else TOUCH
+                kind = AT_REST if last - first >= REST else brief
+                if component >= n:
+                    kind = AT_SPEED
                 found.append(Stay(joint, first, last, side * kind))
     return found
 

@@ -6,6 +6,7 @@ makes extremals of them, and the fastest whose certificate holds is the plan.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
 from manip_dyn.planning.starts import AGREE, ARRIVED, sketches
-from manip_dyn.planning.switching import Switching, read_off
+from manip_dyn.planning.switching import AT_REST, TOUCH, Switching, read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
@@ -139,10 +140,12 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
             sketch = Sequence(robot, shooter.start[: robot.n], goal).refined(sketch)
             if sketch.miss > ARRIVED:
                 break
-        found = _bang_bang(robot, shooter, sketch, goal)
+        found = None
+        for structure in _structures(sketch):
+            found = _revised(robot, shooter, goal, structure, None) or found
+            if found is not None and found.certificate.holds and not found.passed:
+                return found
         latest = found or latest
-        if latest is not None and (latest.certificate.holds or latest.passed):
-            return latest
         if stays_of(sketch):
             continue
         found = _with_singular_arc(robot, shooter, sketch, goal, found)
@@ -151,10 +154,11 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
     return latest
 
 
-def _bang_bang(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:
-    """Return the bang-bang extremal, revised until its switching functions agree."""
-    switching = read_off(sketch.controls, sketch.duration, stays_of(sketch))
-    return _revised(robot, shooter, goal, switching, None)
+def _structures(sketch: Sketch) -> Iterator[Switching]:
+    """Yield the structures that a sketch may have: brief stays at limits are touches or rests."""
+    brief = [stays_of(sketch, kind) for kind in (TOUCH, AT_REST)]
+    for stays in brief[: 1 if brief[0] == brief[1] else 2]:
+        yield read_off(sketch.controls, sketch.duration, stays)
 
 
 def _revised(
@@ -257,6 +261,9 @@ def _passed(robot: Robot, along: Course) -> str:
     """Return which limit of position or speed a motion passes, or nothing."""
     n = robot.n
     for i, joint in enumerate(robot.joint_names):
+        share = float(np.abs(along.shares[:, i]).max())
+        if share > FULL:
+            return f"joint '{joint}' would need {share:.4g} times its effort limit"
         q, v = along.states[:, i], along.states[:, n + i]
         speed = float(np.abs(v).max())
         if speed > robot.v_max[i] * (1.0 + 1e-9):
@@ -268,7 +275,7 @@ def _passed(robot: Robot, along: Course) -> str:
         for value, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
             if not robot.q_min[i] - 1e-9 <= value <= robot.q_max[i] + 1e-9:
                 return (
-                    f"joint '{joint}' would pass {value:.12g} {robot.unit(i)}; its limit is "
+                    f"joint '{joint}' would pass {value:.4g} {robot.unit(i)}; its limit is "
                     f"{limit:.4g}"
                 )
     return ""

@@ -170,13 +170,14 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
     signs, rows = np.ones(n), []
     for joint in range(n):
         mine = sorted(stay for stay in stays if stay.joint == joint)
-        rows += [(0.5 * (stay.first + stay.last) * h, joint, stay.kind)
-                 for stay in mine if abs(stay.kind) >= TOUCH]  # fmt: skip
+        touches = [stay for stay in mine if abs(stay.kind) >= TOUCH]
+        touched = [0.5 * (stay.first + stay.last) for stay in touches]
+        rows += [(t * h, joint, stay.kind) for t, stay in zip(touched, touches, strict=True)]
         mine = [stay for stay in mine if abs(stay.kind) < TOUCH]
         begins, ends = [0, *(s.last for s in mine)], [*(s.first for s in mine), cells]
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             first, times = _switches(controls[begin:end, joint])
-            times = [begin + t for t in times]
+            times = _cleared([begin + t for t in times], touched)
             departure, arrival = begin + 0.1, end - 0.1
             # What is left of the stay in the cells beside it is no switch.
             while place > 0 and times and times[0] < begin + BESIDE:
@@ -191,6 +192,15 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
             if place < len(mine):
                 rows.append((arrival * h, joint, mine[place].kind))
     return assembled(signs, rows, duration)
+
+
+def _cleared(times: list[float], touched: list[float]) -> list[float]:
+    """Return switches without pairs beside touches, both in cells."""
+    for touch in touched:
+        near = [t for t in times if abs(t - touch) < BESIDE + 0.5]
+        kept = [sum(near) / len(near)] if len(near) % 2 else []
+        times = sorted([t for t in times if t not in near] + kept)
+    return times
 
 
 def _switches(u: Vector) -> tuple[float, list[float]]:
