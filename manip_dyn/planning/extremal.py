@@ -158,7 +158,8 @@ class Shooter:
         by_unknown[states:, :states] = np.eye(states)
         moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
         weights: list[float] = [1.0] * n + [switching.t_final] * n
-        residual, jacobian = [0.0] * states, [np.zeros(len(unknown))] * states
+        residual: list[float] = [0.0] * states
+        jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)
         for place, (begin, end, signs) in enumerate(moved.arcs()):
             flow = self._flow.along(signs)
@@ -189,7 +190,7 @@ class Shooter:
         jacobian[:states] = by_unknown[:states]
         residual[:states] = y[:states] - self.goal
         gradient = np.concatenate([-rates[states:], rates[:states]])
-        residual.append(1.0 + y[states:] @ rates[:states])
+        residual.append(float(1.0 + y[states:] @ rates[:states]))
         jacobian.append(gradient @ by_unknown)
         weights.append(1.0)
         rows = np.array(jacobian)

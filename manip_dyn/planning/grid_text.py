@@ -166,7 +166,7 @@ def improve(
         distance = max(distance, abs(goal[i] - start[i]))
     for i in range(X):
         scale[i] = distance if i < N else distance / whole
-        near[i] = 0.1 * scale[i]
+        near[i] = 0.03 * scale[i]
     flat = u.reshape(size)
     most = 3 * cells
     watched, count = np.empty((most, 3), dtype=np.int64), 0
@@ -179,6 +179,7 @@ def improve(
     for j in range(size + 1, size + 1 + most):
         low[j], high[j] = 0.0, 1e6
     step, multipliers = np.zeros(size + 1 + most), np.zeros(X + most)
+    basis = np.empty(X + most, dtype=np.int64)
     by_start, columns = np.empty((X + most, X)), np.empty((size + 1, X))
     jacobians, levers = np.empty((cells, 3, N, N)), np.empty((cells, X))
     new_states = np.empty_like(states)
@@ -210,9 +211,12 @@ def improve(
                 for j in range(size + 1, size + 1 + count):
                     at_high[j] = False
             variables, rows = size + 1 + count, X + count
+            for i in range(rows):
+                basis[i] = -1 if i < X else size + 1 + i - X
             pivots = solve_linear_program(
                 columns, right[:rows], cost[:variables], low[:variables], high[:variables],
-                at_high[:variables], penalty, step[:variables], multipliers[:rows],
+                at_high[:variables], basis[:rows], penalty,
+                step[:variables], multipliers[:rows],
             )
             if pivots < 0:
                 return duration, np.inf

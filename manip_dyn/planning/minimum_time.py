@@ -16,7 +16,8 @@ from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.at_limits import stays_of
 from manip_dyn.planning.bang_bang import BangBangPlan
-from manip_dyn.planning.certificate import FULL, Certificate, Course, certificate, course, wanted
+from manip_dyn.planning.certificate import Certificate, certificate
+from manip_dyn.planning.course import FULL, Course, course, wanted
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
