@@ -338,7 +338,7 @@ def along_limits(plan):
     robot, n = plan.robot, plan.robot.n
     check(plan)
     assert plan.certificate.limit_force >= 0.0
-    for t in np.linspace(0.0, plan.t_final, 200):
+    for t in np.linspace(0.0, plan.t_final, 200)[:-1]:
         q, v = plan.state(t)
         assert np.all(np.abs(v) < robot.v_max + 1e-8)
         assert np.all((robot.q_min - 1e-8 < q) & (q < robot.q_max + 1e-8))
@@ -354,7 +354,7 @@ def along_limits(plan):
 
 
 def test_a_speed_limit_is_kept(tmp_path):
-    path = write_shipped(tmp_path, "ibm7535", ('velocity="20"', 'velocity="1"'))
+    path = write_shipped(tmp_path, "ibm7535", ('velocity="20"', 'velocity="3"'))
     plan = md.plan_minimum_time(md.load_robot(path), [1.5, 0.2], [0.0, 0.0])
     assert "speed" in {kind for _, kind, _, _ in plan.certificate.limit_arcs}
     along_limits(plan)
@@ -371,10 +371,10 @@ def test_a_joint_rests_at_its_stop(cylindrical):
 
 def test_a_joint_comes_to_its_speed_limit_without_acceleration():
     """Its effort is at the limit against it when it arrives."""
-    start, goal = [0.74, -0.77], [3.12, 3.02]
+    start, goal = [-0.59971848, -1.89429841], [-2.57137445, 0.50474327]
     plan = md.plan_minimum_time(md.load_robot("rr"), start, goal)
-    if len(plan.certificate.jumps):
-        assert plan.certificate.singular_effort == pytest.approx(1.0, abs=1e-8)
+    assert plan.certificate.jumps.size == 1
+    assert plan.certificate.singular_effort == pytest.approx(1.0, abs=1e-8)
     along_limits(plan)
 
 
