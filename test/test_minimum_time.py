@@ -321,19 +321,61 @@ def test_an_arm_that_cannot_is_refused_with_the_reason(tmp_path, changes, words)
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [(('velocity="20"', 'velocity="1"'), "would reach"),
-     (('lower="-3.141592653589793"', 'lower="-0.01"'), "would pass")],
-)  # fmt: skip
-def test_a_motion_that_passes_a_limit_is_refused(tmp_path, change, words):
-    text = write_shipped(tmp_path, "ibm7535")
-    content = text.read_text()
-    text.write_text(content.replace(*change))
-    robot = md.load_robot(text)
-    with pytest.raises(ManipDynError) as error:
-        md.plan_minimum_time(robot, [1.5, 0.0], [0.0, 0.0])
-    assert words in str(error.value)
+def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
+    """The way over the speed and the speed over the acceleration, 1 rad/s^2."""
+    change = ('velocity="10"', 'velocity="0.5"')
+    robot = md.load_robot(write_shipped(tmp_path, "one_link_horizontal", change))
+    plan = md.plan_minimum_time(robot, [1.0], [0.0])
+    assert plan.t_final == pytest.approx(1.0 / 0.5 + 0.5, abs=1e-9)
+    assert plan.switch_times == [[pytest.approx(0.5, abs=1e-9), pytest.approx(2.0, abs=1e-9)]]
+    assert plan.certificate.limit_arcs == (("joint_1", "speed", *plan.switch_times[0]),)
+    assert plan.torque(1.0) == pytest.approx([0.0], abs=1e-9)
+    check(plan)
+
+
+def along_limits(plan):
+    """Assert that a motion at limits keeps to them and that its costates are sensitivities."""
+    robot, n = plan.robot, plan.robot.n
+    check(plan)
+    assert plan.certificate.limit_force >= 0.0
+    for t in np.linspace(0.0, plan.t_final, 200)[:-1]:
+        q, v = plan.state(t)
+        assert np.all(np.abs(v) < robot.v_max + 1e-8)
+        assert np.all((robot.q_min - 1e-8 < q) & (q < robot.q_max + 1e-8))
+        accelerations = md.customize(robot).forward_dynamics(q, v, plan.torque(t))
+        rates = np.concatenate([v, accelerations])
+        assert 1.0 + plan.costate(t) @ rates == pytest.approx(0.0, abs=1e-6)
+    for step in 1e-4 * np.eye(n):
+        later, earlier = (
+            md.plan_minimum_time(robot, plan.q0 + each, plan.qf).t_final for each in (step, -step)
+        )
+        slope = (later - earlier) / 2e-4
+        assert plan.certificate.costates[:n] @ step == pytest.approx(slope * 1e-4, rel=1e-4)
+
+
+def test_a_speed_limit_is_kept(tmp_path):
+    path = write_shipped(tmp_path, "ibm7535", ('velocity="20"', 'velocity="3"'))
+    plan = md.plan_minimum_time(md.load_robot(path), [1.5, 0.2], [0.0, 0.0])
+    assert "speed" in {kind for _, kind, _, _ in plan.certificate.limit_arcs}
+    along_limits(plan)
+
+
+def test_a_joint_rests_at_its_stop(cylindrical):
+    plan = md.plan_minimum_time(cylindrical, [2.14, -0.46], [1.38, -0.32])
+    ((joint, kind, begin, end),) = plan.certificate.limit_arcs
+    assert (joint, kind) == ("slide", "position")
+    q, v = plan.state(0.5 * (begin + end))
+    assert (q[1], v[1]) == pytest.approx((-0.5, 0.0), abs=1e-8)
+    along_limits(plan)
+
+
+def test_a_joint_comes_to_its_speed_limit_without_acceleration():
+    """Its effort is at the limit against it when it arrives."""
+    start, goal = [-0.59971848, -1.89429841], [-2.57137445, 0.50474327]
+    plan = md.plan_minimum_time(md.load_robot("rr"), start, goal)
+    assert plan.certificate.jumps.size == 1
+    assert plan.certificate.singular_effort == pytest.approx(1.0, abs=1e-8)
+    along_limits(plan)
 
 
 @pytest.mark.parametrize("name", ["ibm7535", "rr"])
@@ -392,7 +434,7 @@ def test_linear_programs_agree_with_scipy():
         x, multipliers = np.empty(count), np.empty(rows)
         at_high = rng.random(count) < 0.5
         pivots = solve_linear_program(
-            columns, right, cost, low, high, at_high, 1e3, x, multipliers
+            columns, right, cost, low, high, at_high, np.full(rows, -1), 1e3, x, multipliers
         )
         assert pivots >= 0
         bounds = list(zip(low, high, strict=True))
@@ -412,6 +454,7 @@ def test_a_linear_program_without_solution_misses_by_little():
         0 * ones,
         ones,
         np.zeros(2, bool),
+        np.full(1, -1),
         9.0,
         x,
         multipliers,

@@ -84,12 +84,14 @@ class BangBangPlan:
             return self.hold.copy()
         arc = self._arc(t)
         signs = self._signs[arc]
-        if np.all(signs):
+        if np.all(np.abs(signs) == 1.0):
             return signs * self.robot.tau_max
         y = self._canonical(arc, t)
         flow = self._flows.along(signs)
+        if flow is None:
+            return signs * self.robot.tau_max
         flow.rates(y)
-        return flow.tau
+        return np.clip(flow.tau, -self.robot.tau_max, self.robot.tau_max)
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return planned positions and velocities (n,) at time `t` s."""
@@ -113,7 +115,11 @@ class BangBangPlan:
         times = {0.0, self.t_final}
         ends = [*self._begins, self.t_final][1:]
         for begin, signs, end in zip(self._begins, self._signs, ends, strict=True):
-            times |= {float(begin)} if np.all(signs) else set(np.arange(begin, end, period))
+            times |= (
+                {float(begin)}
+                if np.all(np.abs(signs) == 1.0)
+                else set(np.arange(begin, end, period))
+            )
         return [(float(t), self.torque(float(t))) for t in sorted(times)]
 
     def _arc(self, t: float) -> int:
@@ -134,17 +140,22 @@ class BangBangPlan:
     @cached_property
     def _nodes(self) -> list[Vector]:
         """States and costates (4 n,) at the begins of the arcs."""
-        if self.certificate is None:
+        if self.certificate is None or self.switching is None:
             return []
         nodes = [np.concatenate([self.q0, 0.0 * self.q0, self.certificate.costates])]
+        jumping = list(zip(self.switching.jumps(), self.certificate.jumps, strict=True))
         for arc, end in enumerate(self._begins[1:]):
-            nodes.append(self._canonical(arc, end, nodes[arc]))
+            node = self._canonical(arc, end, nodes[arc]).copy()
+            for (place, component), jump in jumping:
+                node[component] += jump if place == arc else 0.0
+            nodes.append(node)
         return nodes
 
     def _canonical(self, arc: int, t: float, node: Vector | None = None) -> Vector:
         """Return state and costate (4 n,) at `t` s in an arc."""
         start = self._nodes[arc] if node is None else node
-        end = self._flows.along(self._signs[arc]).moved(start, max(t, 0.0) - self._begins[arc])
+        flow = self._flows.along(self._signs[arc])
+        end = None if flow is None else flow.moved(start, max(t, 0.0) - self._begins[arc])
         return start if end is None else end
 
     @cached_property

@@ -6,23 +6,28 @@ but the initial costates and the switches.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from manip_dyn.codegen import customize
+from manip_dyn.planning.course import FULL, SAMPLES, Course, refined, refined_arcs
 from manip_dyn.planning.extremal import Extremal
-from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import Switching, alternating, assembled
+from manip_dyn.planning.switching import (
+    AT_REST,
+    AT_SPEED,
+    SINGULAR,
+    TOUCH,
+    TOUCH_SPEED,
+    Switching,
+)
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE = 1e-8, 1e-6, 1e-6, -1e-9
+BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7
-SINGULAR = 1e-9
+NOTHING = 1e-9
 """A switching function below this share of the largest is zero."""
-SAMPLES = 16
-"""Samples per arc, more where a cubic between two of them has to be looked into."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,7 @@ class Certificate:
     Attributes:
         costates: Costates (2 n,) at the start, s per unit of the state: what the final time
             loses per unit by which the start is moved.
+        jumps: By how much the costates of positions jump where a joint leaves or touches a limit.
         boundary: Largest distance from the goal at rest at the end, in the units of the state.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
         margin: Least switching function with the sign that its effort asks for, over the largest
@@ -44,8 +50,13 @@ class Certificate:
             not say what their efforts have to be.
         singular_arcs: Joint, begin and end (s) of the arcs in which its effort lies between the
             limits and keeps its switching function zero.
-        singular_effort: Largest effort over its limit on singular arcs, 0 without any.
+        singular_effort: Largest effort over its limit on singular arcs and at limits of position
+            or speed, 0 without any.
         singular_switching: Largest switching function there, over the joint's largest.
+        limit_arcs: Joint, ``speed`` or ``position``, begin and end (s) of where it is at its
+            limit; begin and end are the same where it only touches it.
+        limit_force: Least multiplier of these limits over the largest one; inf without any. It
+            must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
         legendre_clebsch: Least fall of the second rate of the switching function with the effort
             there, times t_final^2 over the largest switching function; inf without any. It has
             to be above 0 (Kelley, Kopp, Moyer 1967).
@@ -55,6 +66,7 @@ class Certificate:
     """
 
     costates: Vector
+    jumps: Vector
     boundary: float
     hamiltonian: float
     margin: float
@@ -63,6 +75,8 @@ class Certificate:
     singular_arcs: tuple[tuple[str, float, float], ...]
     singular_effort: float
     singular_switching: float
+    limit_arcs: tuple[tuple[str, str, float, float], ...]
+    limit_force: float
     legendre_clebsch: float
     times: Vector = field(repr=False)
     switching: Vector = field(repr=False)
@@ -80,10 +94,14 @@ class Certificate:
             found.append(f"the efforts of {', '.join(self.singular)} are singular")
         if not self.margin >= MARGIN:
             found.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
-        if not self.singular_effort <= 1.0:
-            found.append(f"a singular effort is {self.singular_effort:.3g} times its limit")
+        if not self.singular_effort <= FULL:
+            found.append(
+                f"an effort between limits would be {self.singular_effort:.3g} times its limit"
+            )
         if not self.singular_switching <= SINGULAR_SWITCHING:
-            found.append(f"S reaches {self.singular_switching:.1e} on a singular arc")
+            found.append(f"S reaches {self.singular_switching:.1e} where it has to be 0")
+        if not self.limit_force >= FORCE:
+            found.append(f"a limit pulls instead of pushing ({self.limit_force:.1e})")
         if not self.legendre_clebsch > 0.0:
             found.append("a singular arc does not meet the Legendre-Clebsch condition")
         if not self.curvature >= CURVATURE:
@@ -96,148 +114,114 @@ class Certificate:
         return not self.failures
 
 
-@dataclass(frozen=True, eq=False)
-class Course:
-    """A motion with costates at samples.
-
-    Attributes:
-        times: Sample times (k,), s; both ends of every arc are among them.
-        arcs: The arc of each sample (k,).
-        states: (q, v, p) at the samples (k, 4 n).
-        switching: Switching functions (k, n).
-        slopes: Their rates (k, n), 1/s.
-        hamiltonians: H (k,).
-        shares: The singular effort over its limit (k,), 0 where there is none.
-        strengths: By how much S'' falls with the full effort there (k,), else 0.
-    """
-
-    times: Vector
-    arcs: Vector
-    states: Vector
-    switching: Vector
-    slopes: Vector
-    hamiltonians: Vector
-    shares: Vector
-    strengths: Vector
-
-
-def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
-    """Integrate the motion from rest at `start` (n,) with its costates."""
-    n, kernels = robot.n, customize(robot).unchecked
-    y = np.concatenate([start, np.zeros(n), extremal.costate])
-    rows, flows = [], Flow(robot)
-    for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
-        flow = flows.along(signs)
-        for k in range(SAMPLES):
-            later = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
-            if later is None:
-                return None
-            y = later
-            rates = flow.rates(y)
-            q, v, _, p_v = y.reshape(4, n).copy()
-            curves = kernels.forward_dynamics_second_derivatives(q, v, v, p_v)
-            inverse = kernels.forward_dynamics_derivatives(q, v, v)[2]
-            slope = curves[2, :, 0] @ v + inverse @ rates[3 * n :]
-            time = begin + k / (SAMPLES - 1) * (end - begin)
-            share, strength = flow.share, flow.legendre_clebsch
-            hamiltonian = 1.0 + y[2 * n :] @ rates[: 2 * n]
-            rows.append((time, place, y, inverse @ p_v, slope, hamiltonian, share, strength))
-    return Course(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
 def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Course) -> Certificate:
     """Return what the samples of a motion say about Pontryagin's conditions."""
     n = robot.n
     end = along.states[-1, : 2 * n] - np.concatenate([goal, np.zeros(n)])
     largest = np.abs(along.switching).max(axis=0)
-    singular = largest < SINGULAR * largest.max()
+    singular = largest < NOTHING * largest.max()
     margins = [
         _margin(along, extremal.switching, int(joint), largest[joint])
         for joint in np.flatnonzero(~singular)
     ]
     return Certificate(
         costates=extremal.costate,
+        jumps=extremal.jumps,
         boundary=float(np.abs(end).max()),
         hamiltonian=float(np.abs(along.hamiltonians).max()),
         margin=min(margins),
         curvature=extremal.curvature,
         singular=tuple(robot.joint_names[joint] for joint in np.flatnonzero(singular)),
-        **_singular_arcs(robot, along, extremal.switching, largest),
+        **_inner_arcs(robot, along, extremal, largest),
         times=along.times,
         switching=along.switching,
         hamiltonians=along.hamiltonians,
     )
 
 
-def _singular_arcs(robot: Robot, along: Course, switching: Switching, largest: Vector) -> dict:
-    arcs, effort, rest, strength = [], 0.0, 0.0, np.inf
-    for place, (begin, end, signs) in enumerate(switching.arcs()):
-        for joint in np.flatnonzero(signs == 0.0):
-            arcs.append((robot.joint_names[joint], begin, end))
-            here = along.arcs == place
-            effort = max(effort, float(np.abs(along.shares[here]).max()))
+def _inner_arcs(robot: Robot, along: Course, extremal: Extremal, largest: Vector) -> dict:
+    """Return what there is to say about efforts that lie between their limits."""
+    t_final = extremal.switching.t_final
+    singular, effort, rest, strength = [], 0.0, 0.0, np.inf
+    for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
+        here = along.arcs == place
+        for joint in np.flatnonzero(np.abs(signs) != 1.0):
+            effort = max(effort, float(np.abs(along.shares[here, joint]).max()))
             rest = max(rest, float(np.abs(along.switching[here, joint]).max() / largest[joint]))
-            scale = switching.t_final**2 / largest[joint]
-            strength = min(strength, float(along.strengths[here].min() * scale))
+            if signs[joint] == SINGULAR:
+                singular.append((robot.joint_names[joint], begin, end))
+                scale = t_final**2 / largest[joint]
+                strength = min(strength, float(along.strengths[here].min() * scale))
+    at_limits = list(stays(along, extremal))
+    forces = [force for *_, force in at_limits]
+    strongest = max([float(np.abs(force).max()) for force in forces], default=1.0)
+    names = {AT_SPEED: "speed", AT_REST: "position", TOUCH: "position", TOUCH_SPEED: "speed"}
     return {
-        "singular_arcs": tuple(arcs),
+        "singular_arcs": tuple(singular),
         "singular_effort": effort,
         "singular_switching": rest,
+        "limit_arcs": tuple(
+            (robot.joint_names[joint], names[abs(sign)], begin, end)
+            for joint, sign, begin, end, _ in at_limits
+        ),
+        "limit_force": min([float(force.min()) / strongest for force in forces], default=np.inf),
         "legendre_clebsch": strength,
     }
 
 
-def wanted(along: Course, switching: Switching) -> Switching:
-    """Return the structure whose efforts have the signs that the switching functions ask for."""
-    n = along.switching.shape[1]
-    signs, rows = np.ones(n), []
+def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float, float, Vector]]:
+    """Yield joint, kind, begin, end (s) and multipliers of every stay at a limit.
+
+    The multipliers are those of a limit of speed at the samples, s/rad, or those by which the
+    costate of a position drops at the begin, between the samples and at the end.
+    """
+    switching, n = extremal.switching, along.switching.shape[1]
+    places = [place for place, _ in switching.jumps()]
+    jumps = dict(zip(places, extremal.jumps, strict=True))
+    arcs = switching.arcs()
     for joint in range(n):
-        times, values = _refined(along, joint)
-        right = values < 0.0
-        signs[joint] = 1.0 if right[np.argmax(np.abs(values[:4]))] else -1.0
-        current, found = signs[joint] > 0.0, []
-        for k in range(1, len(values)):
-            if right[k] != current and abs(values[k]) > 1e-9 * np.abs(values).max():
-                a, b = values[k - 1], values[k]
-                share = a / (a - b) if a * b < 0.0 else 0.0
-                found.append(float(times[k - 1] + share * (times[k] - times[k - 1])))
-                current = right[k]
-        rows += [(t, joint, value) for t, value in alternating(signs[joint], found)]
-    return assembled(signs, rows, switching.t_final)
+        begun = 0
+        forces: list[Vector] = []
+        for place, (_, end, signs) in enumerate(arcs):
+            leaves = place < len(switching.joints) and switching.joints[place] == joint
+            sign = signs[joint]
+            if leaves and abs(switching.values[place]) >= TOUCH:
+                side = switching.values[place]
+                yield joint, side, end, end, np.array([-np.sign(side) * jumps[place]])
+            if abs(sign) <= 1.0:
+                begun, forces = place + 1, []
+                continue
+            forces.append(np.sign(sign) * along.forces[along.arcs == place, joint])
+            if leaves or place == len(arcs) - 1:
+                force = np.concatenate(forces)
+                if abs(sign) == AT_REST:
+                    last = np.sign(sign) * jumps[place] if leaves else force[-1]
+                    force = -np.diff(np.concatenate([[0.0], force, [last]]))
+                else:
+                    # Where it comes and leaves smoothly the costate of the speed drops at once.
+                    edges = [jumps[k] for k in (begun - 1, place) if k in jumps]
+                    drops = -np.sign(sign) * np.array(edges) / switching.t_final
+                    force = np.concatenate([force, drops])
+                yield joint, sign, arcs[begun][0], end, force
+                begun, forces = place + 1, []
 
 
 def _margin(along: Course, switching: Switching, joint: int, largest: float) -> float:
     """Return the least switching function of one joint as `Certificate.margin` has it."""
     t_final = switching.t_final
     arc_signs = np.array([signs[joint] for _, _, signs in switching.arcs()])
-    times, values = _refined(along, joint)
-    signs = arc_signs[np.repeat(along.arcs[:-1].astype(int), 4)]
+    times, values = refined(along, joint)
+    signs = arc_signs[refined_arcs(along)[:-1]]
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
     for place in np.flatnonzero(np.array(switching.joints) == joint):
+        if abs(switching.values[place]) >= TOUCH:
+            continue
         away = np.abs(times[:-1] - switching.times[place]) / t_final
         before, after = arc_signs[place], arc_signs[place + 1]
         room = np.minimum(room, away if before * after else away**2)
-        if before * after:
+        if before * after == -1.0:
             slope = -after * along.slopes[(place + 1) * SAMPLES, joint]
             least = min(least, float(slope * t_final))
-    far = (room > 1e-5) & (signs != 0.0)
+    far = (room > 1e-5) & (np.abs(signs) == 1.0)
     return min(least, float((toward[far] / room[far]).min())) / largest
-
-
-def _refined(along: Course, joint: int) -> tuple[Vector, Vector]:
-    """Return times and values of a switching function, with three between any two samples.
-
-    Those are on the cubic through values and slopes.
-    """
-    t, s, r = along.times, along.switching[:, joint], along.slopes[:, joint]
-    h = np.diff(t)[:, None]
-    z = np.array([0.0, 0.25, 0.5, 0.75])
-    cubic = (
-        (1 + 2 * z) * (1 - z) ** 2 * s[:-1, None]
-        + z * (1 - z) ** 2 * h * r[:-1, None]
-        + z**2 * (3 - 2 * z) * s[1:, None]
-        + z**2 * (z - 1) * h * r[1:, None]
-    )
-    times = t[:-1, None] + z * h
-    return np.append(times.ravel(), t[-1]), np.append(cubic.ravel(), s[-1])

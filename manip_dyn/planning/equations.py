@@ -88,7 +88,7 @@ def variations(t, y, p, out):
             out[pp + (N + i) * X + c] = next
 '''
 
-SINGULAR_TEXT = '''"""Singular arcs. Written by manip_dyn.planning.equations; do not edit."""
+CONSTRAINED_TEXT = '''"""Singular arcs and limits. Written by manip_dyn.planning; do not edit."""
 
 from numba import njit
 
@@ -100,41 +100,91 @@ N = {n}
 
 
 @njit(**OPTIONS)
-def singular(t, y, p, out):
+def constrained(t, y, p, out):
+    """Write the rates of (x, p) while an effort is singular or joints are kept at limits."""
+    if p[1][0] >= 0:
+        singular(y, p, out)
+    else:
+        kept(y, p, out)
+
+
+@njit(**OPTIONS)
+def singular(y, p, out):
     """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
 
     S'' is linear in the efforts, so its values without and with that joint's full effort give
     the share of it that makes S'' zero. Writes that share and how S'' changes with it.
     """
-    canonical_scratch, joint, limits, other, slopes, share = p
+    canonical_scratch, joint, limits, other, rows, share = p[:6]
     tau, q, v, adjoint, by = canonical_scratch
     j = joint[0]
     tau[j] = 0.0
-    canonical(t, y, canonical_scratch, out)
+    canonical(0.0, y, canonical_scratch, out)
     tau[j] = limits[j]
-    canonical(t, y, canonical_scratch, other)
+    canonical(0.0, y, canonical_scratch, other)
     for i in range(N):
         q[i], v[i] = y[i], y[N + i]
-    switching_rates(q, v, y[2 * N : 3 * N], y[3 * N :], slopes)
+    switching_rates(q, v, y[2 * N : 3 * N], y[3 * N :], rows)
     without = full = 0.0
     for i in range(4 * N):
-        without += slopes[j, 1 + i] * out[i]
-        full += slopes[j, 1 + i] * other[i]
+        without += rows[j, 1 + i] * out[i]
+        full += rows[j, 1 + i] * other[i]
     share[0], share[1] = without / (without - full), full - without
     for i in range(4 * N):
         out[i] += share[0] * (other[i] - out[i])
     tau[j] = share[0] * limits[j]
+
+
+@njit(**OPTIONS)
+def kept(y, p, out):
+    """Write the rates of (x, p) while joints are `held` without acceleration and with S' = 0.
+
+    Both conditions are linear, with the same rows of M^-1: the efforts of these joints make
+    their accelerations zero, and the forces (N,) that the limits add to -p_v' make S' zero.
+    """
+    canonical_scratch, _, _, _, rows, _, held, slopes, forces = p
+    tau, q, v, adjoint, by = canonical_scratch
+    for i in range(N):
+        if held[i]:
+            tau[i] = 0.0
+    canonical(0.0, y, canonical_scratch, out)
+    forward_dynamics_derivatives(q, v, tau, slopes)
+    switching_rates(q, v, y[2 * N : 3 * N], y[3 * N :], rows)
+    inverse = slopes[2]
+    for i in range(N):
+        forces[i] = rows[i, 0]
+        by[0, i] = -out[N + i]
+    for i in range(N):
+        if held[i]:
+            for k in range(N):
+                if held[k] and k != i:
+                    share = inverse[k, i] / inverse[i, i]
+                    for j in range(N):
+                        inverse[k, j] -= share * inverse[i, j]
+                    forces[k] -= share * forces[i]
+                    by[0, k] -= share * by[0, i]
+    for i in range(N):
+        forces[i] = forces[i] / inverse[i, i] if held[i] else 0.0
+        if held[i]:
+            tau[i] = by[0, i] / inverse[i, i]
+    canonical(0.0, y, canonical_scratch, out)
+    for i in range(N):
+        if held[i]:
+            out[N + i] = 0.0
+            out[3 * N + i] -= forces[i]
 '''
 
 
 @lru_cache(maxsize=64)
-def compiled_singular(robot: Robot) -> ModuleType:
-    """Return the module of `SINGULAR_TEXT` for a robot."""
+def compiled_constrained(robot: Robot) -> ModuleType:
+    """Return the module of `CONSTRAINED_TEXT` for a robot."""
+    kernels = customize(robot).in_place
     functions = {
         "canonical": compiled_equations(robot).canonical,
-        "switching_rates": customize(robot).in_place.switching_rates,
+        "switching_rates": kernels.switching_rates,
+        "forward_dynamics_derivatives": kernels.forward_dynamics_derivatives,
     }
-    return _module(robot, "singular", SINGULAR_TEXT, functions)
+    return _module(robot, "constrained", CONSTRAINED_TEXT, functions)
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,12 @@ many equations: rest at the goal (2 n), a switching function that is zero at eac
 method is exact; the costates enter linearly and need no guess. This is shooting over as many
 arcs as there are (Kaya, Noakes 2003, Computational method for time-optimal switching control;
 for the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
+
+A joint that comes to a limit stays there until its next switch, and its switching function is
+zero meanwhile. A limit of speed adds the condition that the speed is the limit; a limit of
+position that the joint comes to rest at it, with a jump of its position's costate as another
+unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl, Sethi, Vickson
+1995, SIAM Review 37, section 4, with direct adjoining).
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import Switching
+from manip_dyn.planning.switching import AT_SPEED, SINGULAR, TOUCH, TOUCH_SPEED, Switching, smooth
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -33,6 +39,7 @@ class Extremal(NamedTuple):
     Attributes:
         switching: Signs, switches and final time.
         costate: Costates (2 n,) at the start, s per unit of the state.
+        jumps: By how much the costates of positions jump at `Switching.jumps`.
         residual: Largest violation of the conditions, positions and speeds as they are.
         curvature: Least second derivative of the final time along changes of the switches that
             still arrive, s/s^2; inf where there are none. Below 0 it is no local minimum.
@@ -40,6 +47,7 @@ class Extremal(NamedTuple):
 
     switching: Switching
     costate: Vector
+    jumps: Vector
     residual: float
     curvature: float
 
@@ -48,14 +56,16 @@ class Shot(NamedTuple):
     """What a structure with costates leads to.
 
     Attributes:
-        residual: Final state minus goal (2 n,), switching functions at switches (m,), H (1,).
-        jacobian: Its derivatives by costates, switches and final time.
-        by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, 2 n + m + 1).
+        residual: Final state minus goal (2 n,), what has to be zero at switches, H (1,).
+        jacobian: Its derivatives by costates, switches, final time and jumps.
+        by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
+        weights: What makes the equations comparable: speeds times time, efforts at limits.
     """
 
     residual: Vector
     jacobian: Vector
     by_unknown: Vector
+    weights: Vector
 
 
 class Shooter:
@@ -67,6 +77,9 @@ class Shooter:
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
+        self._robot = robot
+        inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.asarray(q0)))
+        self._gains = np.diag(inverse) * self.limits
         self._kernels = customize(robot).unchecked
         self._flow = Flow(robot)
 
@@ -90,8 +103,11 @@ class Shooter:
         return None
 
     def _newton(self, switching: Switching, costate: Vector | None) -> Extremal | None:
-        n, m = self.n, len(switching.joints)
-        unknown = np.concatenate([np.zeros(2 * n), switching.times, [switching.t_final]])
+        n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
+        unknown = np.concatenate(
+            [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
+        )
+        linear = np.r_[: 2 * n, 2 * n + m + 1 : len(unknown)]
         if switching.has_singular:
             if costate is None:
                 return None
@@ -101,18 +117,19 @@ class Shooter:
             return None
         if not switching.has_singular:
             # From zero costates: the switching functions and H are linear in them.
-            rows = shot.jacobian[2 * n :, : 2 * n]
-            unknown[: 2 * n] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
+            rows = shot.jacobian[2 * n :, linear]
+            unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
             shot = self.shoot(switching, unknown)
-        weights = self._weights(m, switching.t_final)
         for _ in range(ITERATIONS):
             if shot is None:
                 return None
+            weights = shot.weights
             size = np.abs(weights * shot.residual).max()
             if size < CONVERGED:
                 break
             step = -_solved(weights[:, None] * shot.jacobian, weights * shot.residual)
-            share = min(1.0, 0.5 * switching.t_final / max(np.abs(step[2 * n :]).max(), 1e-30))
+            longest = np.abs(step[2 * n : 2 * n + m + 1]).max()
+            share = min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
             trial = None
             while share > SMALLEST_STEP:
                 trial = self.shoot(switching, unknown + share * step)
@@ -122,35 +139,32 @@ class Shooter:
             if share <= SMALLEST_STEP or trial is None:
                 break
             unknown, shot = unknown + share * step, trial
-        if shot is None or np.abs(weights * shot.residual).max() > 1e-8:
+        if shot is None or np.abs(shot.weights * shot.residual).max() > 1e-8:
             return None
-        found = switching._replace(times=unknown[2 * n : -1], t_final=float(unknown[-1]))
+        t_final = float(unknown[2 * n + m])
+        found = switching._replace(times=unknown[2 * n : 2 * n + m], t_final=t_final)
         residual = float(np.abs(shot.residual).max())
-        curvature = np.inf if switching.has_singular else self._curvature(found, shot)
-        return Extremal(found, unknown[: 2 * n], residual, curvature)
-
-    def _weights(self, m: int, t_final: float) -> Vector:
-        """Return what makes the equations comparable: speeds times time, efforts at limits."""
-        n = self.n
-        return np.concatenate(
-            [np.ones(n), np.full(n, t_final), np.full(m, self.limits.mean()), np.ones(1)]
-        )
+        free = not (switching.has_singular or switching.has_limits)
+        curvature = self._curvature(found, shot) if free else np.inf
+        return Extremal(found, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
 
     def shoot(self, switching: Switching, unknown: Vector) -> Shot | None:
         """Return where the unknowns lead to, or None where the numbers end."""
         n = self.n
-        states, switches = 2 * n, len(switching.joints)
+        states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
+        last = states + switches
         y = np.concatenate([self.start, unknown[:states]])
         by_unknown = np.zeros((2 * states, len(unknown)))
         by_unknown[states:, :states] = np.eye(states)
-        residual = np.empty(states + switches + 1)
-        jacobian = np.empty((len(residual), len(unknown)))
-        moved = switching._replace(times=unknown[states:-1], t_final=unknown[-1])
+        moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
+        weights: list[float] = [1.0] * n + [switching.t_final] * n
+        residual: list[float] = [0.0] * states
+        jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)
         for place, (begin, end, signs) in enumerate(moved.arcs()):
-            if np.count_nonzero(signs) < n - 1:
-                return None
             flow = self._flow.along(signs)
+            if flow is None:
+                return None
             if place > 0:
                 by_unknown[:, states + place - 1] -= flow.rates(y)
             flown = flow.moved_with_derivatives(y, end - begin)
@@ -161,31 +175,69 @@ class Shooter:
             by_unknown = by_start @ by_unknown
             by_unknown[:, states + place] += rates
             if place < switches:
-                joint = switching.joints[place]
-                value, slopes = self._condition(y, joint, leaves=signs[joint] == 0.0)
-                residual[states + place], jacobian[states + place] = value, slopes @ by_unknown
-        residual[:states], jacobian[:states] = y[:states] - self.goal, by_unknown[:states]
-        residual[-1] = 1.0 + y[states:] @ rates[:states]
+                joint, value = switching.joints[place], switching.values[place]
+                for column, (where, component) in enumerate(jumping, start=last + 1):
+                    if where == place:
+                        y[component] += unknown[column]
+                        by_unknown[component, column] += 1.0
+                after = switching.values[place] if abs(value) < TOUCH else signs[joint]
+                later = np.where(np.arange(n) == joint, after, signs)
+                conditions = self._conditions(y, joint, signs, value, later)
+                for weight, zero, slopes in conditions:
+                    weights.append(weight)
+                    residual.append(zero)
+                    jacobian.append(slopes @ by_unknown)
+        jacobian[:states] = by_unknown[:states]
+        residual[:states] = y[:states] - self.goal
         gradient = np.concatenate([-rates[states:], rates[:states]])
-        jacobian[-1] = gradient @ by_unknown
-        if not np.all(np.isfinite(jacobian)):
+        residual.append(float(1.0 + y[states:] @ rates[:states]))
+        jacobian.append(gradient @ by_unknown)
+        weights.append(1.0)
+        rows = np.array(jacobian)
+        if not np.all(np.isfinite(rows)):
             return None
-        return Shot(residual, jacobian, by_unknown)
+        return Shot(np.array(residual), rows, by_unknown, np.array(weights))
 
-    def _condition(self, y: Vector, joint: int, leaves: bool) -> tuple[float, Vector]:
-        """Return what has to be zero at a switch and its derivatives by (x, p), (4 n,).
+    def _conditions(
+        self, y: Vector, joint: int, signs: Vector, value: float, later: Vector
+    ) -> list[tuple[float, float, Vector]]:
+        """Return weights, what has to be zero at a switch and its derivatives by (x, p), (4 n,).
 
-        The switching function, or its rate where a singular arc ends.
+        The switching function; its rate where a singular arc ends; the distance from the limit
+        where a joint leaves or touches it; its acceleration where that is smooth.
         """
-        q, v, p_q, p_v = y.reshape(4, self.n).copy()
-        if leaves:
+        n, unit, sign = self.n, np.eye(4 * self.n), signs[joint]
+        q, v, p_q, p_v = y.reshape(4, n).copy()
+        if sign == SINGULAR:
             row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
-            return float(row[0]), row[1:]
+            return [(float(self.limits.mean()), float(row[0]), row[1:])]
+        found: list[tuple[float, float, Vector]] = []
+        if abs(value) == TOUCH_SPEED or smooth(sign, value):
+            free = signs if abs(sign) == 1.0 else later
+            found.append((1.0 / self._gains[joint], *self._acceleration(y, joint, free)))
+        kind = value if abs(value) >= TOUCH else sign
+        if abs(kind) > 1.0:
+            speed, position = limits_of(self._robot, joint, kind)
+            found.append((1.0, float(v[joint] - speed), unit[n + joint]))
+            if position is not None:
+                found.append((1.0, float(q[joint] - position), unit[joint]))
+            return found
         # Neither the switching function nor its slopes depend on the efforts.
         curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
         inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2, joint]
-        slopes = np.concatenate([curves, np.zeros(2 * self.n), inverse])
-        return float(inverse @ p_v), slopes
+        slopes = np.concatenate([curves, np.zeros(2 * n), inverse])
+        return [*found, (float(self.limits.mean()), float(inverse @ p_v), slopes)]
+
+    def _acceleration(self, y: Vector, joint: int, signs: Vector) -> tuple[float, Vector]:
+        """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
+        flow, slopes = self._flow.along(signs), np.zeros(len(y))
+        if flow is None:
+            return np.nan, slopes
+        for i in range(2 * self.n):
+            step = 1e-6 * (1e-2 + abs(y[i])) * np.eye(len(y))[i]
+            ends = [flow.rates(y + side * step)[self.n + joint] for side in (1, -1)]
+            slopes[i] = (ends[0] - ends[1]) / (2.0 * step[i])
+        return float(flow.rates(y)[self.n + joint]), slopes
 
     def _curvature(self, switching: Switching, shot: Shot) -> float:
         """Return the least eigenvalue of the Lagrangian's Hessian where the goal is kept.
@@ -213,6 +265,14 @@ class Shooter:
         hessian = jumps[:, None] * kept
         reduced = free @ (0.5 * (hessian + hessian.T)) @ free.T
         return float(np.linalg.eigvalsh(reduced)[0])
+
+
+def limits_of(robot: Robot, joint: int, sign: float) -> tuple[float, float | None]:
+    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit."""
+    side = 1.0 if sign > 0.0 else -1.0
+    if abs(sign) in (AT_SPEED, TOUCH_SPEED):
+        return float(side * robot.v_max[joint]), None
+    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
 
 
 def _solved(matrix: Vector, right: Vector) -> Vector:

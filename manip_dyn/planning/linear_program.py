@@ -14,7 +14,7 @@ from numba import njit
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def solve_linear_program(columns, right, cost, low, high, at_high, penalty, x, multipliers):
+def solve_linear_program(columns, right, cost, low, high, at_high, basis, penalty, x, multipliers):
     """Write the solution; return the number of pivots, or -1 if there were too many.
 
     Args:
@@ -24,12 +24,14 @@ def solve_linear_program(columns, right, cost, low, high, at_high, penalty, x, m
         low: Lower bounds (k,), finite.
         high: Upper bounds (k,), finite.
         at_high: Which bound to start from (k,), bool; the bounds of the solution afterwards.
+        basis: The variable each row starts with (m,), one at 0 with the column of a unit matrix,
+            or -1; overwritten.
         penalty: Cost of a violated row.
         x: The solution (k,).
         multipliers: Sensitivities (m,) of the minimum by `right`.
     """
     count, rows = columns.shape
-    inverse, basis = np.zeros((rows, rows)), np.empty(rows, dtype=np.int64)
+    inverse = np.zeros((rows, rows))
     values, ratio = right.copy(), np.empty(rows)
     is_basic = np.zeros(count, dtype=np.bool_)
     for j in range(count):
@@ -38,8 +40,11 @@ def solve_linear_program(columns, right, cost, low, high, at_high, penalty, x, m
             values[i] -= columns[j, i] * x[j]
     for i in range(rows):
         inverse[i, i] = 1.0 if values[i] >= 0.0 else -1.0
+        if basis[i] >= 0 and values[i] >= 0.0:
+            is_basic[basis[i]] = True
+        else:
+            basis[i] = -1
         values[i] = abs(values[i])
-        basis[i] = -1
     for pivot in range(60 * rows + 4 * count):
         for i in range(rows):
             multipliers[i] = 0.0

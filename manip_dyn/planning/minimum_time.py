@@ -6,6 +6,7 @@ makes extremals of them, and the fastest whose certificate holds is the plan.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,15 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.at_limits import stays_of
 from manip_dyn.planning.bang_bang import BangBangPlan
-from manip_dyn.planning.certificate import Certificate, Course, certificate, course, wanted
+from manip_dyn.planning.certificate import Certificate, certificate
+from manip_dyn.planning.course import FULL, Course, course, wanted
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
 from manip_dyn.planning.starts import AGREE, ARRIVED, sketches
-from manip_dyn.planning.switching import read_off
+from manip_dyn.planning.switching import AT_REST, TOUCH, Switching, read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
@@ -104,7 +107,7 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
     seen: list[tuple] = []
     for number, lot in enumerate(sketches(robot, start, goal), start=1):
         for sketch in sorted(lot, key=lambda each: each.duration):
-            key = read_off(sketch.controls, sketch.duration).key()
+            key = read_off(sketch.controls, sketch.duration, stays_of(sketch)).key()
             known = any(key == other and abs(sketch.duration / t - 1.0) < AGREE - 1.0
                         for other, t in seen)  # fmt: skip
             if known or sketch.duration > SLACK * _fastest(found):
@@ -138,27 +141,41 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
             sketch = Sequence(robot, shooter.start[: robot.n], goal).refined(sketch)
             if sketch.miss > ARRIVED:
                 break
-        found = _bang_bang(robot, shooter, sketch, goal)
+        found = None
+        for structure in _structures(sketch):
+            found = _revised(robot, shooter, goal, structure, None) or found
+            if found is not None and found.certificate.holds and not found.passed:
+                return found
         latest = found or latest
-        if latest is not None and (latest.certificate.holds or latest.passed):
-            return latest
+        if stays_of(sketch):
+            continue
         found = _with_singular_arc(robot, shooter, sketch, goal, found)
         if found is not None:
             return found
     return latest
 
 
-def _bang_bang(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> Candidate | None:
-    """Return the bang-bang extremal, revised until its switching functions agree."""
-    switching, latest = read_off(sketch.controls, sketch.duration), None
+def _structures(sketch: Sketch) -> Iterator[Switching]:
+    """Yield the structures that a sketch may have: brief stays at limits are touches or rests."""
+    brief = [stays_of(sketch, kind) for kind in (TOUCH, AT_REST)]
+    for stays in brief[: 1 if brief[0] == brief[1] else 2]:
+        yield read_off(sketch.controls, sketch.duration, stays)
+
+
+def _revised(
+    robot: Robot, shooter: Shooter, goal: Vector, switching: Switching, costate: Vector | None
+) -> Candidate | None:
+    """Return the extremal of a structure, changed to what its own conditions ask for."""
+    latest = None
     for _ in range(REVISIONS):
-        found = _checked_extremal(robot, goal, shooter.start, shooter.solve(switching))
+        solved = shooter.solve(switching, costate)
+        found = _checked_extremal(robot, goal, shooter.start, solved)
         if found is None:
             return latest
-        latest = found
-        if latest.certificate.margin > 0.0:
+        latest, costate = found, found.extremal.costate
+        if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
             return latest
-        revised = wanted(latest.along, latest.extremal.switching)
+        revised = wanted(found.along, found.extremal.switching)
         if revised.key() == switching.key():
             return latest
         switching = revised
@@ -174,8 +191,7 @@ def _with_singular_arc(
         hints = near_zero(latest.along, latest.extremal.switching)
         tries += [(each, latest.extremal.costate) for each in hints]
     for switching, costate in tries[:SINGULAR_TRIES]:
-        solved = shooter.solve(switching, costate)
-        found = _checked_extremal(robot, goal, shooter.start, solved)
+        found = _revised(robot, shooter, goal, switching, costate)
         if found is not None and found.certificate.holds:
             return found
     return None
@@ -246,6 +262,9 @@ def _passed(robot: Robot, along: Course) -> str:
     """Return which limit of position or speed a motion passes, or nothing."""
     n = robot.n
     for i, joint in enumerate(robot.joint_names):
+        share = float(np.abs(along.shares[:, i]).max())
+        if share > FULL:
+            return f"joint '{joint}' would need {share:.4g} times its effort limit"
         q, v = along.states[:, i], along.states[:, n + i]
         speed = float(np.abs(v).max())
         if speed > robot.v_max[i] * (1.0 + 1e-9):
@@ -267,7 +286,10 @@ def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
     """Return least and largest position, turning points between samples included."""
     turning = np.flatnonzero(v[:-1] * v[1:] < 0.0)
     h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
-    # Speed taken as linear between two samples.
-    peaks = q[turning] + 0.5 * h * a * a / (a - b)
+    first, way = q[turning], q[turning + 1] - q[turning]
+    # On the cubic through both: its slope is a + 2 c z + d z^2 with one root between them.
+    c, d = 3.0 * way / h - 2.0 * a - b, 3.0 * (a + b) - 6.0 * way / h
+    z = -a / (c + np.copysign(np.sqrt(np.maximum(c * c - a * d, 0.0)), -a))
+    peaks = first + h * z * (a + z * (c + z * d / 3.0))
     reached = np.append(q, peaks)
     return float(reached.min()), float(reached.max())

@@ -34,13 +34,18 @@ class Sketch(NamedTuple):
         controls: Efforts over their limits (cells, n).
         duration: How long it takes, s.
         costate: Costates (2 n,) at the start, s per unit of the state.
-        miss: Scaled distance of the final state from the goal at rest.
+        miss: Scaled distance of the final state from the goal at rest, or past a limit of
+            position or speed on the way.
+        states: States (cells + 1, 2 n) at the ends of the cells.
+        pressure: Multipliers (cells + 1, 2 n) of their limits, s per unit; above 0 at upper ones.
     """
 
     controls: Vector
     duration: float
     costate: Vector
     miss: float
+    states: Vector
+    pressure: Vector
 
 
 class Sequence:
@@ -51,6 +56,8 @@ class Sequence:
         self._equations: Any = compiled_equations(robot)
         self._start, self._goal = np.concatenate([q0, 0.0 * q0]), np.concatenate([qf, 0.0 * qf])
         self._limits, self.n = np.array(robot.tau_max), robot.n
+        self._low = np.concatenate([robot.q_min, -robot.v_max])
+        self._high = np.concatenate([robot.q_max, robot.v_max])
 
     def along(self, swing: Vector) -> tuple[Vector, float]:
         """Return efforts (cells, n) and duration of a smooth motion that swings out (n,) midway.
@@ -78,18 +85,23 @@ class Sequence:
     def improved(self, u: Vector, duration: float, tolerance: float = FINE) -> Sketch:
         """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
         controls, costate = u.copy(), np.empty(2 * self.n)
+        states, pressure = np.empty((2, len(u) + 1, 2 * self.n))
         duration, miss = self._equations.improve(
             self._start,
             self._goal,
             self._limits,
+            self._low,
+            self._high,
             controls,
             duration,
             ITERATIONS,
             tolerance,
             PENALTY,
             costate,
+            states,
+            pressure,
         )
-        return Sketch(controls, duration, costate, miss)
+        return Sketch(controls, duration, costate, miss, states, pressure)
 
     def refined(self, sketch: Sketch) -> Sketch:
         """Return the sketch improved on a grid `FINER` times as fine."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.planning.certificate import Course
+from manip_dyn.planning.course import Course
 from manip_dyn.planning.switching import BANG, Switching, alternating, assembled, read_off
 from manip_dyn.validate import Vector
 
