@@ -1,0 +1,194 @@
+"""Published beside computed for a case of fan2003, its status, and a note with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from manip_dyn.studies.fan2003_findings import CaseFindings, Row, SingleSwitch
+
+CLOSE = 0.01
+"""Differences up to this share of the published number are called close."""
+RULE, EXACT, MINIMUM, PD = "zero net work, thesis's rule", "zero net work", "minimum time", "PD"
+
+
+def judged(found: CaseFindings) -> CaseFindings:
+    """Return the findings with rows, status and note."""
+    rows = tuple(_rows(found))
+    status, note = _status(found, rows)
+    return replace(found, rows=rows, status=status, note=note)
+
+
+# --------------------------------------------------------------------------- rows
+def _rows(found: CaseFindings) -> Iterable[Row]:
+    published, half = found.published, half_unit(found.published)
+    for column, motion in ((RULE, found.as_published), (EXACT, found.zero_net_work)):
+        yield from _single_switch_rows(column, published["zero_net_work"], motion, found, half)
+    minimum, printed = found.minimum_time, published["minimum_time"]
+    switches = printed.get("switch_times", [])
+    for joint, times in zip(found.joints, switches, strict=False):
+        computed = minimum.switch_times[found.joints.index(joint)]
+        yield from _switch_rows(joint, times, computed, half)
+    yield _row(MINIMUM, "t_final", printed["t_final"], minimum.t_final, half)
+    for k, value in enumerate(printed.get("costates", [])):
+        yield _row(MINIMUM, f"costate {k + 1} at the start", value, minimum.costates[k], half)
+    if "error_percent" in published:
+        slower = 100.0 * (found.zero_net_work.t_final / minimum.t_final - 1.0)
+        yield _row(EXACT, "slower than minimum, %", published["error_percent"], slower, 0.005)
+    if found.pd is not None:
+        yield _row(PD, "t_final", published.get("pd", {}).get("t_final"), found.pd.t_final, half)
+
+
+def _single_switch_rows(
+    column: str, printed: dict[str, Any], motion: SingleSwitch, found: CaseFindings, half: float
+) -> Iterable[Row]:
+    values = {
+        "q_switch": motion.q_switch,
+        "t_switch": motion.t_switch,
+        "t_final": motion.arrival_times,
+    }
+    for i, joint in enumerate(found.joints):
+        if found.start[i] == 0.0:
+            continue
+        for key, computed in values.items():
+            published = printed.get(key, [None] * len(found.joints))[i]
+            yield _row(column, f"{joint} {key}", published, computed[i], half)
+
+
+def _switch_rows(
+    joint: str, published: Sequence[float], computed: Sequence[float], half: float
+) -> Iterable[Row]:
+    if len(published) != len(computed):
+        yield Row(MINIMUM, f"{joint} switches", tuple(published), tuple(computed), None, "others")
+        return
+    for k, (one, other) in enumerate(zip(published, computed, strict=True), start=1):
+        yield _row(MINIMUM, f"{joint} switch {k}", one, other, half)
+
+
+def _row(
+    column: str, quantity: str, published: float | None, computed: float | None, half: float
+) -> Row:
+    if published is None or computed is None:
+        return Row(column, quantity, published, computed, None, "not published")
+    difference = computed - published
+    if abs(difference) <= half * (1.0 + 1e-6):
+        status = "reproduced"
+    else:
+        status = "close" if abs(difference) <= CLOSE * abs(published) else "differs"
+    return Row(column, quantity, published, computed, difference, status)
+
+
+def half_unit(published: dict[str, Any]) -> float:
+    """Return half a unit of the last printed digit."""
+    return 0.5 * 10.0 ** -published.get("decimals", 4)
+
+
+# ------------------------------------------------------------------ status and note
+def _status(found: CaseFindings, rows: Sequence[Row]) -> tuple[str, str]:
+    """Return ``reproduced``, ``corrected`` or ``differs`` with the evidence."""
+    words, corrected = [], False
+    if note := found.published.get("note"):
+        words.append(note)
+    net_work, wrong = _net_work_words(found)
+    words, corrected = words + net_work, corrected or wrong
+    minimum, wrong = _minimum_words(found)
+    words, corrected = words + minimum, corrected or wrong
+    if found.pd is not None:
+        words += _pd_words(found)
+    printed = [row for row in rows if row.status != "not published"]
+    if corrected:
+        status = "corrected"
+    elif all(row.status == "reproduced" for row in printed if row.column != RULE):
+        status = "reproduced"
+    else:
+        status = "differs"
+    return status, " ".join(words)
+
+
+def _net_work_words(found: CaseFindings) -> tuple[list[str], bool]:
+    times = found.published["zero_net_work"].get("t_final")
+    motion, replay = found.zero_net_work, found.controlled
+    if times is None:
+        return [], False
+    words, wrong = [], False
+    for i, t in enumerate(times):
+        short = None if t is None else motion.arrival_times[i] - t
+        if short is not None and abs(short) > half_unit(found.published):
+            words.append(
+                f"The zero-net-work motion of {found.joints[i]} comes to rest at "
+                f"{motion.arrival_times[i]:.5f} s, {abs(short):.5f} s "
+                f"{'after' if short > 0 else 'before'} the printed time."
+            )
+            wrong = True
+    if replay is not None and not replay.arrived:
+        words.append(
+            f"With the printed switching positions a braked joint stops {replay.miss:.1e} "
+            f"{found.units[0]} short of its goal at {replay.t_end:.4f} s, further than the "
+            "thesis's rule allows."
+        )
+    if found.grid is not None and found.grid["found"]:
+        words.append(
+            f"The thesis's grid search arrives at {max(found.grid['arrival_times']):.4f} s "
+            f"(step {found.grid['step']:.2g}, {found.grid['trials']} trials)."
+        )
+    elif found.grid is not None:
+        words.append(
+            f"The thesis's grid search finds nothing in {found.grid['trials']} trials around "
+            "the exact switching positions."
+        )
+    return words, wrong
+
+
+def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:
+    ours, published = found.minimum_time, found.published["minimum_time"]
+    replay, gap = found.printed, published["t_final"] - ours.t_final
+    if abs(gap) <= half_unit(found.published) * (1.0 + 1e-6):
+        return ["The minimum time is the printed one, certified."], False
+    words = []
+    if replay is not None and not replay.is_solution:
+        k, n = replay.worst, len(found.joints)
+        unit = found.units[k % n] + ("/s" if k >= n else "")
+        words.append(
+            "The printed minimum-time motion is no solution of the thesis's own equations: its "
+            f"switches end {abs(replay.end[k]):.1e} {unit} from rest at the goal "
+            f"({found.joints[k % n]}), rounding of the printed digits explains "
+            f"{replay.rounding[k]:.1e}."
+        )
+    if replay is not None and replay.refined is not None:
+        words.append(_refined_words(found))
+    if gap > 0.0:
+        words.append(
+            f"A certified motion takes {ours.t_final:.6f} s, {gap:.6f} s less than the printed "
+            "minimum."
+        )
+    else:
+        words.append(f"The certified motion takes {ours.t_final:.6f} s.")
+    for joint, begin, end in ours.certificate["singular_arcs"]:
+        words.append(f"It has a singular arc of {joint} from {begin:.4f} to {end:.4f} s.")
+    return words, True
+
+
+def _refined_words(found: CaseFindings) -> str:
+    replay = found.printed
+    assert replay is not None
+    assert replay.refined is not None
+    same = abs(replay.refined - found.minimum_time.t_final) < 1e-6
+    if same:
+        return "Newton's method leads from the printed switches to the certified motion."
+    what = "; ".join(replay.failures) or "a local minimum"
+    return (
+        f"Newton's method leads from the printed switches to a motion of {replay.refined:.6f} s: "
+        f"{what}."
+    )
+
+
+def _pd_words(found: CaseFindings) -> list[str]:
+    pd, published = found.pd, found.published.get("pd", {}).get("t_final")
+    assert pd is not None
+    if published is None or pd.t_final is None:
+        return []
+    return [
+        f"PD control is within {pd.near:g} from {pd.t_final:.4f} s on; at the printed "
+        f"{published:.4f} s it is {pd.at_published:.1e} {found.units[0]} away."
+    ]
