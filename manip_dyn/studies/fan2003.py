@@ -29,7 +29,7 @@ from manip_dyn.studies.fan2003_motions import (
     single_switch,
     trace,
 )
-from manip_dyn.studies.fan2003_replay import Controlled, Printed, controlled, printed
+from manip_dyn.studies.fan2003_replay import Printed, arrives_rounded, controlled, printed
 from manip_dyn.studies.fan2003_settings import Settings, read_settings
 from manip_dyn.studies.fan2003_verdicts import half_unit, judged
 from manip_dyn.validate import Vector
@@ -102,6 +102,8 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
         wanted = published.get("pd", {}).get("t_final")
         pd, pd_trace = pd_control(robot, start, settings.pd[name], settings.near, wanted)
         traces.append(pd_trace)
+    half = half_unit(published)
+    q_switch = _printed_positions(published)
     grid = None
     if chapter is not None:
         grid = by_grid(slow, chapter, settings.near, settings.window, settings.trials)
@@ -120,21 +122,23 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
         grid=grid,
         minimum_time=minimum_time(fast),
         pd=pd,
-        controlled=_controlled(robot, start, goal, published, settings.near),
+        controlled=None
+        if q_switch is None
+        else controlled(robot, start, goal, q_switch, settings.near, PERIOD),
+        arrives_rounded=q_switch is not None
+        and arrives_rounded(robot, start, goal, q_switch, settings.near, half),
         printed=_printed(robot, start, goal, published),
         traces=tuple(traces),
         switching=(proof.times, proof.switching),
     )
 
 
-def _controlled(
-    robot: Robot, start: Vector, goal: Vector, published: dict[str, Any], near: float
-) -> Controlled | None:
+def _printed_positions(published: dict[str, Any]) -> Vector | None:
+    """Return the printed switching positions (n,), nan for a joint that does not move."""
     positions = published["zero_net_work"].get("q_switch")
     if positions is None:
         return None
-    q_switch = np.array([np.nan if each is None else each for each in positions])
-    return controlled(robot, start, goal, q_switch, near, PERIOD)
+    return np.array([np.nan if each is None else each for each in positions])
 
 
 def _printed(

@@ -49,7 +49,9 @@ def _motion(case: CaseFindings, traces: Any, switching: bool) -> Any:
             axes[3, i].plot(times, functions[:, i], color="C3", linestyle="--", linewidth=1.4)
             axes[3, i].axhline(0.0, color="grey", linewidth=0.8)
         labels = (f"position [{unit}]", f"velocity [{unit}/s]", f"effort [{effort}]")
-        for row, label in enumerate((*labels, f"switching function [1/({effort})]")[:rows]):
+        for row, label in enumerate(
+            (*labels, f"switching function [1/{effort if effort == 'N' else '(N m)'}]")[:rows]
+        ):
             axes[row, i].set_ylabel(label, fontsize=9)
     _finish(picture, axes)
     return picture

@@ -57,12 +57,23 @@ class MinimumTime(NamedTuple):
 
 
 class PdControl(NamedTuple):
-    """A motion under PD control; `t_final` is when all joints stay within `near`, s."""
+    """A motion under PD control.
+
+    Attributes:
+        kp: Gains (n,).
+        kd: Gains (n,).
+        near: How near the goal counts, rad or m.
+        t_final: When no joint is more than `near` before its goal any more, the one-sided test of
+            the thesis's programs, s; None: never.
+        t_settled: From when on all joints stay within `near` on both sides, s; None: never.
+        at_published: Largest distance from the goal at the printed time, rad or m.
+    """
 
     kp: tuple[float, ...]
     kd: tuple[float, ...]
     near: float
     t_final: float | None
+    t_settled: float | None
     at_published: float | None
 
 
@@ -94,6 +105,7 @@ class CaseFindings:
         minimum_time: Certified.
         pd: PD control, where the thesis has gains.
         controlled: Replay of the printed switching positions, None where there are none.
+        arrives_rounded: Whether it arrives, rounding of the printed positions granted.
         printed: Replay of the printed switching times, None where there are none.
         rows: Published beside computed.
         status: Of the whole.
@@ -115,6 +127,7 @@ class CaseFindings:
     minimum_time: MinimumTime
     pd: PdControl | None
     controlled: Controlled | None
+    arrives_rounded: bool
     printed: Printed | None
     traces: tuple[Trace, ...]
     switching: tuple[Vector, Vector]

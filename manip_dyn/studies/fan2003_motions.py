@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from manip_dyn.studies.fan2003_findings import MinimumTime, PdControl, SingleSwi
 from manip_dyn.studies.fan2003_settings import Gains, Grid
 from manip_dyn.validate import Vector
 
-SAMPLES, WORK_KNOTS = 301, 49
-PD_DURATION, PD_PERIOD = 6.0, 0.01
+SAMPLES, WORK_KNOTS = 301, 81
+PD_DURATION, PD_PERIOD = 10.0, 0.01
 JUST = 1e-9
 """How long before a jump a sample shows what was before, s."""
 
@@ -143,24 +144,25 @@ def pd_control(
     )  # fmt: skip
     spline = CubicHermiteSpline(run.t, run.q, run.v)
     at = None if published is None else float(np.abs(spline(published)).max())
-    found = PdControl(gains.kp, gains.kd, near, _settled(run, spline, near), at)
+    side = np.where(start < 0.0, -1.0, 1.0)
+    before = _last_outside(run, lambda q: (side * q).max(axis=-1) - near, spline)
+    settled = _last_outside(run, lambda q: np.abs(q).max(axis=-1) - near, spline)
+    found = PdControl(gains.kp, gains.kd, near, before, settled, at)
     nothing = np.zeros(0)
     return found, Trace("PD", run.t, run.q, run.v, run.tau, nothing, np.zeros((0, robot.n)))
 
 
-def _settled(run: Trajectory, spline: CubicHermiteSpline, near: float) -> float | None:
-    """Return from when on all joints are within `near` of zero, None if not within the run."""
-    outside = np.flatnonzero(np.abs(run.q).max(axis=1) > near)
-    if outside.size and outside[-1] == len(run.t) - 1:
-        return None
+def _last_outside(
+    run: Trajectory, excess: Callable[[Vector], Vector], spline: CubicHermiteSpline
+) -> float | None:
+    """Return the last time at which `excess` of the positions is above 0, None at the end."""
+    outside = np.flatnonzero(excess(run.q) > 0.0)
     if not outside.size:
         return 0.0
     last = int(outside[-1])
-
-    def excess(t: float) -> float:
-        return float(np.abs(spline(t)).max()) - near
-
-    return float(brentq(excess, run.t[last], run.t[last + 1]))
+    if last == len(run.t) - 1:
+        return None
+    return float(brentq(lambda t: float(excess(spline(t))), run.t[last], run.t[last + 1]))
 
 
 def _optional(values: Vector) -> tuple[float | None, ...]:

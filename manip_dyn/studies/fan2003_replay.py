@@ -36,7 +36,8 @@ class Controlled(NamedTuple):
         t_switch: When each joint switched (n,), s; nan: never.
         t_arrival: When each was held (n,), s; 0 from the start, nan: never.
         t_end: End of the replay, s: all held, or a braked joint came to rest too early.
-        miss: Largest distance of a joint from its goal then, rad or m.
+        miss: Largest distance of a driven joint from its goal then, rad or m.
+        farthest: That joint.
         times: Times (k,) of the record, s.
         states: Positions and velocities (k, 2 n).
         efforts: Efforts (k, n).
@@ -48,6 +49,7 @@ class Controlled(NamedTuple):
     t_arrival: Vector
     t_end: float
     miss: float
+    farthest: int
     times: Vector
     states: Vector
     efforts: Vector
@@ -107,9 +109,21 @@ def controlled(
                 braked[i], t_switch[i] = True, t
         stopped = bool(np.any(driven & braked & (toward * y[n:] < 0.0)))
     times, states, taus = (np.array(column) for column in zip(*rows, strict=True))
-    miss = float(np.abs(goal - y[:n])[driven].max()) if driven.any() else 0.0
+    misses = np.where(driven, np.abs(goal - y[:n]), 0.0)
+    last = int(np.argmax(misses))
     return Controlled(
-        not driven.any(), q_switch, t_switch, t_arrival, t, miss, times, states, taus
+        not driven.any(), q_switch, t_switch, t_arrival, t, float(misses[last]), last, times,
+        states, taus,
+    )  # fmt: skip
+
+
+def arrives_rounded(
+    robot: Robot, start: Vector, goal: Vector, q_switch: Vector, near: float, half_unit: float
+) -> bool:
+    """Return whether the controller arrives with printed positions, or others that print so."""
+    return any(
+        controlled(robot, start, goal, q_switch + half_unit * np.array(shift), near, 0.01).arrived
+        for shift in itertools.product((0.0, -1.0, 1.0), repeat=robot.n)
     )
 
 
