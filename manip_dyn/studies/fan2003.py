@@ -125,6 +125,7 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
         controlled=None
         if q_switch is None
         else controlled(robot, start, goal, q_switch, settings.near, PERIOD),
+        controlled_exactly=controlled(robot, start, goal, slow.q_switch, settings.near, PERIOD),
         arrives_rounded=q_switch is not None
         and arrives_rounded(robot, start, goal, q_switch, settings.near, half),
         printed=_printed(robot, start, goal, published),

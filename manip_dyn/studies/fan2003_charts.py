@@ -60,7 +60,7 @@ def _motion(case: CaseFindings, traces: Any, switching: bool) -> Any:
 def _work(case: CaseFindings, traces: Any) -> Any:
     """Draw the work on each link, a column per link."""
     n = len(case.joints)
-    picture = _picture(case, "work of all forces and moments on each link", n, 3.6)
+    picture = _picture(case, "work on each link", n, 3.6)
     axes = picture.subplots(1, n, sharex=True, squeeze=False)
     for i in range(n):
         axes[0, i].set_title(f"link {i + 1}", fontsize=10)
@@ -82,7 +82,7 @@ def _until_arrival(trace: Trace) -> slice:
 def _picture(case: CaseFindings, what: str, n: int, height: float) -> Any:
     picture = figure_type()(figsize=(4.6 * max(n, 1.3), height), layout="constrained")
     kind = "table" if case.name[0] in "56" else "section"
-    picture.suptitle(f"Fan (2003), {kind} {case.name}, {case.arm}: {what}", fontsize=10)
+    picture.suptitle(f"Fan (2003), {kind} {case.name}: {what}", fontsize=10)
     return picture
 
 

@@ -105,6 +105,7 @@ class CaseFindings:
         minimum_time: Certified.
         pd: PD control, where the thesis has gains.
         controlled: Replay of the printed switching positions, None where there are none.
+        controlled_exactly: The same with the exact switching positions.
         arrives_rounded: Whether it arrives, rounding of the printed positions granted.
         printed: Replay of the printed switching times, None where there are none.
         rows: Published beside computed.
@@ -127,6 +128,7 @@ class CaseFindings:
     minimum_time: MinimumTime
     pd: PdControl | None
     controlled: Controlled | None
+    controlled_exactly: Controlled
     arrives_rounded: bool
     printed: Printed | None
     traces: tuple[Trace, ...]

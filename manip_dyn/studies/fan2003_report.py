@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.studies.fan2003_findings import CaseFindings, Findings, Row, Value
+from manip_dyn.studies.fan2003_replay import Controlled
 
 WIDTH = 99
 HEAD = ("", "published", "computed", "difference", "status")
@@ -103,7 +104,8 @@ def _case_content(case: CaseFindings) -> dict[str, Any]:
         "published": case.published,
         "rows": [row._asdict() for row in case.rows],
         "replay_of_published": {
-            "switching_positions": _controlled_content(case),
+            "switching_positions": _controlled_content(case.controlled),
+            "exact_switching_positions": _controlled_content(case.controlled_exactly),
             "switching_times": _printed_content(case),
         },
         "status": case.status,
@@ -111,11 +113,11 @@ def _case_content(case: CaseFindings) -> dict[str, Any]:
     }
 
 
-def _controlled_content(case: CaseFindings) -> dict[str, Any] | None:
-    if case.controlled is None:
+def _controlled_content(run: Controlled | None) -> dict[str, Any] | None:
+    if run is None:
         return None
     keys = ("arrived", "q_switch", "t_switch", "t_arrival", "t_end", "miss")
-    return {key: getattr(case.controlled, key) for key in keys}
+    return {key: getattr(run, key) for key in keys}
 
 
 def _printed_content(case: CaseFindings) -> dict[str, Any] | None:

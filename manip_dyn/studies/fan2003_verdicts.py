@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scipy.interpolate import CubicHermiteSpline
+
 from manip_dyn.studies.fan2003_findings import CaseFindings, Row, SingleSwitch
+from manip_dyn.studies.fan2003_replay import Controlled
 
 CLOSE = 0.01
 """Up to a unit of the last printed digit is reproduced, up to this share of the number close."""
@@ -118,17 +121,13 @@ def _net_work_words(found: CaseFindings) -> tuple[list[str], bool]:
             words.append(
                 f"The zero-net-work motion of {found.joints[i]} comes to rest at "
                 f"{motion.arrival_times[i]:.5f} s, {abs(short):.5f} s "
-                f"{'after' if short > 0 else 'before'} the printed time."
+                f"{'after' if short > 0 else 'before'} the printed time"
+                + (f", when it is {_distance(found, i, t):.1e} away." if short > 0 else ".")
             )
             wrong = True
     if replay is not None and not replay.arrived and not found.arrives_rounded:
-        words.append(
-            "The printed switching positions are no zero-net-work solution: with them the braked "
-            f"{found.joints[replay.farthest]} stops {replay.miss:.1e} "
-            f"{found.units[replay.farthest]} short of its goal at {replay.t_end:.4f} s, further "
-            "than the thesis's rule allows and whatever the rounding of the printed digits."
-        )
-        wrong = True
+        words.append(_controller_words(found, replay))
+        wrong = wrong or found.controlled_exactly.arrived
     if found.grid is not None and found.grid["found"]:
         words.append(
             f"The thesis's grid search arrives at {max(found.grid['arrival_times']):.4f} s "
@@ -140,6 +139,30 @@ def _net_work_words(found: CaseFindings) -> tuple[list[str], bool]:
             "the exact switching positions."
         )
     return words, wrong
+
+
+def _distance(found: CaseFindings, joint: int, t: float) -> float:
+    """Return how far a joint is from its goal at `t` s of the exact zero-net-work motion."""
+    exact = found.traces[0]
+    path = CubicHermiteSpline(exact.time, exact.q[:, joint], exact.v[:, joint])
+    return abs(float(path(t)))
+
+
+def _controller_words(found: CaseFindings, replay: Controlled) -> str:
+    short = (
+        f"leave the braked {found.joints[replay.farthest]} {replay.miss:.1e} "
+        f"{found.units[replay.farthest]} short of its goal at {replay.t_end:.4f} s"
+    )
+    exact = found.controlled_exactly
+    if exact.arrived:
+        return (
+            "The printed switching positions are no solution: in the thesis's controller they "
+            f"{short}, whatever the rounding of the printed digits; the exact ones arrive."
+        )
+    return (
+        f"In the thesis's controller the printed switching positions {short}, and the exact ones "
+        f"{exact.miss:.1e}: it holds the early joint while that still moves, and it drifts."
+    )
 
 
 def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:
