@@ -93,6 +93,7 @@ def test_printed_switches_are_told_from_a_solution():
     # a switch 1 ms early, as long as the digits printed are worth 0.05 ms
     wrong = printed(robot, start, goal, [[0.999]], 2.0, 5e-5)
     assert not wrong.is_solution
+    assert wrong.shift == pytest.approx(1e-3, abs=1e-9)
     assert wrong.end == pytest.approx([2e-3 - 1e-6, 2e-3], abs=1e-5)
     assert wrong.refined == pytest.approx(2.0, abs=1e-9)
 

@@ -133,6 +133,8 @@ class Printed(NamedTuple):
     Attributes:
         first: Signs of the first efforts (n,): those that end nearest to the goal.
         end: Positions and velocities (2 n,) at the printed final time, less the goal.
+        half_unit: Half a unit of the last printed digit, s.
+        shift: Largest distance of a printed time from that of the motion below, s; inf: none.
         rounding: What half a unit of the last printed digit can change of it (2 n,), first order.
         refined: Final time of the motion with all of Pontryagin's conditions that Newton's method
             finds from the printed switches, s; None: it finds none.
@@ -142,15 +144,22 @@ class Printed(NamedTuple):
 
     first: tuple[float, ...]
     end: Vector
+    shift: float
+    half_unit: float
     rounding: Vector
     refined: float | None
     refined_switches: list[list[float]]
     failures: tuple[str, ...]
 
     @property
-    def is_solution(self) -> bool:
+    def ends_at_goal(self) -> bool:
         """Whether it ends at rest at the goal, but for the rounding of the printed times."""
         return bool(np.all(np.abs(self.end) <= self.rounding + 1e-9))
+
+    @property
+    def is_solution(self) -> bool:
+        """Whether besides that a true motion is within a unit of the last printed digits."""
+        return self.ends_at_goal and not 2.0 * self.half_unit < self.shift < np.inf
 
     @property
     def worst(self) -> int:
@@ -185,11 +194,23 @@ def printed(
     along = None if found is None else course(robot, start, found)
     signs = tuple(best.signs.tolist())
     if found is None or along is None:
-        return Printed(signs, end, rounding, None, [], ())
+        return Printed(signs, end, np.inf, half_unit, rounding, None, [], ())
     failures = certificate(robot, goal, found, along).failures
     switching = found.switching
     times = switching.per_joint()
-    return Printed(signs, end, rounding, switching.t_final, times, tuple(failures))
+    shift = _shift(switch_times, times)
+    shift = max(shift, abs(switching.t_final - t_final))
+    return Printed(
+        signs, end, shift, half_unit, rounding, switching.t_final, times, tuple(failures)
+    )
+
+
+def _shift(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
+    """Return the largest difference of switching times, s; inf where their numbers differ."""
+    if [len(each) for each in one] != [len(each) for each in other]:
+        return np.inf
+    pairs = [pair for a, b in zip(one, other, strict=True) for pair in zip(a, b, strict=True)]
+    return max((abs(a - b) for a, b in pairs), default=0.0)
 
 
 def _switching(

@@ -172,7 +172,13 @@ def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:
         words = ["The minimum time is the printed one, certified."]
         return words + ([_refined_words(found)] if _other_switches(found) else []), False
     words = []
-    if replay is not None and not replay.is_solution:
+    if replay is not None and replay.ends_at_goal and not replay.is_solution:
+        words.append(
+            "The printed minimum-time motion is no solution of the thesis's own equations: the "
+            f"nearest one has times {replay.shift:.1e} s off, rounding of the printed digits "
+            f"explains {replay.half_unit:.0e} s."
+        )
+    if replay is not None and not replay.ends_at_goal:
         k, n = replay.worst, len(found.joints)
         unit = found.units[k % n] + ("/s" if k >= n else "")
         words.append(
