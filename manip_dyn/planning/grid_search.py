@@ -86,14 +86,16 @@ def trial(start, goal, switch, limit, near, dt, longest, p, work, times):
 
 
 @njit(**OPTIONS)
-def grid_search(start, goal, limit, step, near, enough, dt, longest, most, p, work, switch, times):
+def grid_search(
+    start, goal, limit, step, least, length, near, enough, dt, longest, most, p, work, switch,
+    times,
+):
     """Try the grids; return how many trials it took, negative if `most` were not enough."""
     trials = 0
-    length = (abs(goal[0] - start[0]), abs(goal[1] - start[1]))
     while True:
-        second = 0.0
+        second = least[1]
         while True:
-            first = 0.0
+            first = least[0]
             while True:
                 for i in range(2):
                     toward = 1.0 if start[i] < goal[i] else -1.0
@@ -143,6 +145,7 @@ def grid_search(
     enough: float = 1e-4,
     longest: float = 2.0,
     most: int = 1_000_000,
+    window: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> GridSearch:
     """Search switching positions as the thesis does.
 
@@ -156,16 +159,22 @@ def grid_search(
             Taken for both links together.
         longest: `Tstop`: when a trial is given up, s.
         most: After how many trials to give up.
+        window: Least and largest distance (2,) of the switching positions from the goal, rad or
+            m; default: the whole way, as in the thesis.
     """
     if robot.n != 2:
         raise ManipDynError(f"robot '{robot.name}' has {robot.n} joints; the grid expects 2")
     start, goal = finite_vector("start", q0, 2), finite_vector("goal", qf, 2)
     switch, times = np.zeros(2), np.zeros(4)
+    least, length = np.zeros(2), np.abs(goal - start)
+    if window is not None:
+        least = np.clip(finite_vector("window", window[0], 2), 0.0, length)
+        length = np.clip(finite_vector("window", window[1], 2), least, length)
     work = (*np.zeros((6, 4)), np.zeros(2))
     trials, last = _module(robot).grid_search(
-        start, goal, robot.tau_max, positive("step", step), positive("near", near),
-        positive("enough", enough), TIME_STEP, positive("longest", longest, "s"), most,
-        np.zeros(4), work, switch, times,
+        start, goal, robot.tau_max, positive("step", step), least, length,
+        positive("near", near), positive("enough", enough), TIME_STEP,
+        positive("longest", longest, "s"), most, np.zeros(4), work, switch, times,
     )  # fmt: skip
     return GridSearch(trials > 0, switch, times[:2], times[2:], last, abs(trials))
 
