@@ -48,7 +48,7 @@ class Engine:
         run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly.
         rows: Rows of the work array.
         degree: Degree of its dense output.
-        scratch: Rows of the scratch array of a Taylor series.
+        scratch: Columns of the scratch array of a Taylor series.
         cached: Whether the machine code is kept on disk.
     """
 
@@ -111,7 +111,7 @@ class Engine:
             np.zeros(10, dtype=np.int64),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
-            np.zeros((self.scratch, terms)),
+            np.zeros((terms, self.scratch)),
             signals,
             self.record(*room, degree=max(self.degree, *orders)),
         )
@@ -157,7 +157,7 @@ def compile_engine(
         options: What the loop is for.
         signal: The function of `Events`, if there are any.
         act: Their action.
-        scratch: Rows of scratch that a `Series` needs.
+        scratch: Columns of scratch that a `Series` needs.
     """
     functions = {"rhs": rhs, "signal": signal, "act": act}
     used = {name: function for name, function in functions.items() if function is not None}

@@ -31,7 +31,7 @@ class Problem:
         method: The method.
         options: What its loop is generated for.
         functions: `rhs`, and the events' `signal` and `act`, compiled.
-        scratch: Rows of scratch that a series needs.
+        scratch: Columns of scratch that a series needs.
         t: Start, s.
         y: State at the start (m,).
         p: Parameters.
@@ -216,7 +216,7 @@ def _events(events: Any) -> Events | None:
 def _series(
     method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
 ) -> tuple[tuple[int, int], int, Dispatcher | None]:
-    """Return the orders, the rows of scratch and the function of a Taylor series."""
+    """Return the orders, the columns of scratch and the function of a Taylor series."""
     if not isinstance(method, Taylor):
         if order is not None:
             raise ManipDynError(f"order is {order!r}; expected none: '{method.name}' has its own")

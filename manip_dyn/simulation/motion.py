@@ -107,7 +107,7 @@ def constant_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     """Return the motion under efforts that stay constant in each run."""
     series = kernels.series_with_work if integrator.method == "taylor" else None
     rhs = series.of_state if series else kernels.right_hand_side_with_work
-    engine = _engine(rhs, kernels, integrator, series.rows if series else 0)
+    engine = _engine(rhs, kernels, integrator, series.width if series else 0)
     return CompiledMotion(engine, None, integrator)
 
 
