@@ -28,6 +28,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.generated import generated_module, source_of
+from manip_dyn.integrate.events import SIGNAL_ROWS
 from manip_dyn.integrate.functions import fingerprint, importable
 from manip_dyn.integrate.loop import module_text
 from manip_dyn.integrate.method import Method, Options
@@ -102,12 +103,12 @@ class Engine:
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))
         tolerances[0], tolerances[1] = rtol, atol
-        signals = np.zeros((6, events))
-        signals[4:].T[:] = np.transpose(kinds)
+        signals = np.zeros((SIGNAL_ROWS, events))
+        signals[4:6].T[:] = np.transpose(kinds)
         return (
             np.array((*limits, *orders), dtype=np.float64),
             tolerances,
-            np.zeros(4),
+            np.zeros(5),
             np.zeros(10, dtype=np.int64),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
@@ -120,7 +121,7 @@ class Engine:
     def start(space: Space, t: float, stops: Vector) -> None:
         """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
         limits, _, clock, counts, *_ = space
-        clock[:] = t, limits[6], 0.0, t
+        clock[:] = t, limits[6], 0.0, t, 0.0
         counts[:] = 0
         space[4][:] = stops
 

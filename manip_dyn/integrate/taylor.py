@@ -131,6 +131,7 @@ class Taylor(Method):
             closing=["known = 0"],
             adapt=[],
             degree=0,
+            slope="terms[1, i]",
         )
 
 
