@@ -99,6 +99,25 @@ def test_it_agrees_with_runge_kutta_and_takes_few_steps():
     assert series.steps < stages.steps / 2
 
 
+@njit
+def throw_series(t, y, p, order, work, out):
+    """A throw, whose series ends: y'' = -9.81."""
+    out[:] = 0.0
+    out[0, 0], out[0, 1] = y[0], y[1]
+    if order > 0:
+        out[1, 0], out[1, 1] = y[1], -9.81
+    if order > 1:
+        out[2, 0] = -0.5 * 9.81
+
+
+def test_a_polynomial_takes_one_step():
+    found = md.integrate(
+        md.Series(throw_series), (0.0, 2.0), [0.0, 0.0], method="taylor", rtol=1e-12
+    )
+    np.testing.assert_allclose(found.y_last, [-2.0 * 9.81, -2.0 * 9.81], rtol=1e-15)
+    assert found.steps == 1
+
+
 def test_the_order_follows_the_tolerance_that_rules():
     """p = ceil(1 - 0.65 ln(eps)), with the absolute tolerance while it is larger."""
     assert order_for(1e-16) == 25

@@ -167,6 +167,32 @@ def test_divergence_is_reported_and_the_last_good_state_kept(tmp_path):
     assert np.all(np.isfinite(result.q))
 
 
+@pytest.mark.parametrize("how", [{"step": 1e-2}, {"method": "taylor", "rtol": 1e-12}])
+def test_it_stops_where_a_joint_reaches_its_limit(how):
+    """A constant torque on a joint without gravity: q = tau t^2 / (2 J), at a sample or not."""
+    robot = md.load_robot("one_link_horizontal")
+    torque = 0.5 * robot.tau_max
+    acceleration = md.customize(robot).forward_dynamics([0.0], [0.0], torque)[0]
+    exact = np.sqrt(2.0 * robot.q_max[0] / acceleration)
+    found = md.simulate(robot, [0.0], [0.0], torque, 2.0 * exact, stop_at_limits=True, **how)
+    assert not found.success
+    assert f"joint '{robot.joint_names[0]}' reached its upper limit at {exact:.4f}" in found.reason
+    assert found.t[-1] == pytest.approx(exact, abs=2e-9)
+    assert found.q[-1, 0] == pytest.approx(robot.q_max[0], abs=1e-8)
+    assert np.all(np.diff(found.t) > 0.0)
+    passing = md.simulate(robot, [0.0], [0.0], torque, 1.5 * exact, **how)
+    assert passing.success
+    assert passing.q[-1, 0] > robot.q_max[0]
+
+
+def test_torques_of_other_arguments_are_refused():
+    robot = md.load_robot("rr")
+    with pytest.raises(
+        md.ManipDynError, match=r"torque is a function of \(q\); expected \(t, q, v\)"
+    ):
+        md.simulate(robot, np.zeros(2), np.zeros(2), lambda q: q, 1.0)
+
+
 @pytest.mark.parametrize(
     ("duration", "period", "times"),
     [

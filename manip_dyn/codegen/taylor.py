@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.build import robot_module
+from manip_dyn.codegen.convolution import Factors, whole
 from manip_dyn.codegen.equations import Equations
 from manip_dyn.codegen.series import SeriesWriter
+from manip_dyn.codegen.straight_line import LANES
 from manip_dyn.codegen.trace import BY_NAME, trace
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
@@ -22,9 +24,8 @@ from manip_dyn.validate import Vector, finite_array, finite_vector
 HIGHEST_ORDER = 200
 """Far beyond what double precision can use: the cost grows with the order's square."""
 
-UNROLLED_LINES = 4000
-"""Lines, in the passes of all orders, up to which the passes are unrolled order by order."""
-
+UNROLLED_INSTRUCTIONS, UNROLLED_ORDER = 6000, 25
+"""Instructions and orders up to which the passes are unrolled order by order."""
 MODEST_ORDER = 6
 """Unrolling fewer orders is not worth its compilation."""
 
@@ -155,8 +156,8 @@ def _module_text(robot: Robot, state: str) -> str:
     function = trace(Equations(robot, robot.tip_frame), BY_NAME[state])
     writer = SeriesWriter(function, robot.n)
     first, following = writer.first_lines(), writer.next_lines()
-    unrolled = max(UNROLLED_LINES // len(following), 1)
-    orders = range(1, unrolled) if unrolled > MODEST_ORDER else ()
+    unrolled = _unrolled_order(len(following), writer.factors)
+    orders = range(1, unrolled + 1)
     return TEXT.format(
         robot=robot.name,
         n=robot.n,
@@ -166,5 +167,16 @@ def _module_text(robot: Robot, state: str) -> str:
         next="\n".join(following),
         passes="".join(PASS.format(k=k) for k in orders),
         calls="".join(CALL.format(k=k) for k in orders),
-        unrolled=len(orders) + 1,
+        unrolled=unrolled + 1,
     )
+
+
+def _unrolled_order(lines: int, factors: Factors) -> int:
+    """Return the order up to which passes of so many lines, and their sums, are unrolled."""
+    vectors = whole(factors.products) // LANES
+    worthwhile = (
+        order
+        for order in range(UNROLLED_ORDER, MODEST_ORDER, -1)
+        if order * (lines + 2 * vectors * order) <= UNROLLED_INSTRUCTIONS
+    )
+    return next(worthwhile, 0)

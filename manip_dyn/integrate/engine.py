@@ -27,6 +27,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
+from manip_dyn.errors import ManipDynError
 from manip_dyn.generated import generated_module, source_of
 from manip_dyn.integrate.events import SIGNAL_ROWS
 from manip_dyn.integrate.functions import fingerprint, importable
@@ -159,9 +160,15 @@ def compile_engine(
         signal: The function of `Events`, if there are any.
         act: Their action.
         scratch: Columns of scratch that a `Series` needs.
+
+    Raises:
+        ManipDynError: If a function is not compiled.
     """
     functions = {"rhs": rhs, "signal": signal, "act": act}
     used = {name: function for name, function in functions.items() if function is not None}
+    for name, function in used.items():
+        if not isinstance(function, Dispatcher):
+            raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
     homes = {name: importable(function) for name, function in used.items()}
     cached = all(homes.values())
     imports = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -248,18 +249,19 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
 
 
 def _parameters(p: Any) -> Any:
-    parameters = np.empty(0) if p is None else p
-    if isinstance(parameters, np.ndarray) and parameters.dtype == np.float64:
-        return parameters
-    if isinstance(parameters, list):
-        raise ManipDynError("p is a list; expected a float64 array or a tuple of arrays")
+    """Return parameters for compiled code, copied: an event's action may change them."""
+    if isinstance(p, np.ndarray) and p.dtype == np.float64:
+        return p.copy()
     try:
-        numba.typeof(parameters)
+        if p is None or np.ndim(p) == 0 or isinstance(p, list):
+            return np.atleast_1d(np.array([] if p is None else p, dtype=np.float64))
+        numba.typeof(p)
     except (TypeError, ValueError) as error:
         raise ManipDynError(
-            f"p is {p!r}; expected a float64 array, or a tuple of arrays, that numba can type"
+            f"p is {p!r}; expected numbers, a float64 array, or a tuple of arrays that numba can "
+            "type"
         ) from error
-    return parameters
+    return deepcopy(p)
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -156,14 +156,14 @@ def _step_lines(size: int) -> list[str]:
     """Return the lines that plan a step from the last two terms of a series that are not zero.
 
     Symmetric motions have series in which terms vanish; looked at alone, the last two would
-    then allow any step. As in the source, the relative tolerance is one of the largest
-    component.
+    then allow any step. Only where the whole upper half vanishes is the motion a polynomial, and
+    any step is right. As in the source, the relative tolerance is one of the largest component.
     """
     return [
         "length = largest",
         "row = order",
         "looked = 0",
-        "while row > 0 and looked < 2:",
+        "while row > order // 2 - 1 and row > 0 and looked < 2:",
         "    term = 0.0",
         *(
             "    " + line

@@ -6,6 +6,7 @@ and two runs agree bit for bit.
 
 from __future__ import annotations
 
+import inspect
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -92,7 +93,18 @@ class Feedback:
         function: Callable[[float, Vector, Vector], Vector],
         weightless: bool = False,
     ):
-        """Take the function; numba compiles it if it can."""
+        """Take the function; numba compiles it if it can.
+
+        Raises:
+            ManipDynError: If it does not take (t, q, v).
+        """
+        plain = getattr(function, "py_func", function)
+        try:
+            inspect.signature(plain).bind(0.0, None, None)
+        except TypeError as error:
+            raise ManipDynError(
+                f"torque is a function of {inspect.signature(plain)}; expected (t, q, v)"
+            ) from error
         self._robot = robot
         self.function = function
         self.weightless = weightless

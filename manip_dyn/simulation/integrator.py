@@ -21,6 +21,7 @@ class Integrator:
         atol: Absolute tolerance, rad or m (and per s, and J for the work); 0 beside an `rtol`:
             the same number.
         order: Order of a Taylor series; 0: what the tolerances ask for.
+        stop_at_limits: Whether a joint that reaches a position limit ends the simulation.
     """
 
     method: str = "rk4"
@@ -28,6 +29,7 @@ class Integrator:
     rtol: float = 0.0
     atol: float = 0.0
     order: int = 0
+    stop_at_limits: bool = False
 
     def __post_init__(self) -> None:
         """Check the values and that they fit together."""

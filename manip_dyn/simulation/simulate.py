@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.simulation import DivergenceError, Simulation
+from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 from manip_dyn.validate import Vector, nanoseconds
 
 
@@ -54,6 +54,7 @@ def simulate(
     rtol: float = 0.0,
     atol: float = 0.0,
     taylor_order: int = 0,
+    stop_at_limits: bool = False,
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `torque`.
 
@@ -71,8 +72,10 @@ def simulate(
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
         atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
         taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
+        stop_at_limits: Whether to end where a joint reaches a position limit: the last sample is
+            that time, and `success` is false. Otherwise joints pass their limits.
     """
-    integrator = Integrator(method, step, rtol, atol, taylor_order)
+    integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
     simulation = Simulation(robot, q0, v0, integrator)
     simulation.law = _as_law(robot, torque)
     end = nanoseconds("duration", duration)
@@ -85,8 +88,10 @@ def simulate(
             simulation.advance(min(period, end - simulation.time_ns))
         except DivergenceError as error:
             reason = str(error)
-        else:
-            rows.append(_sample(simulation))
+            break
+        except JointLimitError as error:
+            reason = str(error)
+        rows.append(_sample(simulation))
     t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
     reason, success = reason or "the duration is over", not reason
     return Trajectory(t, q, v, tau, energy, success, reason, simulation.statistics)
