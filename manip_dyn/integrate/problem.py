@@ -253,7 +253,7 @@ def _parameters(p: Any) -> Any:
     if isinstance(p, np.ndarray) and p.dtype == np.float64:
         return p.copy()
     try:
-        if p is None or np.ndim(p) == 0 or isinstance(p, list):
+        if p is None or isinstance(p, (int, float, list)):
             return np.atleast_1d(np.array([] if p is None else p, dtype=np.float64))
         numba.typeof(p)
     except (TypeError, ValueError) as error:
