@@ -68,7 +68,11 @@ def _numbalsoda(robot, start, duration, tolerances) -> Candidates:
         run = getattr(numbalsoda, method)
 
         def solver(tolerance: float, run: Callable = run) -> Solver:
-            return lambda: run(address, start, times, rtol=tolerance, atol=tolerance)[0][-1]
+            def solve() -> Vector:
+                states, done = run(address, start, times, rtol=tolerance, atol=tolerance)
+                return states[-1] if done else np.full_like(start, np.nan)
+
+            return solve
 
         yield f"numbalsoda {method}", map(solver, tolerances)
 
