@@ -19,7 +19,7 @@ import numba
 
 from manip_dyn.clik.inverse import NEGLIGIBLE
 from manip_dyn.clik.null_space import curvature
-from manip_dyn.clik.pose import OPTIONS
+from manip_dyn.clik.pose import INNER
 from manip_dyn.clik.settings import DAMPING, Q_MAX, Q_MIN, THRESHOLD
 from manip_dyn.clik.singular import decompose
 from manip_dyn.clik.workspace import ESCAPING, squares_of
@@ -28,7 +28,7 @@ FLAT = 1e-9
 """Share of the size of H below which an eigenvalue is zero."""
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def add_escape(q, actual, numbers, joints, task, work):
     """Add to ``task.null`` what leads out of a singularity; needs the singular values.
 
@@ -61,7 +61,7 @@ def add_escape(q, actual, numbers, joints, task, work):
         task.null[i] += speed * task.freedom[i] * directions[i, largest]
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _project(task, threshold, projector):
     """Write the projector on the joint velocities that do not move the tool, lost ones included."""
     n = projector.shape[0]
@@ -77,7 +77,7 @@ def _project(task, threshold, projector):
                 projector[i, j] -= task.rows[k, i] * task.rows[k, j] / (value * value)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _second_order(actual, sign, lost, task, projector, hessian, scratch):
     """Write P (s H) P, symmetric, in weighted joint coordinates."""
     n = projector.shape[0]
@@ -103,7 +103,7 @@ def _second_order(actual, sign, lost, task, projector, hessian, scratch):
             hessian[i, j] = total
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _largest_eigenvector(matrix, vectors, values):
     """Return the column of `vectors` of the largest eigenvalue; -1 if none is above zero.
 
@@ -124,7 +124,7 @@ def _largest_eigenvector(matrix, vectors, values):
     return 0 if values[0] - size > FLAT * size else -1
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _side(q, joints, sign, lost, task, directions, column):
     """Return 1 or -1: on which side of the singularity to leave it.
 

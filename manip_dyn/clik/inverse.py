@@ -23,7 +23,7 @@ from math import sqrt
 import numba
 import numpy as np
 
-from manip_dyn.clik.pose import OPTIONS
+from manip_dyn.clik.pose import INNER
 from manip_dyn.clik.settings import (
     CONSTANT,
     CONTROLLED,
@@ -42,7 +42,7 @@ FACTORIZED, DECOMPOSED = 0, 1
 """How an inverse is at hand."""
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def prepare(task, numbers):
     """Make the inverse of ``task.jacobian`` ready for `apply`; return in which form."""
     task.report[DAMPED] = 0.0
@@ -66,7 +66,7 @@ def prepare(task, numbers):
     return DECOMPOSED
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def manipulability(task, numbers):
     """Return sqrt(det J J^T) over the controlled rows, from ``task.square``."""
     if not factorize(task.square, 0.0, task.factor):
@@ -74,7 +74,7 @@ def manipulability(task, numbers):
     return determinant_root(task.factor, numbers)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def determinant_root(factor, numbers):
     """Return the root of the determinant of the controlled rows from a Cholesky factor."""
     measure = 1.0
@@ -84,7 +84,7 @@ def determinant_root(factor, numbers):
     return measure
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def find_singular_values(task):
     """Decompose ``task.jacobian`` into ``task.rows``, ``task.basis`` and ``task.values``."""
     for r in range(6):
@@ -93,7 +93,7 @@ def find_singular_values(task):
     decompose(task.rows, task.basis, task.values)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def apply(form, task, numbers, x, v):
     """Add the velocities (n,) for the twist `x` (6,) to `v`; `x` is overwritten."""
     n = v.size
@@ -120,7 +120,7 @@ def apply(form, task, numbers, x, v):
             v[i] += task.freedom[i] * share * task.rows[k, i]
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def damping_of(value, numbers):
     """Return d^2 for a singular value when the Jacobian is decomposed."""
     kind = int(numbers[INVERSE])
@@ -132,7 +132,7 @@ def damping_of(value, numbers):
     return (1.0 - ratio * ratio) * numbers[DAMPING] ** 2
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def multiply(jacobian, numbers, square):
     """Write J J^T; a row that is not controlled becomes one of the unit matrix, scaled."""
     n = jacobian.shape[1]

@@ -18,7 +18,7 @@ import numba
 from manip_dyn.clik.escape import add_escape
 from manip_dyn.clik.inverse import DECOMPOSED, apply, prepare
 from manip_dyn.clik.null_space import wanted_velocity
-from manip_dyn.clik.pose import OPTIONS, TWIST
+from manip_dyn.clik.pose import INNER, TWIST
 from manip_dyn.clik.settings import (
     AVOIDANCE_GAIN,
     CONTROLLED,
@@ -37,7 +37,7 @@ from manip_dyn.clik.task_error import pose_error
 from manip_dyn.clik.workspace import ESCAPING, SCALE, task_of
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def joint_velocity(q, desired, actual, numbers, joints, work, v):
     """Write the joint velocities (n,) into `v` and return the speed scale, 1 or less.
 
@@ -75,7 +75,7 @@ def joint_velocity(q, desired, actual, numbers, joints, work, v):
     return _within_speeds(joints, task, v)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def fill_jacobian(actual, numbers, task):
     """Write the Jacobian of joints and rows that are free into ``task.jacobian``."""
     n = task.freedom.size
@@ -85,7 +85,7 @@ def fill_jacobian(actual, numbers, task):
             task.jacobian[r, i] = actual[12 + n * r + i] * free
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _solve(q, actual, numbers, joints, task, work, v):
     """Write v_0 + J^+ (x - J v_0) into `v`."""
     n = task.freedom.size
@@ -102,7 +102,7 @@ def _solve(q, actual, numbers, joints, task, work, v):
     apply(form, task, numbers, task.rest, v)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _remaining(actual, numbers, task):
     """Write x - J v_0 into ``task.rest``."""
     n = task.freedom.size
@@ -113,7 +113,7 @@ def _remaining(actual, numbers, task):
         task.rest[r] = task.twist[r] - total * numbers[CONTROLLED + r]
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _hold_one(q, numbers, joints, task, v):
     """Hold the free joint that exceeds its position bounds most; return whether there is one."""
     worst, most, bound = -1, 1e-12, 0.0
@@ -134,7 +134,7 @@ def _hold_one(q, numbers, joints, task, v):
     return True
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _within_speeds(joints, task, v):
     """Scale `v` into the speed limits, its direction kept; return the scale."""
     scale = 1.0

@@ -14,7 +14,7 @@ from math import isfinite
 import numba
 
 from manip_dyn.clik.inverse import determinant_root, multiply
-from manip_dyn.clik.pose import OPTIONS
+from manip_dyn.clik.pose import INNER
 from manip_dyn.clik.settings import (
     AVOIDANCE_GAIN,
     MANIPULABILITY_GAIN,
@@ -30,7 +30,7 @@ FLOOR = 1e-3
 """Share of the damping threshold that the gradient of w takes singular values for at least."""
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def wanted_velocity(q, actual, numbers, joints, task):
     """Write the wanted null-space velocities into ``task.wish`` (n,)."""
     posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
@@ -47,7 +47,7 @@ def wanted_velocity(q, actual, numbers, joints, task):
         _add_gradient(actual, numbers, task)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _add_gradient(actual, numbers, task):
     """Add gain times dw/dq_k = w trace(J^T (J J^T)^-1 dJ/dq_k)."""
     n = task.wish.size
@@ -64,7 +64,7 @@ def _add_gradient(actual, numbers, task):
             task.wish[k] += factor * curvature(actual, task.rest, n, i, k)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def curvature(actual, u, n, i, k):
     """Return u . dJ_i/dq_k, from the columns of J alone, which `actual` has from 12 on by rows.
 
@@ -79,7 +79,7 @@ def curvature(actual, u, n, i, k):
     return total
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _triple(actual, u, first, n, low, high, part):
     """Return u[first:first + 3] . (angular part of J_low x part of J_high)."""
     a = 12 + 3 * n + low

@@ -1,13 +1,12 @@
-"""The compiled functions of one robot on one kind of path: velocity, rate, the tracking loop.
+"""The compiled functions of one robot on one kind of path: velocity, rate, samples.
 
-They are generated as text that imports the robot's kernel, the path's function and the method's
-time loop, so that numba compiles each combination as a whole and keeps it on disk.
+They are generated as text that imports the robot's kernel and the path's function, so that numba
+compiles them as a whole, keeps them on disk, and puts `rate` into the time loop of any method.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path as File
 from typing import Any
@@ -40,30 +39,10 @@ def rate(t, y, p, out):
 
 
 @njit(**OPTIONS)
-def look(t, y, p, out, row):
-    rate(t, y, p, out)
-    fill_row(t, y, out, p, row)
-"""
-LOOP = """
-@njit(**OPTIONS)
-def follow(p, y, space, out, record, first, last, end):
-    joints = p[2]
-    n = joints.shape[1]
-    limits, clock, counts = space[0], space[2], space[3]
-    for k in range(first, last):
-        limits[4] = counts[0] + 1
-        status = advance(p, y, space)
-        if status != TOO_MANY_STEPS:
-            return k, status
-        for i in range(n):
-            inside = min(max(y[i], joints[0, i]), joints[1, i])
-            if inside != y[i]:
-                y[i] = inside
-                counts[5] = 0
-        look(clock[0], y, p, out, record[k])
-        if y[n] >= end:
-            return k + 1, SUCCESS
-    return last, SUCCESS
+def look(times, states, p, out, rows):
+    for k in range(rows.shape[0]):
+        rate(times[k], states[k], p, out)
+        fill_row(times[k], states[k], out, p, rows[k])
 """
 _memory_modules = itertools.count()
 
@@ -85,15 +64,10 @@ def law_module(robot: Robot, path_function: Dispatcher) -> dict[str, Any]:
     return _module(f"{robot.name}_clik", LAW, used)
 
 
-@lru_cache(maxsize=256)
-def tracking_loop(
-    robot: Robot, path_function: Dispatcher, method: str
-) -> tuple[Engine, Callable[..., tuple[int, int]]]:
-    """Return the engine of a method for the rate of (q, path time), and the loop around it."""
-    functions = law_module(robot, path_function)
-    engine = compile_engine(functions["rate"], METHODS[method], Options(size=robot.n + 1))
-    used = {"advance": engine.advance, "look": functions["look"]}
-    return engine, _module(f"{robot.name}_track_{method}", LOOP, used)["follow"]
+def tracking_engine(robot: Robot, path_function: Dispatcher, method: str) -> Engine:
+    """Return the compiled time loop of a method for the rate of (q, path time)."""
+    rate = law_module(robot, path_function)["rate"]
+    return compile_engine(rate, METHODS[method], Options(size=robot.n + 1))
 
 
 def _module(name: str, text: str, used: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +77,7 @@ def _module(name: str, text: str, used: dict[str, Any]) -> dict[str, Any]:
     lines = ["from numba import njit", ""]
     if cached:
         lines += [f"from {home[0]} import {home[1]} as {n}" for n, home in homes.items() if home]
-    lines += ["", "SUCCESS, TOO_MANY_STEPS = 0, 4", f"OPTIONS = {OPTIONS | {'cache': cached}}", ""]
+    lines += ["", f"OPTIONS = {OPTIONS | {'cache': cached}}", ""]
     source = f'"""Closed-loop inverse kinematics, see manip_dyn.clik.program."""\n' + "\n".join(lines)
     source += text
     if cached:

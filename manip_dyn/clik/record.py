@@ -8,7 +8,7 @@ import numba
 
 from manip_dyn.clik.inverse import find_singular_values
 from manip_dyn.clik.law import fill_jacobian
-from manip_dyn.clik.pose import OPTIONS, Pose
+from manip_dyn.clik.pose import INNER, Pose
 from manip_dyn.clik.settings import CONTROLLED
 from manip_dyn.clik.workspace import DAMPED, ESCAPING, SCALE, task_of
 from manip_dyn.robot import Robot
@@ -76,7 +76,7 @@ def sample_of(row: Vector, robot: Robot) -> TrackingSample:
     )
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def fill_row(t, y, rate, p, row):
     """Write what the law has just computed at the state `y`, with the rate of `y`."""
     _, numbers, joints, actual, desired, work = p

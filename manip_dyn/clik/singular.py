@@ -9,7 +9,7 @@ from math import sqrt
 
 import numba
 
-from manip_dyn.clik.pose import OPTIONS
+from manip_dyn.clik.pose import INNER, OPTIONS
 
 SWEEPS = 30
 """Sweeps before giving up; six rows need about six."""
@@ -43,7 +43,7 @@ def decompose(rows, basis, values):
         values[a] = sqrt(total)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _rotate(rows, basis, a, b, width):
     """Make rows a and b orthogonal, the longer one first; return whether anything changed."""
     alpha = beta = gamma = 0.0

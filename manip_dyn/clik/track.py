@@ -60,6 +60,6 @@ def track(
     while tracker.path_time < end and taken < most and not tracker.status:
         behind = (end - tracker.path_time) / step
         chunk = min(max(ceil(behind), 1), most - taken)
-        rows.append(tracker.run(chunk, end))
+        rows.append(tracker.run(chunk))
         taken += chunk
     return tracking_of(tracker, np.concatenate(rows), end, tolerance)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.pose import DESIRED
-from manip_dyn.clik.program import law_module, tracking_loop
+from manip_dyn.clik.program import law_module, tracking_engine
 from manip_dyn.clik.record import TrackingSample, row_size, sample_of
 from manip_dyn.clik.settings import ClikSettings
 from manip_dyn.clik.workspace import workspace
@@ -50,9 +50,8 @@ class Tracker:
         self.method = check_method(method)
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
-        functions = law_module(robot, path.function)
-        self._engine, self._follow = tracking_loop(robot, path.function, method)
-        self._look = functions["look"]
+        self._engine = tracking_engine(robot, path.function, method)
+        self._look = law_module(robot, path.function)["look"]
         self._settings = settings or ClikSettings()
         n = robot.n
         self._p = (
@@ -100,7 +99,7 @@ class Tracker:
             self._q0 = finite_vector("q", q, self.robot.n)
             self.robot.check_within_limits("position", self._q0)
         self._y = np.append(self._q0, 0.0)
-        self._space: Any = self._engine.space(step=self.step_size)
+        self._space = self._engine.space(step=self.step_size, every_step=True)
         self._engine.start(self._space, 0.0, np.array([[np.inf, -np.inf, np.inf, 0.0]]))
         self.status = Status.SUCCESS
 
@@ -119,23 +118,26 @@ class Tracker:
 
     def look(self) -> Vector:
         """Return the present sample as a row of numbers, see `record`."""
-        row = np.empty(row_size(self.robot.n))
-        self._look(float(self._space[2][0]), self._y, self._p, self._rate, row)
-        return row
+        return self._rows(self._space[2][:1], self._y[None, :])[0]
 
-    def run(self, steps: int, end: float = np.inf) -> Vector:
-        """Advance and return a row of numbers per step.
+    def run(self, steps: int) -> Vector:
+        """Advance by `steps` steps, fewer if the status says so, and return a row for each."""
+        *arrays, _ = self._space
+        record = self._engine.record(steps, 0, 0, degree=0)
+        counts = arrays[3]
+        counts[7] = 0
+        status = self._engine.advance(self._p, self._y, (*arrays, record))
+        self.status = Status.SUCCESS if status == Status.PAUSED else Status(status)
+        return self._rows(record[0][: counts[7]], record[1][: counts[7]])
 
-        Args:
-            steps: How many, at most.
-            end: Path time at which to stop, s.
-        """
-        record = np.empty((steps, row_size(self.robot.n)))
-        done, status = self._follow(
-            self._p, self._y, self._space, self._rate, record, 0, steps, end
-        )
-        self.status = Status(status)
-        return record[:done]
+    def _rows(self, times: Vector, states: Vector) -> Vector:
+        """Return what the law does at (k,) times and states (k, n + 1), positions within limits."""
+        n = self.robot.n
+        inside = states.copy()
+        inside[:, :n] = np.clip(states[:, :n], self.robot.q_min, self.robot.q_max)
+        rows = np.empty((len(times), row_size(n)))
+        self._look(times, inside, self._p, self._rate, rows)
+        return rows
 
 
 def check_path(path: Any) -> Path:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from manip_dyn.clik.pose import OPTIONS
+from manip_dyn.clik.pose import INNER
 from manip_dyn.validate import Vector
 
 
@@ -62,7 +62,7 @@ def workspace(n: int) -> Vector:
     return np.zeros(FIXED + 17 * n + 3 * n * n)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def task_of(work, n):
     """Return the parts of `work` as a `Task`."""
     vectors = FIXED + 12 * n
@@ -86,7 +86,7 @@ def task_of(work, n):
     )
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def squares_of(work, n):
     """Return three more matrices (n, n) of `work`."""
     first = FIXED + 17 * n

@@ -21,7 +21,7 @@ from math import cos, sin, sqrt
 import numba
 
 from manip_dyn.clik.paths.timing import progress
-from manip_dyn.clik.pose import OPTIONS, ROTATION, TWIST
+from manip_dyn.clik.pose import INNER, OPTIONS, ROTATION, TWIST
 
 HARMONIC, SPLINE = 0.0, 1.0
 CURVE = 5
@@ -38,7 +38,7 @@ def evaluate(t, parameters, out):
         _spline(s, speed, parameters, out)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _harmonic(s, speed, p, out):
     for i in range(3):
         place, slope = p[CURVE + i] + p[CURVE + 3 + i] * s, p[CURVE + 3 + i]
@@ -56,7 +56,7 @@ def _harmonic(s, speed, p, out):
     out[TWIST + 3], out[TWIST + 4], out[TWIST + 5] = x * speed, y * speed, z * speed
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _spline(s, speed, p, out):
     count = int(p[CURVE])
     knots = CURVE + 1
@@ -90,14 +90,14 @@ def _spline(s, speed, p, out):
         out[TWIST + 3 + i] = speed * (out[row] * wx + out[row + 1] * wy + out[row + 2] * wz)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _cubic(p, first, stride, u):
     """Return value and slope of a cubic whose coefficients are `stride` apart."""
     a, b, c, d = p[first], p[first + stride], p[first + 2 * stride], p[first + 3 * stride]
     return d + u * (c + u * (b + u * a)), c + u * (2.0 * b + 3.0 * u * a)
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _rotation_factors(squared):
     """Return sin(x)/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x^2, by series where x is small."""
     if squared < 1e-2:
@@ -110,7 +110,7 @@ def _rotation_factors(squared):
     return a, (1.0 - cos(angle)) / squared, (1.0 - a) / squared
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _write_turned(x, y, z, p, first, before, out):
     """Write exp(r) R or, if not `before`, R exp(r), with r = (x, y, z) and R = p[first:]."""
     a, b, _ = _rotation_factors(x * x + y * y + z * z)

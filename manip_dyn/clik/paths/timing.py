@@ -14,7 +14,7 @@ from math import inf, isinf
 
 import numba
 
-from manip_dyn.clik.pose import OPTIONS
+from manip_dyn.clik.pose import INNER, OPTIONS
 from manip_dyn.validate import not_negative, positive
 
 
@@ -74,7 +74,7 @@ def progress(t, cruise, ramp, end, duration):
     return end - cruise * ramp * length, cruise * speed
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def _ramp(u):
     """Return the length and the speed of the unit ramp at u in 0..1."""
     cube = u * u * u
