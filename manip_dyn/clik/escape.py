@@ -63,7 +63,7 @@ def add_escape(q, actual, numbers, joints, task, work):
 
 @numba.njit(**INNER)
 def _project(task, threshold, projector):
-    """Write the projector on the joint velocities that do not move the tool, lost ones included."""
+    """Write the projector on velocities that move the tool along lost directions only."""
     n = projector.shape[0]
     for i in range(n):
         for j in range(n):

@@ -1,10 +1,10 @@
 """What a redundant arm does beside its task: wanted joint velocities, projected by the law.
 
-    posture         k (q_0 - q)
-    joint limits    -k times the gradient of 1/2 sum_i ((q_i - middle_i) / half range_i)^2, times
-                    the half range squared: towards the middle, 1/s (Liegeois 1977); joints
-                    without limits are left alone
-    manipulability  k times the gradient of w = sqrt(det J J^T) (Yoshikawa 1985)
+posture         k (q_0 - q)
+joint limits    -k times the gradient of 1/2 sum_i ((q_i - middle_i) / half range_i)^2, times
+the half range squared: towards the middle, 1/s (Liegeois 1977); joints
+without limits are left alone
+manipulability  k times the gradient of w = sqrt(det J J^T) (Yoshikawa 1985)
 """
 
 from __future__ import annotations

@@ -26,9 +26,14 @@ from manip_dyn.validate import Vector, finite_vector, rotation_matrix
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
 """Where the parts of a desired pose begin, and its size."""
-OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "nogil": True,
+}
 """How functions that Python calls too are compiled."""
-INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """How functions that only compiled code calls are: without what would make Python reach them."""
 
 

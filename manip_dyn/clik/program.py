@@ -7,11 +7,10 @@ compiles them as a whole, keeps them on disk, and puts `rate` into the time loop
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path as File
 from typing import Any
-
-from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.clik.pose import OPTIONS
 from manip_dyn.codegen import customize
@@ -48,7 +47,7 @@ _memory_modules = itertools.count()
 
 
 @lru_cache(maxsize=64)
-def law_module(robot: Robot, path_function: Dispatcher) -> dict[str, Any]:
+def law_module(robot: Robot, path_function: Callable[..., None]) -> dict[str, Any]:
     """Return the functions of `LAW` for a robot and the function of a path.
 
     They take p = (path parameters, numbers, joints, scratch (12 + 6 n,), scratch (18,), work).
@@ -64,7 +63,7 @@ def law_module(robot: Robot, path_function: Dispatcher) -> dict[str, Any]:
     return _module(f"{robot.name}_clik", LAW, used)
 
 
-def tracking_engine(robot: Robot, path_function: Dispatcher, method: str) -> Engine:
+def tracking_engine(robot: Robot, path_function: Callable[..., None], method: str) -> Engine:
     """Return the compiled time loop of a method for the rate of (q, path time)."""
     rate = law_module(robot, path_function)["rate"]
     return compile_engine(rate, METHODS[method], Options(size=robot.n + 1))
@@ -78,8 +77,8 @@ def _module(name: str, text: str, used: dict[str, Any]) -> dict[str, Any]:
     if cached:
         lines += [f"from {home[0]} import {home[1]} as {n}" for n, home in homes.items() if home]
     lines += ["", f"OPTIONS = {OPTIONS | {'cache': cached}}", ""]
-    source = f'"""Closed-loop inverse kinematics, see manip_dyn.clik.program."""\n' + "\n".join(lines)
-    source += text
+    title = '"""Closed-loop inverse kinematics, see manip_dyn.clik.program."""'
+    source = "\n".join([title, "", *lines]) + text
     if cached:
         content = source.encode() + source_of(File(__file__).parent)
         content += b"".join(fingerprint(function) for function in used.values())

@@ -85,7 +85,8 @@ class Tracker:
     @property
     def unstable(self) -> str:
         """Why feedback and step do not fit the method, in one sentence; empty if they do."""
-        rate, interval = self.settings.gain * self.step_size, METHODS[self.method].stability_interval
+        rate = self.settings.gain * self.step_size
+        interval = METHODS[self.method].stability_interval
         if interval is None or rate <= interval:
             return ""
         return (
@@ -131,7 +132,7 @@ class Tracker:
         return self._rows(record[0][: counts[7]], record[1][: counts[7]])
 
     def _rows(self, times: Vector, states: Vector) -> Vector:
-        """Return what the law does at (k,) times and states (k, n + 1), positions within limits."""
+        """Return what the law does at times (k,) and states (k, n + 1), moved within limits."""
         n = self.robot.n
         inside = states.copy()
         inside[:, :n] = np.clip(states[:, :n], self.robot.q_min, self.robot.q_max)
@@ -150,7 +151,9 @@ def check_path(path: Any) -> Path:
 def check_method(method: str) -> str:
     """Return the name of a method that can integrate the law."""
     if method not in METHODS:
-        raise ManipDynError(f"method is '{method}', which is no method{closest(str(method), METHODS)}")
+        raise ManipDynError(
+            f"method is '{method}', which is no method{closest(str(method), METHODS)}"
+        )
     if isinstance(METHODS[method], Taylor):
         raise ManipDynError(f"method is '{method}', which needs a series; expected another one")
     return method

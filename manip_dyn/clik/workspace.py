@@ -52,9 +52,9 @@ class Task(NamedTuple):
 
 
 SCALE, DAMPED, ESCAPING = range(3)
-"""Indices of `report`: speed scale, largest damping used, joint speed that leaves a singularity."""
+"""Indices of `report`: speed scale, largest damping used, joint speed of the escape."""
 FIXED = 142
-"""Numbers that do not depend on n: square, factor, basis, values, error, twist, rest, report, lost."""
+"""How many numbers do not depend on n."""
 
 
 def workspace(n: int) -> Vector:

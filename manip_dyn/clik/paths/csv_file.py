@@ -52,7 +52,8 @@ def path_from_csv(
 
 def _read(file: File) -> tuple[list[int], Vector]:
     """Return the numbers of the lines and what stands there (k, 8)."""
-    lines, rows = [], []
+    lines: list[int] = []
+    rows: list[list[float]] = []
     try:
         with file.open(newline="", encoding="utf-8") as text:
             for number, entries in enumerate(csv.reader(text), start=1):

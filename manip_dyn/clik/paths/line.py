@@ -39,7 +39,8 @@ class Line(Path):
         positive("angular speed", angular_speed, "rad/s")
         way = last.position - first.position
         turn = Rotation.from_matrix(last.rotation @ first.rotation.T).as_rotvec()
-        time = max(np.linalg.norm(way) / linear_speed, np.linalg.norm(turn) / angular_speed)
+        length, angle = float(np.linalg.norm(way)), float(np.linalg.norm(turn))
+        time = max(length / linear_speed, angle / angular_speed)
         if time < 1e-9:
             raise ManipDynError(f"the line from {first.position} ends where it starts")
         timing = Timing(1.0 / time, ramp, 1.0)

@@ -62,7 +62,9 @@ class Lissajous(Path):
             checked_rotation("tool rotation", rotation),
             waves=[
                 (size * column, count, shift)
-                for size, column, count, shift in zip(sizes, columns.T, counts, shifts, strict=True)
+                for size, column, count, shift in zip(
+                    sizes, columns.T, counts, shifts, strict=True
+                )
             ],
         )
         self.settled = timing.ramp

@@ -73,9 +73,9 @@ class Waypoints(Path):
         ramp: float,
     ) -> None:
         one_round = float(times[-1])
-        laps = np.arange(rounds)
-        knots = np.concatenate([times, *(times[1:] + lap * one_round for lap in laps[1:])])
-        order = np.concatenate([np.arange(len(times)), *([np.arange(1, len(times))] * len(laps[1:]))])
+        again = [times[1:] + lap * one_round for lap in range(1, rounds)]
+        knots = np.concatenate([times, *again])
+        order = [*range(len(times)), *(list(range(1, len(times))) * (rounds - 1))]
         along, turns = places[order], rotations[order]
         if closed:
             along[-1] = along[0]
