@@ -23,7 +23,7 @@ from math import sqrt
 import numba
 import numpy as np
 
-from manip_dyn.clik.pose import INNER
+from manip_dyn.clik.pose import INLINE, INNER
 from manip_dyn.clik.settings import (
     CONSTANT,
     CONTROLLED,
@@ -42,7 +42,7 @@ FACTORIZED, DECOMPOSED = 0, 1
 """How an inverse is at hand."""
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def prepare(task, numbers):
     """Make the inverse of ``task.jacobian`` ready for `apply`; return in which form."""
     task.report[DAMPED] = 0.0
@@ -93,7 +93,7 @@ def find_singular_values(task):
     decompose(task.rows, task.basis, task.values)
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def apply(form, task, numbers, x, v):
     """Add the velocities (n,) for the twist `x` (6,) to `v`; `x` is overwritten."""
     n = v.size
@@ -120,7 +120,7 @@ def apply(form, task, numbers, x, v):
             v[i] += task.freedom[i] * share * task.rows[k, i]
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def damping_of(value, numbers):
     """Return d^2 for a singular value when the Jacobian is decomposed."""
     kind = int(numbers[INVERSE])

@@ -18,7 +18,7 @@ import numba
 from manip_dyn.clik.escape import add_escape
 from manip_dyn.clik.inverse import DECOMPOSED, apply, prepare
 from manip_dyn.clik.null_space import wanted_velocity
-from manip_dyn.clik.pose import INNER, TWIST
+from manip_dyn.clik.pose import INLINE, INNER, TWIST
 from manip_dyn.clik.settings import (
     AVOIDANCE_GAIN,
     CONTROLLED,
@@ -66,16 +66,15 @@ def joint_velocity(q, desired, actual, numbers, joints, work, v):
     else:
         for i in range(n):
             task.wish[i] = 0.0
-    _solve(q, actual, numbers, joints, task, work, v)
-    for _ in range(n):
+    for _ in range(n + 1):
+        _solve(q, actual, numbers, joints, task, work, v)
         if not _hold_one(q, numbers, joints, task, v):
             break
         fill_jacobian(actual, numbers, task)
-        _solve(q, actual, numbers, joints, task, work, v)
     return _within_speeds(joints, task, v)
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def fill_jacobian(actual, numbers, task):
     """Write the Jacobian of joints and rows that are free into ``task.jacobian``."""
     n = task.freedom.size
@@ -85,7 +84,7 @@ def fill_jacobian(actual, numbers, task):
             task.jacobian[r, i] = actual[12 + n * r + i] * free
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def _solve(q, actual, numbers, joints, task, work, v):
     """Write v_0 + J^+ (x - J v_0) into `v`."""
     n = task.freedom.size
@@ -102,7 +101,7 @@ def _solve(q, actual, numbers, joints, task, work, v):
     apply(form, task, numbers, task.rest, v)
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def _remaining(actual, numbers, task):
     """Write x - J v_0 into ``task.rest``."""
     n = task.freedom.size
@@ -113,7 +112,7 @@ def _remaining(actual, numbers, task):
         task.rest[r] = task.twist[r] - total * numbers[CONTROLLED + r]
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def _hold_one(q, numbers, joints, task, v):
     """Hold the free joint that exceeds its position bounds most; return whether there is one."""
     worst, most, bound = -1, 1e-12, 0.0
@@ -134,7 +133,7 @@ def _hold_one(q, numbers, joints, task, v):
     return True
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def _within_speeds(joints, task, v):
     """Scale `v` into the speed limits, its direction kept; return the scale."""
     scale = 1.0

@@ -32,9 +32,15 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"contract"},
     "nogil": True,
 }
-"""How functions that Python calls too are compiled."""
-INNER: dict[str, Any] = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""How functions that only compiled code calls are: without what would make Python reach them."""
+"""How functions are compiled that call none of another file: numba's cache looks at one only."""
+INNER: dict[str, Any] = OPTIONS | {
+    "cache": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+"""How those are that only compiled code calls; `program` keeps the whole of them on disk."""
+INLINE: dict[str, Any] = INNER | {"forceinline": True}
+"""The same for small functions that take a `Task`."""
 
 
 class Pose(NamedTuple):

@@ -21,6 +21,8 @@ POSTURE_GAIN, AVOIDANCE_GAIN, MANIPULABILITY_GAIN, CONTROLLED = range(7, 11)
 """Indices of the array of numbers; `CONTROLLED` begins six, one per row of the task."""
 Q_MIN, Q_MAX, V_MAX, FREEDOM, POSTURE = range(5)
 """Rows of the array of joint values (5, n)."""
+NUMBERS, ROWS = 16, 5
+"""Sizes of the two."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ def _rotate(rows, basis, a, b, width):
     return True
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def factorize(square, damping, lower):
     """Write L with L L^T = square + damping^2 I into `lower`, 1/l_ii on its diagonal.
 
@@ -99,7 +99,7 @@ def factorize(square, damping, lower):
     return True
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def substitute(lower, x):
     """Replace `x` (m,) by the solution y of L L^T y = x, with `lower` from `factorize`."""
     n = x.size
@@ -115,7 +115,7 @@ def substitute(lower, x):
         x[i] = total * lower[i, i]
 
 
-@numba.njit(**OPTIONS)
+@numba.njit(**INNER)
 def inverse_trace(lower):
     """Return the trace of (L L^T)^-1: at least 1 / sigma_min^2, at most m times that."""
     n = lower.shape[0]

@@ -28,10 +28,10 @@ class VelocitySolver:
     """The CLIK law of one robot, called from Python.
 
     Attributes:
-        in_place: Jitted ``in_place(q, desired, p, v) -> scale``: q (n,), desired pose and twist
-            (18,) as in `clik.pose`, `p` the attribute below, velocities into v (n,). Nothing is
-            checked or allocated.
-        p: Its constants and scratch memory; one solver serves one thread.
+        in_place: Jitted ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
+            twist (18,) as in `clik.pose`, `memory` the attribute below, velocities into v (n,).
+            Nothing is checked or allocated.
+        memory: Its constants and scratch memory; one solver serves one thread.
     """
 
     def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
@@ -40,14 +40,9 @@ class VelocitySolver:
         self.robot = robot
         self.settings = settings or ClikSettings()
         self.in_place: Callable[..., float] = law_module(robot, evaluate)["velocity"]
-        self.p = (
-            np.empty(0),
-            self.settings.numbers(step),
-            self.settings.joints(robot),
-            np.empty(12 + 6 * robot.n),
-            np.empty(DESIRED),
-            workspace(robot.n),
-        )
+        constants = self.settings.numbers(step), self.settings.joints(robot).ravel()
+        scratch = np.zeros(12 + 6 * robot.n), workspace(robot.n)
+        self.memory = np.concatenate([*constants, *scratch])
 
     def __call__(
         self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6
@@ -58,4 +53,4 @@ class VelocitySolver:
         desired, v = np.empty(DESIRED), np.empty(self.robot.n)
         desired[:ROTATION], desired[ROTATION:TWIST] = goal.position, goal.rotation.ravel()
         desired[TWIST:] = finite_vector("twist", twist, 6)
-        return JointVelocity(v, float(self.in_place(joints, desired, self.p, v)))
+        return JointVelocity(v, float(self.in_place(joints, desired, self.memory, v)))

@@ -6,9 +6,14 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+from numba.np import arrayobj
 
-from manip_dyn.clik.pose import INNER
+from manip_dyn.clik.pose import INLINE
 from manip_dyn.validate import Vector
+
+_untyped: Any = intrinsic  # whose calls have one argument less than its definition
 
 
 class Task(NamedTuple):
@@ -62,37 +67,93 @@ def workspace(n: int) -> Vector:
     return np.zeros(FIXED + 17 * n + 3 * n * n)
 
 
-@numba.njit(**INNER)
+@_untyped
+def matrix_of(_context, work, first, rows, columns):
+    """Return (rows, columns) numbers of `work` from `first` on, which `work` has to outlive.
+
+    Unlike a slice it does not own the memory: numba would count references to every part of the
+    workspace, atomically, which takes longer than the whole law.
+    """
+
+    def generate(context, builder, signature, values):
+        source, *numbers = values
+        kinds = signature.args[1:]
+        start, height, width = (
+            context.cast(builder, number, kind, types.intp)
+            for number, kind in zip(numbers, kinds, strict=True)
+        )
+        whole = arrayobj.make_array(signature.args[0])(context, builder, source)
+        part = arrayobj.make_array(signature.return_type)(context, builder)
+        eight = context.get_constant(types.intp, 8)
+        arrayobj.populate_array(
+            part,
+            data=builder.gep(whole.data, [start]),
+            shape=[height, width],
+            strides=[builder.mul(width, eight), eight],
+            itemsize=eight,
+            meminfo=None,
+        )
+        return part._getvalue()
+
+    return types.float64[:, ::1](work, first, rows, columns), generate
+
+
+@_untyped
+def vector_of(_context, work, first, size):
+    """Return `size` numbers of `work` from `first` on, as `matrix_of` does."""
+
+    def generate(context, builder, signature, values):
+        source, *numbers = values
+        start, length = (
+            context.cast(builder, number, kind, types.intp)
+            for number, kind in zip(numbers, signature.args[1:], strict=True)
+        )
+        whole = arrayobj.make_array(signature.args[0])(context, builder, source)
+        part = arrayobj.make_array(signature.return_type)(context, builder)
+        eight = context.get_constant(types.intp, 8)
+        arrayobj.populate_array(
+            part,
+            data=builder.gep(whole.data, [start]),
+            shape=[length],
+            strides=[eight],
+            itemsize=eight,
+            meminfo=None,
+        )
+        return part._getvalue()
+
+    return types.float64[::1](work, first, size), generate
+
+
+@numba.njit(**INLINE)
 def task_of(work, n):
-    """Return the parts of `work` as a `Task`."""
+    """Return the parts of `work` as a `Task`; `work` has to outlive it."""
     vectors = FIXED + 12 * n
     return Task(
-        work[FIXED : FIXED + 6 * n].reshape((6, n)),
-        work[FIXED + 6 * n : vectors].reshape((6, n)),
-        work[0:36].reshape((6, 6)),
-        work[36:72].reshape((6, 6)),
-        work[72:108].reshape((6, 6)),
-        work[108:114],
-        work[114:120],
-        work[120:126],
-        work[126:132],
-        work[vectors : vectors + n],
-        work[vectors + n : vectors + 2 * n],
-        work[vectors + 2 * n : vectors + 3 * n],
-        work[vectors + 3 * n : vectors + 4 * n],
-        work[132:136],
-        work[136:142],
-        work[vectors + 4 * n : vectors + 5 * n],
+        matrix_of(work, FIXED, 6, n),
+        matrix_of(work, FIXED + 6 * n, 6, n),
+        matrix_of(work, 0, 6, 6),
+        matrix_of(work, 36, 6, 6),
+        matrix_of(work, 72, 6, 6),
+        vector_of(work, 108, 6),
+        vector_of(work, 114, 6),
+        vector_of(work, 120, 6),
+        vector_of(work, 126, 6),
+        vector_of(work, vectors, n),
+        vector_of(work, vectors + n, n),
+        vector_of(work, vectors + 2 * n, n),
+        vector_of(work, vectors + 3 * n, n),
+        vector_of(work, 132, 4),
+        vector_of(work, 136, 6),
+        vector_of(work, vectors + 4 * n, n),
     )
 
 
-@numba.njit(**INNER)
+@numba.njit(**INLINE)
 def squares_of(work, n):
     """Return three more matrices (n, n) of `work`."""
-    first = FIXED + 17 * n
-    size = n * n
+    first, size = FIXED + 17 * n, n * n
     return (
-        work[first : first + size].reshape((n, n)),
-        work[first + size : first + 2 * size].reshape((n, n)),
-        work[first + 2 * size : first + 3 * size].reshape((n, n)),
+        matrix_of(work, first, n, n),
+        matrix_of(work, first + size, n, n),
+        matrix_of(work, first + 2 * size, n, n),
     )

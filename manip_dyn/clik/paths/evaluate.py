@@ -20,7 +20,6 @@ from math import cos, sin, sqrt
 
 import numba
 
-from manip_dyn.clik.paths.timing import progress
 from manip_dyn.clik.pose import INNER, OPTIONS, ROTATION, TWIST
 
 HARMONIC, SPLINE = 0.0, 1.0
@@ -130,3 +129,28 @@ def _write_turned(x, y, z, p, first, before, out):
                 else:
                     total += p[first + 3 * i + k] * e[j][k]
             out[ROTATION + 3 * i + j] = total
+
+
+@numba.njit(**INNER)
+def progress(t, cruise, ramp, end, duration):
+    """Return s and ds/dt at time `t`, s."""
+    if t > duration * (1.0 + 1e-12):
+        return end, 0.0
+    if ramp == 0.0:
+        return min(cruise * t, end), cruise
+    if t <= 0.0:
+        return 0.0, 0.0
+    if t < ramp:
+        length, speed = _ramp(t / ramp)
+        return cruise * ramp * length, cruise * speed
+    if t <= duration - ramp:
+        return cruise * (t - 0.5 * ramp), cruise
+    length, speed = _ramp(max(duration - t, 0.0) / ramp)
+    return end - cruise * ramp * length, cruise * speed
+
+
+@numba.njit(**INNER)
+def _ramp(u):
+    """Return the length and the speed of the unit ramp at u in 0..1."""
+    cube = u * u * u
+    return cube * u * (2.5 + u * (u - 3.0)), cube * (10.0 + u * (6.0 * u - 15.0))

@@ -12,9 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, isinf
 
-import numba
-
-from manip_dyn.clik.pose import INNER, OPTIONS
 from manip_dyn.validate import not_negative, positive
 
 
@@ -52,30 +49,5 @@ class Timing:
         return s / self.cruise + 0.5 * self.ramp
 
     def numbers(self) -> list[float]:
-        """Return the arguments of `progress` after the time."""
+        """Return the arguments of `evaluate.progress` after the time."""
         return [self.cruise, self.ramp, self.end, self.duration]
-
-
-@numba.njit(**OPTIONS)
-def progress(t, cruise, ramp, end, duration):
-    """Return s and ds/dt at time `t`, s."""
-    if t > duration * (1.0 + 1e-12):
-        return end, 0.0
-    if ramp == 0.0:
-        return min(cruise * t, end), cruise
-    if t <= 0.0:
-        return 0.0, 0.0
-    if t < ramp:
-        length, speed = _ramp(t / ramp)
-        return cruise * ramp * length, cruise * speed
-    if t <= duration - ramp:
-        return cruise * (t - 0.5 * ramp), cruise
-    length, speed = _ramp(max(duration - t, 0.0) / ramp)
-    return end - cruise * ramp * length, cruise * speed
-
-
-@numba.njit(**INNER)
-def _ramp(u):
-    """Return the length and the speed of the unit ramp at u in 0..1."""
-    cube = u * u * u
-    return cube * u * (2.5 + u * (u - 3.0)), cube * (10.0 + u * (6.0 * u - 15.0))
