@@ -55,7 +55,9 @@ def test_the_twist_is_the_derivative_of_the_pose(path):
         np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-14)
 
 
-@pytest.mark.parametrize("name", [n for n in PATHS if n not in ("target", "waypoints, bare times")])
+@pytest.mark.parametrize(
+    "name", [n for n in PATHS if n not in {"target", "waypoints, bare times"}]
+)
 def test_a_path_with_ramps_begins_and_ends_at_rest(name):
     path = PATHS[name]
     if path.settled == 0.0:
