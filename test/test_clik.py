@@ -123,7 +123,7 @@ def test_every_orientation_error_brings_the_tool_back(pa10, kind):
 def test_drift_per_cycle_is_reported_and_removed_by_a_posture_task():
     robot, path, q0 = scenario()
     free = md.track(robot, path, "rk4", 0.1, q0, 3 * path.period)
-    assert free.drift.shape == (2, 7) or free.drift.shape == (3, 7)
+    assert free.drift.shape == (3, 7)
     assert np.abs(free.drift[-1]).max() > 1e-3
     posture = ClikSettings(posture=q0, posture_gain=1.0)
     kept = md.track(robot, path, "rk4", 0.1, q0, 3 * path.period, posture)

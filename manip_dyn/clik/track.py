@@ -39,7 +39,8 @@ def track(
         step: Sampling period, s.
         q0: Joint positions (n,) at the start, on or off the path. Default: a posture on the
             path's first pose, searched from the middle of the joint ranges.
-        duration: Path time to track, s. Default: the path's, one round of an endless one.
+        duration: Path time to track, s, rounded up to whole steps. Default: the path's, one
+            round of an endless one.
         settings: Gain, inverse, null space and limits.
         tolerance: Errors that count as being on the path, m and rad; what the start is off
             the path comes on top, and fades with the gain.
@@ -50,7 +51,7 @@ def track(
     span = check_path(path).duration if duration is None else duration
     if isinf(span):
         raise ManipDynError("the path has no end; expected a duration in s")
-    steps = round(nanoseconds("duration", span) / nanoseconds("step", step))
+    steps = ceil(nanoseconds("duration", span) / nanoseconds("step", step) - 1e-6)
     positive("tolerance", tolerance)
     if q0 is None:
         q0 = posture_for(robot, path.pose(0.0))

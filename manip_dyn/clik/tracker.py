@@ -64,6 +64,8 @@ class Tracker:
         )
         self._rate = np.empty(n + 1)
         self.reset()
+        self.run(1)  # compiles what is not in the cache: later no first step is slow
+        self.reset()
 
     @property
     def settings(self) -> ClikSettings:

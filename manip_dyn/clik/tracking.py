@@ -30,7 +30,8 @@ class Tracking:
         scale: What the speed limits left of the velocities (m,), 1 or less.
         path_time: Path times of the desired poses (m,), s: behind `t` after a slow-down.
         held: Whether a joint was held at its limit (m, n).
-        drift: Change of the joint positions over each full cycle (k, n); None without cycles.
+        drift: Change of the joint positions over each full cycle at full speed (k, n); None if
+            there was none.
         success: Whether the whole path was followed within the tolerance.
         reason: What happened, in words.
         method: Name of the integrator.
@@ -105,13 +106,11 @@ def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vec
     path = tracker.path
     if path.period is None:
         return None
-    first, tiny = 0.5 * path.settled, 1e-6 * tracker.step_size
-    count = int((path_time[-1] - first + tiny) / path.period)
-    if count < 1 or path.settled > 0.0:
-        first, count = path.settled, int((path_time[-1] - path.settled) / path.period)
+    whole = path_time[-1] - path.settled + 1e-6 * tracker.step_size
+    count = int(whole / path.period)
     if count < 1:
         return None
-    times = np.minimum(first + path.period * np.arange(count + 1), path_time[-1])
+    times = np.minimum(path.settled + path.period * np.arange(count + 1), path_time[-1])
     return np.diff(CubicHermiteSpline(path_time, q, slope)(times), axis=0)
 
 
