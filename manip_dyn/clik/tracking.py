@@ -31,7 +31,7 @@ class Tracking:
         path_time: Path times of the desired poses (m,), s: behind `t` after a slow-down.
         held: Whether a joint was held at its limit (m, n).
         drift: Change of the joint positions over each full cycle at full speed (k, n); None if
-            there was none.
+            there was none, or if path time did not always go forwards.
         success: Whether the whole path was followed within the tolerance.
         reason: What happened, in words.
         method: Name of the integrator.
@@ -104,8 +104,8 @@ def _allowed(tracker: Tracker, t: Vector, position, orientation, tolerance: floa
 def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vector | None:
     """Return the change of q over each full cycle at full speed, by cubic interpolation."""
     path = tracker.path
-    if path.period is None:
-        return None
+    if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
+        return None  # ab4 may turn the clock back where speed limits stop it at once
     whole = path_time[-1] - path.settled + 1e-6 * tracker.step_size
     count = int(whole / path.period)
     if count < 1:
