@@ -31,6 +31,7 @@ def _panel(axes: Any, panel: Panel) -> None:
         _line(axes, line)
     if panel.log_x:
         axes.set_xscale("log")
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
     if panel.log_y:
         axes.set_yscale("log")
     if panel.ticks and panel.lines[0].style == "bar":
@@ -67,7 +68,8 @@ def _legend(picture: Any, grid: Any) -> None:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
     if len(found) > 1:
+        per_row = -(-len(found) // -(-len(found) // 7))
         picture.legend(
-            found.values(), found.keys(), loc="outside lower center", ncols=min(len(found), 7),
+            found.values(), found.keys(), loc="outside lower center", ncols=per_row,
             frameon=False,
         )  # fmt: skip

@@ -50,8 +50,8 @@ def choices(runs: Runs) -> list[Choice]:
     chosen = runs.settings
     found = [Choice(c, gain, 0.0, "columns") for c in chosen.circles for gain in chosen.gains]
     for circle in chosen.shown_circles:
-        for gain in dict.fromkeys((chosen.gain, chosen.gains[-1])):
-            found += [Choice(circle, gain, offset, "columns") for offset in chosen.offsets]
+        found += [Choice(circle, chosen.offset_gain, off, "columns") for off in chosen.offsets]
+        for gain in dict.fromkeys((chosen.gain, chosen.offset_gain)):
             found += [Choice(circle, gain, 0.0, kind) for kind in chosen.orientation_errors]
     return found
 
@@ -179,7 +179,7 @@ def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
                 Panel(title, "K h [1]", "position error [m]", tuple(lines), log_x=True, log_y=True,
                       bottom=ROUNDING, top=2.0)
             )  # fmt: skip
-    title = "PA-10: position error after the first round over the gain; lines end where it is lost"
+    title = "PA-10: position error after the first round over the gain; no line where it is lost"
     return Chart("gain", title, tuple(panels), 2, (11.0, 8.4))
 
 
@@ -195,11 +195,8 @@ def gain_table(runs: Runs, methods: Sequence[str]) -> Table:
         for circle in runs.settings.shown_circles:
             row += [_first_lost(runs, circle, method, step) for step in (COARSE, FINE)]
         rows.append(tuple(row))
-    places = [
-        f"{circle}, {step:g} s"
-        for circle in runs.settings.shown_circles
-        for step in (COARSE, FINE)
-    ]
+    shown_circles = runs.settings.shown_circles
+    places = [f"{circle}, {step:g} s" for circle in shown_circles for step in (COARSE, FINE)]
     title = "Smallest tried K h, beyond the largest stable one, at which the path is lost"
     return Table("gain", title, ("method", "linear limit of K h", *places), tuple(rows))
 

@@ -20,7 +20,7 @@ LABELS = {
 }
 PATH_STEP, PATH_METHOD = 0.1, "rk4"
 """Printed: Figures 4 to 6 are by RK4 at 100 ms; so is the step of Figures 15 to 18."""
-FLOOR = 1e-16
+FLOOR = 1e-14
 """m and rad: lower errors are drawn here; a logarithm has no zero."""
 NEAR = {"fig15": ("rk1", "rk2", "rk4"), "fig16": ("euler_trapezoidal", "ab4", "abm4")}
 DAMPED = {"fig17": "rk1", "fig18": "rk4"}
@@ -162,19 +162,33 @@ def singular_cases(runs: Runs, methods: Sequence[str]) -> list[tuple[Case, Run]]
 
 
 def singular_table(found: Sequence[tuple[Case, Run]]) -> Table:
-    """Return what the runs around singular postures came to."""
+    """Return what the runs around singular postures came to, all methods in a row."""
+    groups: dict[tuple[str, float, str, str], dict[str, Run]] = {}
+    for case, run in found:
+        limits = "PA-10" if case.limited else "none"
+        key = case.circle, case.gain, limits, INVERSES[case.inverse]
+        groups.setdefault(key, {})[case.method] = run
     rows = tuple(
-        (c.circle, c.gain, "PA-10" if c.limited else "none", INVERSES[c.inverse], c.method,
-         run.before, run.near, run.last, run.speed, run.smallest)
-        for c, run in found
+        (*key, *(run.near for run in group.values()), group["rk4"].before, group["rk4"].last,
+         max(run.speed for run in group.values()), group["rk4"].smallest)
+        for key, group in groups.items()
     )  # fmt: skip
-    head = ("circle", "gain [1/s]", "limits", "inverse", "method", "before [m]", "near [m]")
-    head += ("at the end [m]", "speed / limit", "smallest singular value")
-    title = (
-        "Figures 15 to 18: largest position errors before and near singular postures, and after "
-        "one circle; largest joint speed as a share of the PA-10's limit; 100 ms"
+    methods = tuple(next(iter(groups.values())))
+    head = (
+        "circle",
+        "gain [1/s]",
+        "limits",
+        "inverse",
+        *methods,
+        "rk4, before",
+        "rk4, at the end",
     )
-    return Table("singular", title, head, rows)
+    title = (
+        "Figures 15 to 18: largest position errors near singular postures, m, at 100 ms; of rk4 "
+        "also before, and after one circle; largest joint speed of all methods as a share of the "
+        "PA-10's limit; smallest singular value of the Jacobian with rk4"
+    )
+    return Table("singular", title, (*head, "speed / limit", "singular value"), rows)
 
 
 # ---------------------------------------------------------------------------- words

@@ -13,15 +13,16 @@ from manip_dyn.studies.plain_values import plain, write_csv
 from manip_dyn.studies.sariyildiz2011_claims import Claim
 from manip_dyn.studies.sariyildiz2011_findings import Findings
 
-LISTED = 8
-"""Cases that are named in text; JSON and CSV have all of them."""
+LISTED, LONG = 8, 100
+"""Cases that are named in text, JSON and CSV have all of them; rows of a long table."""
 
 
 def text(found: Findings, published: Mapping[str, Any]) -> str:
     """Return tables, largest values of charts, and claims published beside computed."""
     parts = [", ".join(f"{key} {value}" for key, value in found.setting.items())]
-    parts += [_chart_text(chart) for chart in found.charts]
-    parts += [_table_text(table) for table in found.tables]
+    if not found.tables:
+        parts += [_chart_text(chart) for chart in found.charts]
+    parts += [_table_text(table, len(found.tables) == 1) for table in found.tables]
     if found.claims:
         parts.append(_claims_text(found.claims, published["claims"]))
     return "\n\n".join(parts)
@@ -29,7 +30,7 @@ def text(found: Findings, published: Mapping[str, Any]) -> str:
 
 def _chart_text(chart: Chart) -> str:
     """Return the first, largest and last value of each line."""
-    rows = [("panel", "line", "first", "largest", "last")]
+    rows: list[tuple[str, ...]] = [("panel", "line", "first", "largest", "last")]
     for panel in chart.panels:
         for line in panel.lines:
             values = [y for y in line.y if y == y]
@@ -39,7 +40,10 @@ def _chart_text(chart: Chart) -> str:
     return f"{chart.name}: {chart.title}\n{columns(rows)}"
 
 
-def _table_text(table: Table) -> str:
+def _table_text(table: Table, alone: bool) -> str:
+    """Return a table; a long one among others only as a hint."""
+    if len(table.rows) > LONG and not alone:
+        return f"{table.name}: {len(table.rows)} rows, see the item {table.name}, --json or --out"
     rows = [table.head, *(tuple(map(_cell, row)) for row in table.rows)]
     title = textwrap.wrap(f"{table.name}: {table.title}", WIDTH)
     return "\n".join([*title, columns(rows)])
