@@ -77,8 +77,8 @@ def claims(found: Sequence[Varied], costs: Mapping[str, Cost], singular: Singula
     readings: list[tuple[str, str, Iterable[Evidence]]] = [
         ("euler at 1 s", "Euler's error at 1 s, m; the path is lost or errors grow",
          _states(coarse, "rk1", False)),
-        ("euler at 1 s", "Euler's error / that of Euler trapezoidal, 1 s; the first is unstable and "
-         "the second is not", _apart(coarse)),
+        ("euler at 1 s", "Euler's error / that of Euler trapezoidal, 1 s; only the first is "
+         "unstable", _apart(coarse)),
         ("trapezoidal at 1 s", "its error at 1 s, m; path not lost, errors do not grow",
          _states(coarse, "euler_trapezoidal", True)),
         ("best and worst", "least error of the other methods / that of rk4, 1 s; above 1",

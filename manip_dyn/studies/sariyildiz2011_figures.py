@@ -184,11 +184,13 @@ def singular_table(found: Sequence[tuple[Case, Run]]) -> Table:
         "rk4, at the end",
     )
     title = (
-        "Figures 15 to 18: largest position errors near singular postures, m, at 100 ms; of rk4 "
-        "also before, and after one circle; largest joint speed of all methods as a share of the "
+        "Figures 15 to 18: largest position errors from the first singular posture on, m, at 100 "
+        "ms; of rk4 also before, and after one circle; largest joint speed of all methods as a share of the "
         "PA-10's limit; smallest singular value of the Jacobian with rk4"
     )
-    return Table("singular", title, (*head, "speed / limit", "singular value"), rows)
+    return Table(
+        "singular", title, (*head, "rk4, at the end", "speed / limit", "singular value"), rows
+    )
 
 
 # ---------------------------------------------------------------------------- words

@@ -64,7 +64,8 @@ class Run(NamedTuple):
         last: Position error at the end, m.
         speed: Largest joint speed as a share of the PA-10's limit.
         smallest: Smallest singular value of J on the way.
-        near: Largest position error near a singular posture (m); NaN without one.
+        near: Largest position error once the circle has come near a singular posture, m; NaN
+            where none is.
         before: Largest position error before, m.
         within: Whether all joints stayed in the PA-10's range in the first round.
     """
@@ -93,6 +94,7 @@ class Runs:
         self.settings = settings
         self._speeds = linear_speed, angular_speed
         self._paths: dict[str, Circle] = {}
+        self._entries: dict[str, float] = {}
         self._starts: dict[tuple[str, float], Vector] = {}
         self._found: dict[Case, Run] = {}
 
@@ -162,7 +164,11 @@ class Runs:
         ended = done.t[-1] > case.rounds * period - 1e-6
         first = done.t <= period
         low, high = self.robot.q_min, self.robot.q_max
-        near, before = self._near(done, position)
+        entry = self._entry(case.circle)
+        near, before = (
+            float(position[part].max(initial=0.0)) if np.isfinite(entry) else np.nan
+            for part in (done.path_time >= entry, done.path_time < entry)
+        )
         stretches = np.array_split(np.arange(len(done.t)), min(KEPT, len(done.t)))
         return Run(
             t=tuple(float(done.t[each[-1]]) for each in stretches),
@@ -181,9 +187,14 @@ class Runs:
             within=bool(np.all((done.q[first] >= low) & (done.q[first] <= high))),
         )
 
-    def _near(self, done: Tracking, position: Vector) -> tuple[float, float]:
-        """Return the largest errors from the first singular posture to the last, and before."""
-        near = np.flatnonzero(done.smallest_singular_value < self.settings.singular.near)
-        if not near.size or not near[0]:
-            return np.nan, np.nan
-        return float(position[near[0] : near[-1] + 1].max()), float(position[: near[0]].max())
+    def _entry(self, circle: str) -> float:
+        """Return when a circle comes near a singular posture, s: as rk4 sees it with damping."""
+        chosen = self.settings.singular
+        if circle not in chosen.circles:
+            return np.nan
+        if circle not in self._entries:
+            case = Case(circle, "rk4", 0.1, chosen.gains[0], inverse="filtered", rounds=1)
+            done = self.tracking(case)
+            near = np.flatnonzero(done.smallest_singular_value < chosen.near)
+            self._entries[circle] = float(done.path_time[near[0]]) if near.size else np.nan
+        return self._entries[circle]
