@@ -196,7 +196,7 @@ def _damping_readings(found: Singular) -> list[tuple[str, str, Iterable[Evidence
         ("damping", f"{compared} at most {LARGE:g} m without; above 1", little),
         (
             "damping",
-            f"error near a singular posture with damping, m; at most {BOUNDED:g}",
+            f"error near it with damping, m; at most {BOUNDED:g}",
             bounded,
         ),
         ("damping", "largest joint speed with damping / the PA-10's limit; at most 1", slow),

@@ -174,23 +174,14 @@ def singular_table(found: Sequence[tuple[Case, Run]]) -> Table:
         for key, group in groups.items()
     )  # fmt: skip
     methods = tuple(next(iter(groups.values())))
-    head = (
-        "circle",
-        "gain [1/s]",
-        "limits",
-        "inverse",
-        *methods,
-        "rk4, before",
-        "rk4, at the end",
-    )
+    head: tuple[str, ...] = ("circle", "gain [1/s]", "limits", "inverse", *methods)
+    head += ("rk4, before", "rk4, at the end", "speed / limit", "singular value")
     title = (
-        "Figures 15 to 18: largest position errors from the first singular posture on, m, at 100 "
-        "ms; of rk4 also before, and after one circle; largest joint speed of all methods as a share of the "
-        "PA-10's limit; smallest singular value of the Jacobian with rk4"
+        "Figures 15 to 18: largest position errors from the first singular posture on, m, 100 ms; "
+        "of rk4 also before, and after one circle; largest joint speed of all methods as a share "
+        "of the PA-10's limit; smallest singular value of the Jacobian with rk4"
     )
-    return Table(
-        "singular", title, (*head, "rk4, at the end", "speed / limit", "singular value"), rows
-    )
+    return Table("singular", title, head, rows)
 
 
 # ---------------------------------------------------------------------------- words
