@@ -68,7 +68,9 @@ def _legend(picture: Any, grid: Any) -> None:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
     if len(found) > 1:
-        per_row = -(-len(found) // -(-len(found) // 7))
+        room = int(12.0 * picture.get_figwidth() / (6 + max(map(len, found))))
+        lines = -(-len(found) // max(1, min(room, 7)))
+        per_row = -(-len(found) // lines)
         picture.legend(
             found.values(), found.keys(), loc="outside lower center", ncols=per_row,
             frameon=False,
