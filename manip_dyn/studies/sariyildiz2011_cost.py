@@ -69,7 +69,9 @@ def chart(name: str, found: Mapping[str, Cost], labels: Mapping[str, str]) -> Ch
     top = 1.15e6 * max(cost.seconds for cost in found.values())
     times = Line("", places, tuple(found[m].seconds * 1e6 for m in methods), 0, "bar")
     counts = Line("", places, tuple(found[m].evaluations for m in methods), 1, "bar")
-    ticks = tuple(labels[m].replace(" ", "\n", 1) for m in methods)
+    ticks = tuple(
+        labels[m].replace("Euler ", "Euler\n").replace("Adams-", "Adams-\n") for m in methods
+    )
     most = 1.15 * max(cost.evaluations for cost in found.values())
     panels = (
         Panel("CPU time per step", "", "time [us]", (times,), ticks=ticks, top=top),
