@@ -69,7 +69,8 @@ def test_printed_errors_hold_around_the_base_axis_and_not_beside_it(runs):
     """The conclusion depends on a circle that the paper does not print."""
     for method, printed in PUBLISHED["position_error_at_100ms_m"].items():
         for gain in (0.2, 2.0):
-            assert runs.run(Case("around_base", method, 0.1, gain)).steady <= printed
+            run = runs.run(Case("around_base", method, 0.1, gain))
+            assert max(run.first, run.steady) <= printed
     assert runs.run(Case("beside_base", "rk2", 0.1, 2.0)).steady > 1e-5
     assert runs.run(Case("beside_base", "rk4", 0.1, 2.0)).steady > 1e-8
 

@@ -95,11 +95,12 @@ def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
             rk4 = found["rk4"]
             errors = (run.steady for run in found.values())
             rows.append(
-                (circle, gain, *errors, *_unsteadiness(runs, circle, gain), rk4.smallest,
+                (circle, gain, *errors, found["rk2"].first, rk4.first,
+                 *_unsteadiness(runs, circle, gain), rk4.smallest,
                  "yes" if rk4.within else "no")
             )  # fmt: skip
-    head = ("circle", "gain [1/s]", *methods, "q(2) [rad/s2]", "q(5) [rad/s5]")
-    head += ("smallest singular value", "within joint range")
+    head = ("circle", "gain [1/s]", *methods, "rk2, first round", "rk4, first round")
+    head += ("q(2) [rad/s2]", "q(5) [rad/s5]", "smallest singular value", "within joint range")
     title = (
         "Position errors after the first round at 100 ms, m; largest second and fifth derivatives "
         "of joint positions; whether one round is within the PA-10's joint range"

@@ -56,6 +56,7 @@ class Run(NamedTuple):
         t: Ends of stretches of time (k,), s.
         position: Largest position error in each, m.
         orientation: Largest orientation error in each, rad.
+        first: Largest position error in the first round, m.
         steady: Largest position error after the first round, m.
         steady_orientation: Largest orientation error after the first round, rad.
         growth: Largest position error of the last round over that of the one before.
@@ -73,6 +74,7 @@ class Run(NamedTuple):
     t: tuple[float, ...]
     position: tuple[float, ...]
     orientation: tuple[float, ...]
+    first: float
     steady: float
     steady_orientation: float
     growth: float
@@ -174,6 +176,7 @@ class Runs:
             t=tuple(float(done.t[each[-1]]) for each in stretches),
             position=tuple(float(position[each].max()) for each in stretches),
             orientation=tuple(float(orientation[each].max()) for each in stretches),
+            first=float(rounds[0]),
             steady=float(steady),
             steady_orientation=float(orientation[~first].max(initial=0.0)),
             growth=float(growth),
