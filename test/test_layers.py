@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "simulation": {"simulation", "codegen", "robot", "integrate"},
     "clik": {"clik", "codegen", "robot", "integrate"},
     "planning": {"planning", "codegen", "robot", "integrate"},
-    "bench": {"bench", "codegen", "integrate", "robot"},
+    "bench": {"bench", "clik", "codegen", "integrate", "robot"},
     "demo": {"demo", "clik", "codegen", "robot"},
     "studies": {
         "studies",

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from manip_dyn.bench.clik import bench_clik
 from manip_dyn.bench.dynamics import bench_dynamics
 from manip_dyn.bench.integrators import bench_integrators
 from manip_dyn.bench.robots import usual_robots
 
 SUITES: dict[str, Callable[..., Any]] = {
     "dynamics": bench_dynamics,
+    "clik": bench_clik,
     "integrators": bench_integrators,
 }
 
-__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "usual_robots"]
+__all__ = ["SUITES", "bench_clik", "bench_dynamics", "bench_integrators", "usual_robots"]

@@ -66,6 +66,8 @@ class ClikTrackerNode(SetUpNode):
         self._tracker = clik.Tracker(
             self._robot, self._path, self._start_posture(), values["step"], self._settings()
         )
+        if self._tracker.unstable:
+            raise ManipDynError(self._tracker.unstable)
         self._lock = threading.RLock()
         self._paused = False
         self._trail: deque[PoseStamped] = deque(maxlen=values["path_length"])
