@@ -109,7 +109,7 @@ class ClikTrackerNode(SetUpNode):
     def _first_posture(self) -> np.ndarray:
         given = self._values["initial_position"]
         if not len(given):
-            return clik.middle_posture(self._robot)
+            return clik.dexterous_posture(self._robot)
         posture = messages.joint_array("initial_position", given, self._robot)
         self._robot.check_within_limits("initial position", posture)
         return posture
