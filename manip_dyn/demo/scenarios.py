@@ -47,21 +47,27 @@ class Scenario(NamedTuple):
         """The standard ROS 2 parameters file that launch uses too."""
         return share_directory() / "config" / f"{self.name}.yaml"
 
-    def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
-        """Return the scenario with a URDF and tool link in all its nodes.
+    def robot(
+        self, urdf: str | None = None, tip: str | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the parameters that name a robot, by default the example.
 
         Raises:
             ManipDynError: If it has a robot of its own, or the example robot is not installed.
         """
         if self.example is None:
-            if urdf is not None:
-                raise ManipDynError(
-                    f"scenario '{self.name}' has a robot of its own; a URDF is for {ANY_ROBOT}"
-                )
-            return self
+            raise ManipDynError(
+                f"scenario '{self.name}' has a robot of its own; a URDF is for {ANY_ROBOT}"
+            )
         path = urdf or str(example_robot(self.example[0]))
         link = tip or ("" if urdf else self.example[1])
-        robot = (("robot", path), *((("tip", link),) if link else ()))
+        return (("robot", path), *((("tip", link),) if link else ()))
+
+    def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
+        """Return the scenario with a URDF and tool link in all its nodes, see `robot`."""
+        if self.example is None and urdf is None:
+            return self
+        robot = self.robot(urdf, tip)
         given = tuple((node, *pair) for node in ("monitor", *self.nodes) for pair in robot)
         runs = tuple(run._replace(overrides=run.overrides + given) for run in self.runs)
         return self._replace(runs=runs)
@@ -134,7 +140,7 @@ SCENARIOS = (
             Run(
                 "real_time",
                 "PA-10: the same in real time, simulator and tracker at 1 kHz",
-                (),
+                (("clik_tracker", "publish_every", "10"),),
                 {"steady_position_error_m": 1e-3, "steady_orientation_error_rad": 1e-2},
             ),
         ),

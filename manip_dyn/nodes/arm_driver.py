@@ -172,7 +172,8 @@ class ArmDriver:
         self._send()
         self._note(efforts)
         self._joint_error = wanted.q - q
-        if self._done % self._values["publish_every"] == 0:
+        due = self._done % self._values["publish_every"] == 0
+        if due and self._errors.get_subscription_count():
             error = (self._joint_error, wanted.v - v, efforts.effort.tolist())
             self._errors.publish(messages.joint_state(self._robot, stamp, *error))
 

@@ -50,11 +50,13 @@ class TrackerTopics:
         self._desired_path.publish(Path(header=self._header(origin_ns), poses=poses))
 
     def publish(self, stamp_ns: int, desired: clik.Pose, actual: clik.Pose, error: Vector) -> None:
-        """Publish desired pose and error (6,); keep the actual pose for the trail."""
-        self._desired_pose.publish(self._pose(stamp_ns, desired))
-        message = TwistStamped(header=self._header(stamp_ns))
-        message.twist.linear, message.twist.angular = _vector(error[:3]), _vector(error[3:])
-        self._error.publish(message)
+        """Publish desired pose and error (6,) if somebody listens; keep the actual pose."""
+        if self._desired_pose.get_subscription_count():
+            self._desired_pose.publish(self._pose(stamp_ns, desired))
+        if self._error.get_subscription_count():
+            message = TwistStamped(header=self._header(stamp_ns))
+            message.twist.linear, message.twist.angular = _vector(error[:3]), _vector(error[3:])
+            self._error.publish(message)
         newest = messages.to_nanoseconds(self._trail[-1].header.stamp) if self._trail else None
         if newest is None or stamp_ns - newest >= self._spacing_ns:
             self._trail.append(self._pose(stamp_ns, actual))
