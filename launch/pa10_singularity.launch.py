@@ -72,7 +72,7 @@ def generate_launch_description():
             Node(
                 package="rviz2",
                 executable="rviz2",
-                arguments=["-d", str(SHARE / "config" / "pa10_singularity.rviz")],
+                arguments=["-d", str(SHARE / "config" / "pa10_circle.rviz")],
                 parameters=[use_sim_time],
                 remappings=OWN_TF,
                 condition=IfCondition(LaunchConfiguration("rviz")),

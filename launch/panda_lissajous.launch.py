@@ -11,6 +11,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
 from manip_dyn.demo.scenarios import scenario
+from manip_dyn.robot import load_robot
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
 OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
@@ -89,7 +90,10 @@ def nodes(context):
         Node(
             package="rviz2",
             executable="rviz2",
-            arguments=["-d", str(SHARE / "config" / "panda_lissajous.rviz")],
+            arguments=[
+                *("-d", str(SHARE / "config" / "panda_lissajous.rviz")),
+                *("-f", load_robot(robot["robot"], tip=robot.get("tip")).base),
+            ],
             parameters=[use_sim_time],
             remappings=OWN_TF,
             condition=IfCondition(LaunchConfiguration("rviz")),
