@@ -19,8 +19,6 @@ from manip_dyn.nodes.pacing import PacingStatistics, PeriodStatistics
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-MAX_GAP = 0.1
-"""Time between two joint states, s and ten steps, from which the arm is picked up anew."""
 SEND_AGAIN = 1.0
 """Wall time after which an unanswered command is sent again: it may have been lost, s."""
 
@@ -143,8 +141,7 @@ class ArmDriver:
     def _follow(self, stamp: int, q: Vector) -> None:
         """Advance the reference to a stamp."""
         steps = round((stamp - self._from_ns) * 1e-9 / self._period) - self._done
-        gap = max(MAX_GAP, 10.0 * self._period)
-        if steps * self._period > gap:
+        if steps * self._period > max(self._values["state_timeout"], 10.0 * self._period):
             self._pick_up(stamp, q, f"no joint state for {steps * self._period:.3f} s")
             return
         off = np.abs(self._reference.sample.q - q)

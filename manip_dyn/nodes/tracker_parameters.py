@@ -72,8 +72,8 @@ PARAMETERS = (
               1e6, dynamic=True),
     Parameter("max_joint_error", 0.2, "Joint error from which the arm counts as lost: it is "
               "picked up where it is", "rad or m", 1e-6, 1e3),
-    Parameter("state_timeout", 0.5, "Wall time without joint states that is an error", "s", 1e-3,
-              1e6),
+    Parameter("state_timeout", 0.5, "Time without joint states that is an error; after it the "
+              "arm is picked up where it is", "s", 1e-3, 1e6),
     Parameter("command_topic", "simulator/commands", "Where effort commands go"),
     Parameter("publish_every", 1, "Poses and errors are published every so many steps",
               minimum=1, maximum=1000000),

@@ -120,17 +120,15 @@ def test_a_reset_simulator_is_picked_up(ros):
 
 
 def test_a_push_beyond_the_joint_error_is_survived(ros):
-    start(ros, simulator={"mode": "real_time"}, max_joint_error=0.005)
+    start(ros, max_joint_error=0.02)
     after(ros, 0.5)
     push = ros.publisher(Float64MultiArray, "simulator/commands")
-    deadline = stamp(ros.states[-1]) + 0.3e9
-    while stamp(ros.states[-1]) < deadline and not ros.warned("picked up"):
+    for _ in range(50):  # each of them acts for one period
         push.publish(Float64MultiArray(data=[200.0, 200.0, -90.0, 90.0, 9.0, 9.0, 9.0]))
-        ros.executor.spin_once(timeout_sec=0.01)
-    ros.expect_warning("the arm is picked up where it is")
+    ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
-    ros.until(lambda: len(ros.errors) > before + 50, "it never comes back to the path", 60.0)
-    assert distance(ros.errors[-1]) < 0.05
+    ros.until(lambda: len(ros.errors) > before + 600, "it never comes back to the path", 60.0)
+    assert distance(ros.errors[-1]) < 1e-3
 
 
 def test_targets_drive_the_arm_also_from_all_zeros(ros):

@@ -1,6 +1,7 @@
 """The tracker on live targets: what arrives is followed smoothly, or dropped with a reason."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,8 +17,13 @@ BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 STEP = 0.01
 
 
+@cache
+def kernels():
+    return md.customize(md.load_robot("pa10"))
+
+
 def tool(q):
-    return md.customize(md.load_robot("pa10")).forward_kinematics(q)[:3, 3]
+    return kernels().forward_kinematics(q)[:3, 3]
 
 
 def pose(position, quaternion=(0.0, 1.0, 0.0, 0.0), frame="base_link"):
@@ -62,7 +68,7 @@ def tracker(ros):
 
 def check_no_jump(states):
     """Positions change by what the velocities are, within the limits of the joints."""
-    robot = md.load_robot("pa10")
+    robot = kernels().robot
     q, v = (np.array([getattr(m, name) for m in states]) for name in ("position", "velocity"))
     times = np.array([m.header.stamp.sec + m.header.stamp.nanosec * 1e-9 for m in states])
     change = np.abs(np.diff(q, axis=0)) / np.round(np.diff(times), 6)[:, None]
