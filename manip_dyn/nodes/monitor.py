@@ -109,7 +109,7 @@ class MonitorNode(SetUpNode):
         if tell_progress >= self._told + 0.01:
             self._told = tell_progress
             tell(progress=min(tell_progress, 1.0))
-        if self._log.duration >= duration - 1e-9:
+        if self._log.duration >= duration:
             self._done = True
             digest = {"round_s": duration, "log_sha256": self._log.digest()}
             self._finish(self._log.summary() | digest)

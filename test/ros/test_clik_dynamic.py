@@ -123,8 +123,8 @@ def test_a_push_beyond_the_joint_error_is_survived(ros):
     start(ros, max_joint_error=0.02)
     after(ros, 0.5)
     push = ros.publisher(Float64MultiArray, "simulator/commands")
-    for _ in range(50):  # each of them acts for one period
-        push.publish(Float64MultiArray(data=[200.0, 200.0, -90.0, 90.0, 9.0, 9.0, 9.0]))
+    for _ in range(30):  # each of them acts for one period
+        push.publish(Float64MultiArray(data=[60.0, 60.0, -30.0, 30.0, 0.3, 0.3, 0.1]))
     ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
     ros.until(lambda: len(ros.errors) > before + 600, "it never comes back to the path", 60.0)
