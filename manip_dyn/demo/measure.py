@@ -150,4 +150,4 @@ def _missed(t: Vector) -> int:
     """Return how many samples of an even grid are missing between the first and the last."""
     if len(t) < 2:
         return 0
-    return round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t)
+    return max(0, round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t))
