@@ -22,7 +22,7 @@ from manip_dyn.clik import (
     track,
 )
 from manip_dyn.demo.demo import demo
-from manip_dyn.demo.scenarios import SCENARIOS
+from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.plots import plot_plan
@@ -75,7 +75,9 @@ def _add_demo(commands) -> None:
     command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: all)")
     command.add_argument("--mode", help="only the run of this label, such as lockstep")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
-    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json))
+    command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
+    command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
+    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json, o.urdf, o.tip))
 
 
 # ------------------------------------------------------------------------- robots

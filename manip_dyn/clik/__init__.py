@@ -11,7 +11,7 @@ from manip_dyn.clik.paths import (
     path_from_csv,
 )
 from manip_dyn.clik.pose import Pose
-from manip_dyn.clik.posture import middle_posture, posture_for
+from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for
 from manip_dyn.clik.record import TrackingSample
 from manip_dyn.clik.settings import INVERSES, ClikSettings
 from manip_dyn.clik.solver import VelocitySolver
@@ -36,6 +36,7 @@ __all__ = [
     "TrackingSample",
     "VelocitySolver",
     "Waypoints",
+    "dexterous_posture",
     "middle_posture",
     "path_from_csv",
     "posture_for",

@@ -17,6 +17,10 @@ from manip_dyn.validate import Vector, finite_vector
 STARTS = 20
 """Postures at random that are tried after the guess and the middle posture."""
 ITERATIONS = 200
+CANDIDATES, MIDDLE = 500, 0.6
+"""How many postures `dexterous_posture` looks at, in which part of the joint ranges."""
+HEIGHT = 0.3
+"""How high the tool should be there, in terms of the largest distance."""
 
 
 class _Attempt(NamedTuple):
@@ -65,6 +69,23 @@ def middle_posture(robot: Robot) -> Vector:
     """Return a posture away from limits and from the stretched arm, (n,)."""
     low, high = _range(robot)
     return np.clip(0.5 * (low + high) + 0.3, robot.q_min, robot.q_max)
+
+
+def dexterous_posture(robot: Robot) -> Vector:
+    """Return a posture (n,) in the middle of the joint ranges that is far from singular.
+
+    That with the largest smallest singular value of the Jacobian (Klein, Blaho 1987) among many
+    at random, always the same ones, that hold the tool above the base if there are any.
+    """
+    low, high = _range(robot)
+    rng = np.random.default_rng(0)
+    middle, reach = 0.5 * (low + high), MIDDLE * 0.5 * (high - low)
+    postures = rng.uniform(middle - reach, middle + reach, (CANDIDATES, robot.n))
+    kernels = customize(robot).unchecked
+    tools = np.array([kernels.forward_kinematics(q)[:3, 3] for q in postures])
+    smallest = [np.linalg.svd(kernels.jacobian(q), compute_uv=False)[-1] for q in postures]
+    above = -tools @ robot.gravity >= HEIGHT * np.linalg.norm(robot.gravity) * np.abs(tools).max()
+    return postures[int(np.argmax(smallest + np.max(smallest) * above))]
 
 
 def _range(robot: Robot) -> tuple[Vector, Vector]:

@@ -87,21 +87,22 @@ class Tracker:
     @property
     def unstable(self) -> str:
         """Why feedback and step do not fit the method, in one sentence; empty if they do."""
-        rate = self.settings.gain * self.step_size
-        interval = METHODS[self.method].stability_interval
-        if interval is None or rate <= interval:
-            return ""
-        return (
-            f"gain * step is {rate:.3g}: {self.method} is unstable above {interval:.4g} (expected "
-            "a smaller gain or step)"
-        )
+        return unstable_gain(self.method, self.settings.gain, self.step_size)
 
-    def reset(self, q: ArrayLike | None = None) -> None:
-        """Go back to path time 0, at `q` (n,), rad or m, or where it began."""
+    def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
+        """Begin another path, one with the same compiled function, see `reset`."""
+        if check_path(path).function is not self.path.function:
+            raise ManipDynError(f"path {path!r} is of another kind; expected a tracker of its own")
+        self.path = path
+        self._p = (path.parameters, *self._p[1:])
+        self.reset(q, path_time)
+
+    def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
+        """Go back to time 0 and to `path_time`, at `q` (n,), rad or m, or where it began."""
         if q is not None:
             self._q0 = finite_vector("q", q, self.robot.n)
             self.robot.check_within_limits("position", self._q0)
-        self._y = np.append(self._q0, 0.0)
+        self._y = np.append(self._q0, path_time)
         self._space = self._engine.space(step=self.step_size, every_step=True)
         self._engine.start(self._space, 0.0, np.array([[np.inf, -np.inf, np.inf, 0.0]]))
         self.status = Status.SUCCESS
@@ -148,6 +149,17 @@ def check_path(path: Any) -> Path:
     if not isinstance(path, Path):
         raise ManipDynError(f"path is {path!r}; expected a path such as md.Circle")
     return path
+
+
+def unstable_gain(method: str, gain: float, step: float) -> str:
+    """Return why a gain, 1/s, and a step, s, do not fit a method; empty if they do."""
+    interval = METHODS[method].stability_interval
+    if interval is None or gain * step <= interval:
+        return ""
+    return (
+        f"gain * step is {gain * step:.3g}: {method} is unstable above {interval:.4g} (expected a "
+        "smaller gain or step)"
+    )
 
 
 def check_method(method: str) -> str:
