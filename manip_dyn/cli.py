@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 import numpy as np
@@ -38,10 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
     except ManipDynError as error:
         print(f"manip_dyn: {error}", file=sys.stderr)
         return BAD_INPUT
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("\nmanip_dyn: stopped", file=sys.stderr)
         return INTERRUPTED

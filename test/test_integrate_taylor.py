@@ -175,7 +175,7 @@ def test_bad_orders_and_series_are_told():
 def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
     """The RR arm falls from rest at q = 0: terms 19 and 20 of its first series are zero."""
     kernels = md.customize(md.load_robot("rr"))
-    series = md.Series(kernels.series.of_state, kernels.series.width)
+    series = kernels.series
     start, free = np.zeros(4), np.zeros(2)
     found = [
         md.integrate(series, (0.0, 2.0), start, method="taylor", rtol=rtol, p=free)
@@ -185,3 +185,10 @@ def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
     assert found[0].steps > 10
     np.testing.assert_allclose(found[0].y_last, other.y_last, atol=1e-10)
     np.testing.assert_allclose(found[1].y_last, other.y_last, atol=1e-7)
+
+
+def test_a_robots_series_without_room_ends_with_a_status():
+    kernels = md.customize(md.load_robot("rr"))
+    found = md.integrate(md.Series(kernels.series.of_state, 3), (0.0, 1.0), np.zeros(4),
+                         method="taylor", rtol=1e-9, p=np.zeros(2))  # fmt: skip
+    assert found.status is md.Status.NON_FINITE

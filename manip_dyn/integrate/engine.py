@@ -99,6 +99,10 @@ class Engine:
             room: Rows for recorded states, polynomials and events; a record without room is
                 not kept, a full one pauses the loop.
         """
+        if not self.options.adaptive and not step > 0.0:
+            raise ManipDynError(f"step is {step!r} s; expected a number above 0")
+        if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
+            raise ManipDynError("rtol and atol are both 0; expected one above 0")
         size, events = self.options.size, max(self.options.events, 1)
         limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
         terms = max(orders) + 1 if max(orders) else 0

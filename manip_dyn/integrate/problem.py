@@ -218,6 +218,8 @@ def _series(
     method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
 ) -> tuple[tuple[int, int], int, Dispatcher | None]:
     """Return the orders, the columns of scratch and the function of a Taylor series."""
+    if hasattr(rhs, "of_state"):  # kernels.series
+        rhs = Series(rhs.of_state, rhs.width)
     if not isinstance(method, Taylor):
         if order is not None:
             raise ManipDynError(f"order is {order!r}; expected none: '{method.name}' has its own")
@@ -225,7 +227,9 @@ def _series(
             raise ManipDynError(f"rhs is a Series; expected a function for '{method.name}'")
         return (0, 0), 0, None
     if not isinstance(rhs, Series):
-        raise ManipDynError(f"rhs is {rhs!r}; expected an md.Series for '{method.name}'")
+        raise ManipDynError(
+            f"rhs is {rhs!r}; expected an md.Series or kernels.series for '{method.name}'"
+        )
     function = compiled("series.function", rhs.function, "(t, y, p, order, work, out)", 6)
     if order is None:
         if not adaptive:

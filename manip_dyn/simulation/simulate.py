@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate.adams import Adams
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
+from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, Schedule, held
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 from manip_dyn.validate import Vector, nanoseconds
@@ -66,8 +68,8 @@ def simulate(
             such as `Schedule`. Saturated at the effort limits.
         duration: s.
         step: Integration step, s, without tolerances.
-        sample_period: Time between samples, s, on which steps end. Default: the step; with
-            tolerances a hundredth of the duration.
+        sample_period: Time between samples, s, on which steps end. Default: the step; a
+            hundredth of the duration with tolerances and with Adams methods (they restart there).
         method: Name in `md.METHODS`.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
         atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
@@ -80,7 +82,7 @@ def simulate(
     simulation.law = _as_law(robot, torque)
     end = nanoseconds("duration", duration)
     if sample_period is None:
-        sample_period = max(duration / 100, 1e-9) if integrator.adaptive else step
+        sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
     rows, reason = [_sample(simulation)], ""
     while simulation.time_ns < end and not reason:
@@ -97,7 +99,18 @@ def simulate(
     return Trajectory(t, q, v, tau, energy, success, reason, simulation.statistics)
 
 
+def _sample_period(integrator: Integrator, duration: float) -> float:
+    if integrator.adaptive:
+        return max(duration / 100, 1e-9)
+    every = round(duration / (100 * integrator.step))
+    return integrator.step * (max(every, 1) if isinstance(integrator.found, Adams) else 1)
+
+
 def _as_law(robot: Robot, torque: Any) -> EffortLaw:
+    if isinstance(torque, Schedule) and len(torque.efforts[0]) != robot.n:
+        raise ManipDynError(
+            f"torque is a schedule of {len(torque.efforts[0])} efforts; expected {robot.n}"
+        )
     if isinstance(torque, EffortLaw):
         return torque
     if callable(torque):
