@@ -43,7 +43,11 @@ setup(
             "ros-jazzy-common-interfaces>=5.3",
         ],
         # peers that `manip_dyn bench` times beside this package, and a robot to time
-        "bench": ["casadi>=3.6", "mujoco>=3", "drake>=1.30", "example-robot-data>=4.1"],
+        "bench": [
+            *("casadi>=3.6", "mujoco>=3", "drake>=1.30"),  # dynamics
+            *("pin-pink>=4", "mink>=1", "daqp>=0.8"),  # inverse kinematics, and their solver
+            "example-robot-data>=4.1",
+        ],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
         # tests in two workers, over random robots and robots that nobody here wrote, lint, types
         "test": [

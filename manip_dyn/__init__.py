@@ -1,6 +1,20 @@
 """Dynamics, kinematics and time-optimal control of robot manipulators."""
 
-from manip_dyn.clik import Circle, ClikSettings, track
+from manip_dyn.clik import (
+    Circle,
+    ClikSettings,
+    Line,
+    Lissajous,
+    Path,
+    Target,
+    Tracker,
+    Tracking,
+    VelocitySolver,
+    Waypoints,
+    path_from_csv,
+    posture_for,
+    track,
+)
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Series, Solution, Status, integrate
@@ -17,19 +31,29 @@ __all__ = [
     "ClikSettings",
     "Events",
     "Kernels",
+    "Line",
+    "Lissajous",
     "ManipDynError",
+    "Path",
     "Plan",
     "Robot",
     "Schedule",
     "Series",
     "Solution",
     "Status",
+    "Target",
+    "Tracker",
+    "Tracking",
     "Trajectory",
+    "VelocitySolver",
+    "Waypoints",
     "customize",
     "integrate",
     "load_robot",
     "plan_minimum_time",
+    "path_from_csv",
     "plan_zero_net_work",
+    "posture_for",
     "simulate",
     "track",
 ]

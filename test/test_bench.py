@@ -7,9 +7,12 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.bench import planning
+from manip_dyn.bench.clik import our_solve, problem_of
+from manip_dyn.bench.clik_peers import pinocchio_and_numpy
 from manip_dyn.bench.integrators import Problem, _time_at, bench_integrators
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
+from manip_dyn.clik import ClikSettings
 
 
 def test_the_dynamics_are_timed_beside_pinocchio(capsys):
@@ -23,6 +26,23 @@ def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     for timings in rows.values():
         assert timings[0]["ratio"] == 1.0
         assert all(timing["microseconds"] > 0.0 for timing in timings[:-1])
+
+
+def test_a_velocity_solve_is_timed_beside_others_that_find_the_same(capsys):
+    assert main(["bench", "clik", "--robot", "pa10", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    names = [timing["name"] for timing in row["timings"]]
+    assert names[:2] == ["manip_dyn", "manip_dyn, filtered inverse"]
+    assert "pinocchio + numpy, by hand" in names
+    for package in ("pink", "mink"):
+        assert any(package in text for text in (*names, *row["missing"]))
+    problem = problem_of(md.load_robot("pa10"))
+    settings = ClikSettings(
+        gain=problem.gain, inverse="constant", max_damping=problem.damping, orientation_error="log"
+    )
+    solve, v = our_solve(problem, settings)
+    solve()
+    np.testing.assert_allclose(v, pinocchio_and_numpy(problem)(), atol=1e-12)
 
 
 def test_an_unknown_suite_is_named(capsys):

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "simulation": {"simulation", "codegen", "robot", "integrate"},
     "clik": {"clik", "codegen", "robot", "integrate"},
     "planning": {"planning", "codegen", "robot", "integrate"},
-    "bench": {"bench", "codegen", "integrate", "planning", "robot"},
+    "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
     "demo": {"demo", "clik", "codegen", "robot"},
     "studies": {
         "studies",

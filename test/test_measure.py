@@ -5,7 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import CircleLog, MotionLog
+from manip_dyn.demo.measure import MotionLog, TrackingLog
 
 PERIOD = 1_000_000
 
@@ -69,15 +69,19 @@ def test_digest_sees_one_bit():
     assert one.digest() == same.digest() != other.digest()
 
 
-def test_circle_errors_of_known_offsets():
+def test_tracking_errors_of_known_offsets():
     robot = md.load_robot("pa10")
     q = np.array([0.1, 0.4, -0.2, 1.0, 0.3, 0.6, 0.0])
     pose = md.customize(robot).forward_kinematics(q)
-    log = CircleLog(robot, settle=1.0)
+    log = TrackingLog(robot, settle=1.0)
+    v = 0.25 * robot.v_max
     for t, offset in ((0.0, 3e-3), (1.0, 2e-3), (2.0, 1e-3)):
-        log.add(t, q, Pose(pose[:3, 3] + [0.0, offset, 0.0], pose[:3, :3]))
+        log.add(t, q, v, Pose(pose[:3, 3] + [0.0, offset, 0.0], pose[:3, :3]))
     summary = log.summary()
     assert summary["max_position_error_m"] == pytest.approx(3e-3)
     assert summary["steady_position_error_m"] == pytest.approx(2e-3)
     assert summary["final_position_error_m"] == pytest.approx(1e-3)
     assert summary["max_orientation_error_rad"] < 1e-15
+    assert summary["max_share_of_speed_limits"] == pytest.approx(0.25)
+    values = np.linalg.svd(md.customize(robot).jacobian(q), compute_uv=False)
+    assert summary["smallest_singular_value"] == pytest.approx(values[-1])

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from manip_dyn.bench.clik import bench_clik
 from manip_dyn.bench.dynamics import bench_dynamics
 from manip_dyn.bench.integrators import bench_integrators
 from manip_dyn.bench.planning import bench_planning
@@ -10,8 +11,16 @@ from manip_dyn.bench.robots import usual_robots
 
 SUITES: dict[str, Callable[..., Any]] = {
     "dynamics": bench_dynamics,
+    "clik": bench_clik,
     "integrators": bench_integrators,
     "planning": bench_planning,
 }
 
-__all__ = ["SUITES", "bench_dynamics", "bench_integrators", "bench_planning", "usual_robots"]
+__all__ = [
+    "SUITES",
+    "bench_clik",
+    "bench_dynamics",
+    "bench_integrators",
+    "bench_planning",
+    "usual_robots",
+]

@@ -47,6 +47,16 @@ class Equations:
         """Return the frame's geometric Jacobian (6, n)."""
         return motion.jacobian(self.bodies, self.frame, self._world(q))
 
+    def kinematics(self, q: Sequence[Any]) -> list[Any]:
+        """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
+
+        For closed-loop inverse kinematics: sines, cosines and poses are computed once for all.
+        """
+        world = self._world(q)
+        rotation, origin = motion.frame_pose(self.frame, world)
+        rows = motion.jacobian(self.bodies, self.frame, world)
+        return [*origin, *(x for row in (*rotation, *rows) for x in row)]
+
     def jacobian_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
         """Return the Jacobian's time derivative (6, n)."""
         return _folded(rates(self._lifted(q, self.jacobian(q)), q, v), self.n)

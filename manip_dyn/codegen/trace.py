@@ -52,6 +52,7 @@ DECLARATIONS = (
     Declaration("mass_matrix", "dynamics", ("q",), _square),
     Declaration("forward_kinematics", "dynamics", ("q",), lambda n: (4, 4)),
     Declaration("jacobian", "dynamics", ("q",), lambda n: (6, n)),
+    Declaration("kinematics", "kinematics", ("q",), lambda n: (12 + 6 * n,)),
     Declaration("energy", "dynamics", ("q", "v"), lambda n: (2,)),
     Declaration("motion", "motion", ("y", "tau"), lambda n: (2 * n,)),
     Declaration("motion_and_work", "motion", ("y", "tau"), lambda n: (2 * n + 1,)),

@@ -14,7 +14,7 @@ from manip_dyn.validate import Vector
 
 
 @dataclass
-class CircleLog:
+class TrackingLog:
     """Tool poses by the joints' own forward kinematics, beside the desired ones.
 
     Attributes:
@@ -24,22 +24,36 @@ class CircleLog:
 
     robot: Robot
     settle: float = 5.0
-    _rows: list[tuple[float, Vector]] = field(default_factory=list)
+    _times: list[float] = field(default_factory=list)
+    _joints: list[Vector] = field(default_factory=list)
+    _desired: list[Pose] = field(default_factory=list)
 
-    def add(self, t: float, q: Vector, desired: Pose) -> None:
-        """Add the joints (n,) and the desired pose at path time `t` s."""
-        matrix = customize(self.robot).forward_kinematics(q)
-        self._rows.append((t, task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))))
+    def add(self, t: float, q: Vector, v: Vector, desired: Pose) -> None:
+        """Add joint positions and velocities (n,) and the desired pose at path time `t` s."""
+        self._times.append(t)
+        self._joints.append(np.concatenate([q, v]))
+        self._desired.append(desired)
 
     @property
     def duration(self) -> float:
         """Path time from the first row to the newest, s."""
-        return self._rows[-1][0] - self._rows[0][0] if self._rows else 0.0
+        return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all joint positions and velocities, bit for bit."""
+        return hashlib.sha256(np.array(self._joints).tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return the largest, steady and final errors, m and rad."""
-        t = np.array([row[0] for row in self._rows])
-        errors = np.array([row[1] for row in self._rows])
+        """Return the largest, steady and final errors, m and rad, speeds and singular values."""
+        n, t = self.robot.n, np.array(self._times)
+        joints = np.array(self._joints)
+        kernels = customize(self.robot)
+        errors = np.zeros((len(t), 6))
+        smallest = np.zeros(len(t))
+        for k, (row, desired) in enumerate(zip(joints, self._desired, strict=True)):
+            matrix = kernels.forward_kinematics(row[:n])
+            errors[k] = task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))
+            smallest[k] = np.linalg.svd(kernels.jacobian(row[:n]), compute_uv=False)[-1]
         position = np.linalg.norm(errors[:, :3], axis=1)
         orientation = np.linalg.norm(errors[:, 3:], axis=1)
         steady = t >= min(self.settle, t[-1])
@@ -53,6 +67,8 @@ class CircleLog:
             "max_orientation_error_rad": float(orientation.max()),
             "steady_orientation_error_rad": float(orientation[steady].max()),
             "final_orientation_error_rad": float(orientation[-1]),
+            "max_share_of_speed_limits": float(np.abs(joints[:, n:] / self.robot.v_max).max()),
+            "smallest_singular_value": float(smallest.min()),
         }
 
 
@@ -142,4 +158,4 @@ def _missed(t: Vector) -> int:
     """Return how many samples of an even grid are missing between the first and the last."""
     if len(t) < 2:
         return 0
-    return round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t)
+    return max(0, round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t))

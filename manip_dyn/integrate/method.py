@@ -50,6 +50,7 @@ class Pieces(NamedTuple):
         closing: Keeps what the next step can use and says so in `known`.
         adapt: Plans the next step from what `judge` found, if adaptive.
         degree: Degree of the polynomial; 0 for that of the Taylor series.
+        slope: The rate of component i at the start of the step, once `prepare` is done.
     """
 
     rows: int
@@ -61,6 +62,7 @@ class Pieces(NamedTuple):
     closing: list[str]
     adapt: list[str]
     degree: int
+    slope: str = "k0[i]"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import CircleLog, MotionLog
+from manip_dyn.demo.measure import MotionLog, TrackingLog
 from manip_dyn.nodes import messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
@@ -29,9 +29,12 @@ from manip_dyn.validate import finite_vector
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("measure", "motion", "What to measure", choices=("circle", "motion")),
+    Parameter("measure", "motion", "What to measure", choices=("tracking", "motion")),
     Parameter("goal", NUMBERS, "Goal of the motion, in joint order", "rad or m"),
-    Parameter("settle", 5.0, "Path time after which circle errors count as steady", "s", 0.0, 1e6),
+    Parameter("settle", 5.0, "Path time after which errors count as steady", "s", 0.0, 1e6),
+    Parameter(
+        "duration", 0.0, "Path time to measure; 0: the path, one round of it", "s", 0.0, 1e6
+    ),
     Parameter("patience", 6.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3),
     Parameter("rest", 0.2, "Time for which the arm must have settled at the end", "s", 0.0, 1e3),
 )
@@ -48,18 +51,21 @@ class MonitorNode(SetUpNode):
         """Declare parameters, subscribe and tell that it is ready."""
         values = declare(self, PARAMETERS)
         self._robot = messages.load_robot_from_parameters(values)
-        self._pacing: dict[str, str] = {}
+        self._pacing: dict[str, dict[str, str]] = {}
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
-        start = self._measure_circle if values["measure"] == "circle" else self._measure_motion
+        tracking = values["measure"] == "tracking"
+        start = self._measure_tracking if tracking else self._measure_motion
         start(values)
         tell(ready=True)
 
-    # ------------------------------------------------------------------ circle
-    def _measure_circle(self, values: dict[str, Any]) -> None:
-        self._circle = CircleLog(self._robot, values["settle"])
-        self._joints: dict[int, np.ndarray] = {}
+    # ---------------------------------------------------------------- tracking
+    def _measure_tracking(self, values: dict[str, Any]) -> None:
+        self._log = TrackingLog(self._robot, values["settle"])
+        self._duration = values["duration"]
+        self._joints: dict[int, list[np.ndarray]] = {}
         self._desired: dict[int, Pose] = {}
         self._path: tuple[int, float] | None = None
+        self._told, self._done = 0.0, False
         depth = messages.EVERY_MESSAGE
         self.create_subscription(JointState, "joint_states", self._on_tracked_joints, depth)
         self.create_subscription(PoseStamped, "clik_tracker/desired_pose", self._on_desired, depth)
@@ -69,11 +75,13 @@ class MonitorNode(SetUpNode):
 
     def _on_desired_path(self, message: Path) -> None:
         first, last = (messages.to_nanoseconds(message.poses[i].header.stamp) for i in (0, -1))
-        self._path = (first, (last - first) * 1e-9)
+        self._path = (first, self._duration or (last - first) * 1e-9)
 
     def _on_tracked_joints(self, message: JointState) -> None:
         stamp = messages.to_nanoseconds(message.header.stamp)
-        self._joints[stamp] = messages.by_name(message, self._robot, "position")
+        self._joints[stamp] = [
+            messages.by_name(message, self._robot, field) for field in ("position", "velocity")
+        ]
         self._match(stamp)
 
     def _on_desired(self, message: PoseStamped) -> None:
@@ -83,16 +91,24 @@ class MonitorNode(SetUpNode):
         self._desired[stamp] = Pose(np.array([p.x, p.y, p.z]), rotation)
         self._match(stamp)
 
-    def _match(self, stamp: int) -> None:
-        if self._path is None or stamp not in self._joints or stamp not in self._desired:
+    def _match(self, newest: int) -> None:
+        """Log what was heard on both topics, once the path is known."""
+        if self._path is None or self._done:
             return
-        origin, period = self._path
-        self._circle.add(
-            (stamp - origin) * 1e-9, self._joints.pop(stamp), self._desired.pop(stamp)
-        )
-        tell(progress=min(self._circle.duration / period, 1.0))
-        if self._circle.duration >= period:
-            self._finish(self._circle.summary() | {"round_s": period})
+        origin, duration = self._path
+        stamps = [newest] if self._log.duration else sorted(self._joints)
+        for stamp in stamps:
+            if stamp in self._joints and stamp in self._desired:
+                pose = self._desired.pop(stamp)
+                self._log.add((stamp - origin) * 1e-9, *self._joints.pop(stamp), pose)
+        tell_progress = self._log.duration / duration
+        if tell_progress >= self._told + 0.01:
+            self._told = tell_progress
+            tell(progress=min(tell_progress, 1.0))
+        if self._log.duration >= duration:
+            self._done = True
+            digest = {"round_s": duration, "log_sha256": self._log.digest()}
+            self._finish(self._log.summary() | digest)
 
     # ------------------------------------------------------------------ motion
     def _measure_motion(self, values: dict[str, Any]) -> None:
@@ -166,16 +182,16 @@ class MonitorNode(SetUpNode):
 
     # --------------------------------------------------------------------- end
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        space = self.get_namespace().strip("/")
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            mine = status.name.startswith(self.get_namespace().strip("/"))
-            if mine and "mean rate [Hz]" in values:
-                self._pacing = values
+            if status.name.startswith(space) and "mean rate [Hz]" in values:
+                self._pacing[status.name.rpartition("/")[2]] = values
 
     def _finish(self, summary: dict[str, Any]) -> None:
-        if self._pacing:
-            summary["rate_hz"] = float(self._pacing["mean rate [Hz]"])
-            summary["p99_period_error_s"] = float(self._pacing["p99 period error [s]"])
+        for node, values in sorted(self._pacing.items()):
+            summary[f"{node}_rate_hz"] = float(values["mean rate [Hz]"])
+            summary[f"{node}_p99_period_error_s"] = float(values["p99 period error [s]"])
         tell(summary=summary)
         self.context.try_shutdown()
 

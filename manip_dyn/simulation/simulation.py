@@ -58,6 +58,10 @@ class DivergenceError(ManipDynError):
     """A simulation could not go on from the state that it kept."""
 
 
+class JointLimitError(ManipDynError):
+    """A joint reached its limit, where the simulation was to stop; the state is the one there."""
+
+
 class Simulation:
     """The state of one simulated arm; `advance` moves it in time."""
 
@@ -143,6 +147,7 @@ class Simulation:
         Raises:
             DivergenceError: If the state would become infinite or NaN, or the tolerances cannot
                 be met; it then stays where the last good step left it.
+            JointLimitError: If a joint reached its limit and the integrator is to stop there.
         """
         end = self.time_ns + duration_ns
         while self.time_ns < end:
@@ -158,10 +163,12 @@ class Simulation:
             motion, origin = self._motions[None], 0.0
             effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
         reached = motion.run(origin, origin + (stop_ns - begin_ns) * 1e-9, self._y, effort)
-        if not motion.why:
+        if not (motion.why or motion.met):
             self.time_ns = stop_ns
             return
         self.time_ns = begin_ns + round((reached - origin) * 1e9)
+        if motion.met:
+            raise JointLimitError(f"{motion.met} at {self.time_ns * 1e-9:.6f} s")
         raise DivergenceError(
             f"the simulation of '{self.robot.name}' diverged at {self.time_ns * 1e-9:.6f} s "
             f"({motion.why}); the state is kept there. Expected a smaller step or smaller efforts"

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.certificate import certificate, course
+from manip_dyn.planning.certificate import certificate
+from manip_dyn.planning.course import course
 from manip_dyn.planning.extremal import Shooter
 from manip_dyn.planning.held_motion import held_motion_engine
 from manip_dyn.planning.switching import Switching, alternating, assembled

@@ -60,8 +60,33 @@ def test_scenarios_arrive_and_tell_the_cost(name, mode, bound):
         assert 0.0 < summary["extra_time_s"] < 3.0
 
 
+def test_computed_torque_keeps_the_circle_in_lockstep():
+    done = demo("pa10_dynamic_circle", "--mode", "lockstep", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"]["pa10_dynamic_circle"]["lockstep"]
+    assert summary["missed_samples"] == 0
+    assert summary["steady_position_error_m"] <= 1e-6
+
+
+def test_singularity_is_passed_and_left():
+    done = demo("pa10_singularity", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"]["pa10_singularity"]["kinematic"]
+    assert summary["smallest_singular_value"] < 0.04
+    assert summary["final_position_error_m"] <= 1e-6
+
+
+def test_any_urdf_draws_the_figure():
+    urdf = share_directory() / "urdf" / "pa10.urdf"
+    done = demo("panda_lissajous", "--urdf", str(urdf), "--json")
+    assert done.returncode == 0, done.stderr
+    refused = demo("pa10_circle", "--urdf", str(urdf))
+    assert refused.returncode == 2
+    assert "has a robot of its own" in refused.stderr
+
+
 def test_circle_is_tracked_within_a_micrometre():
-    done = demo("pa10_circle", "--json")
+    done = demo("pa10_circle", "--mode", "kinematic", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)["scenarios"]["pa10_circle"]["kinematic"]
     assert summary["steady_position_error_m"] <= 1e-6
@@ -74,6 +99,7 @@ def test_circle_is_tracked_within_a_micrometre():
         ("simulator", "ibm7535_zero_net_work.yaml"),
         ("bang_bang_planner", "ibm7535_zero_net_work.yaml"),
         ("clik_tracker", "pa10_circle.yaml"),
+        ("clik_tracker", "pa10_dynamic_circle.yaml"),
     ],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
