@@ -13,7 +13,6 @@ from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-
 LATE = 0.02
 """Share of the path that may pass before the first sample is heard."""
 
