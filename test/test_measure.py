@@ -5,7 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import MotionLog, TrackingLog
+from manip_dyn.demo.measure import MotionLog, TrackingLog, first_whole_round
 
 PERIOD = 1_000_000
 
@@ -85,3 +85,7 @@ def test_tracking_errors_of_known_offsets():
     assert summary["max_share_of_speed_limits"] == pytest.approx(0.25)
     values = np.linalg.svd(md.customize(robot).jacobian(q), compute_uv=False)
     assert summary["smallest_singular_value"] == pytest.approx(values[-1])
+
+
+def test_a_path_that_is_heard_late_is_measured_from_its_next_round_on():
+    assert [first_whole_round(t, 16.0) for t in (0.0, 0.2, 3.0, 16.5)] == [0.0, 0.0, 16.0, 32.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,18 @@ from manip_dyn.clik import Pose, task_error
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
+
+LATE = 0.02
+"""Share of the path that may pass before the first sample is heard."""
+
+
+def first_whole_round(heard: float, duration: float) -> float:
+    """Return the path time from which to measure, s, when the first sample `heard` came late.
+
+    A node that is discovered late is measured from its next round on: there the path is where it
+    began.
+    """
+    return 0.0 if heard < LATE * duration else math.ceil(heard / duration) * duration
 
 
 @dataclass

@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import MotionLog, TrackingLog
+from manip_dyn.demo.measure import MotionLog, TrackingLog, first_whole_round
 from manip_dyn.nodes import messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
@@ -65,6 +65,7 @@ class MonitorNode(SetUpNode):
         self._joints: dict[int, list[np.ndarray]] = {}
         self._desired: dict[int, Pose] = {}
         self._path: tuple[int, float] | None = None
+        self._begin: float | None = None
         self._told, self._done = 0.0, False
         depth = messages.EVERY_MESSAGE
         self.create_subscription(JointState, "joint_states", self._on_tracked_joints, depth)
@@ -99,8 +100,12 @@ class MonitorNode(SetUpNode):
         stamps = [newest] if self._log.duration else sorted(self._joints)
         for stamp in stamps:
             if stamp in self._joints and stamp in self._desired:
-                pose = self._desired.pop(stamp)
-                self._log.add((stamp - origin) * 1e-9, *self._joints.pop(stamp), pose)
+                pose, state = self._desired.pop(stamp), self._joints.pop(stamp)
+                t = (stamp - origin) * 1e-9
+                if self._begin is None:
+                    self._begin = first_whole_round(t, duration)
+                if t >= self._begin:
+                    self._log.add(t, *state, pose)
         tell_progress = self._log.duration / duration
         if tell_progress >= self._told + 0.01:
             self._told = tell_progress
