@@ -69,6 +69,6 @@ def checked_rotation(name: str, value: ArrayLike) -> Vector:
     if np.shape(value) != (4,):
         return rotation_matrix(name, value)
     quaternion = finite_vector(name, value, 4)
-    if np.linalg.norm(quaternion) < 1e-6:
+    if abs(np.linalg.norm(quaternion) - 1.0) > 0.01:
         raise ManipDynError(f"{name} is the quaternion {quaternion.tolist()}; expected a length 1")
     return Rotation.from_quat(quaternion).as_matrix()

@@ -6,8 +6,9 @@ import csv
 from pathlib import Path as File
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from manip_dyn.clik.paths.waypoints import Waypoints
+from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, positive
 
@@ -45,9 +46,9 @@ def path_from_csv(
     lines, rows = _read(File(file))
     _check_rows(file, lines, rows)
     poses = [(row[1:4], row[4:] / np.linalg.norm(row[4:])) for row in rows]
-    path = Waypoints(poses, rows[:, 0], ramp=ramp, rounds=rounds)
-    _check_jumps(file, lines, rows[:, 0], (path.length, path.angle), limits)
-    return path
+    ways = ways_between(rows[:, 1:4], Rotation.from_quat(rows[:, 4:]))
+    _check_jumps(file, lines, rows[:, 0], ways, limits)
+    return Waypoints(poses, rows[:, 0], ramp=ramp, rounds=rounds)
 
 
 def _read(file: File) -> tuple[list[int], Vector]:
