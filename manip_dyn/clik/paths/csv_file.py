@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
+from manip_dyn.clik.pose import UNIT
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, positive
 
@@ -95,7 +96,7 @@ def _row(file: File, number: int, entries: list[str]) -> list[float]:
 def _check_rows(file: str | File, lines: list[int], rows: Vector) -> None:
     lengths = np.linalg.norm(rows[:, 4:], axis=1)
     for number, length in zip(lines, lengths, strict=True):
-        if abs(length - 1.0) > 0.01:
+        if abs(length - 1.0) > UNIT:
             raise ManipDynError(
                 f"path file '{file}', line {number}, columns qx to qw are a quaternion of length "
                 f"{length:.4g}; expected 1"
