@@ -263,3 +263,17 @@ def test_numbers_that_are_not_finite_stop_the_tracker_where_it_was(pa10):
     after = tracker.step()
     assert tracker.status
     np.testing.assert_array_equal(after.q, before)
+
+
+def test_rows_that_are_not_controlled_are_no_error():
+    """A planar arm follows a circle in its plane, from a posture that is found for it."""
+    robot = md.load_robot("rr")
+    circle = md.Circle([0.9, 0, 0], [0, 1, 0], [1, 0, 0], np.eye(3), linear_speed=0.04)
+    settings = md.ClikSettings(controlled=[True, False, True, False, False, False])
+    result = md.track(robot, circle, settings=settings)
+    assert result.success, result.reason
+    assert result.position_error.max() < 1e-6
+    with pytest.raises(ManipDynError, match="is not reached by 'rr'"):
+        md.track(robot, circle)
+    with pytest.raises(ManipDynError, match="settings are 3"):
+        md.track(robot, circle, settings=3)

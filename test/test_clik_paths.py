@@ -186,3 +186,11 @@ def test_bad_paths_are_refused(make, words):
     with pytest.raises(ManipDynError) as error:
         make()
     assert words in str(error.value)
+
+
+def test_a_jump_between_waypoints_is_refused():
+    poses = [([x, 0.0, 0.4], [0, 0, 0, 1]) for x in (0.4, 0.5, 0.3)]
+    with pytest.raises(ManipDynError, match="waypoints 1 and 2 are"):
+        md.Waypoints(poses, times=[0.0, 1e-6, 1.0])
+    with pytest.raises(ManipDynError, match="expected a length 1"):
+        md.Line(([0.4, 0.0, 0.4], [0, 0, 0, 2]), poses[1])

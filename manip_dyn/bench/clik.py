@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.bench.clik_peers import Problem, installed_peers, pinocchio_and_numpy
-from manip_dyn.bench.timing import Candidate, Timing, compare, setting
+from manip_dyn.bench.timing import (
+    Candidate,
+    Timing,
+    compare,
+    plain_rows,
+    setting,
+    timing_lines,
+)
 from manip_dyn.clik import ClikSettings, Pose, VelocitySolver, middle_posture
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
@@ -34,11 +41,7 @@ class ClikBench(NamedTuple):
 
     def content(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
-        rows = [
-            row._asdict() | {"timings": [timing._asdict() for timing in row.timings]}
-            for row in self.rows
-        ]
-        return {"setting": self.setting, "rows": rows}
+        return {"setting": self.setting, "rows": plain_rows(self.rows)}
 
     def __str__(self) -> str:
         """Return the table."""
@@ -49,7 +52,7 @@ class ClikBench(NamedTuple):
         ]
         for robot, missing, timings in self.rows:
             lines.append(f"\n{robot}")
-            lines += [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]
+            lines += timing_lines(timings)
             lines += [f"  {each}" for each in missing]
         return "\n".join(lines)
 

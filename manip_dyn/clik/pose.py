@@ -26,6 +26,8 @@ from manip_dyn.validate import Vector, finite_vector, rotation_matrix
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
 """Where the parts of a desired pose begin, and its size."""
+UNIT = 0.01
+"""How far from 1 the length of a quaternion may be."""
 OPTIONS: dict[str, Any] = {
     "cache": True,
     "error_model": "numpy",
@@ -69,6 +71,6 @@ def checked_rotation(name: str, value: ArrayLike) -> Vector:
     if np.shape(value) != (4,):
         return rotation_matrix(name, value)
     quaternion = finite_vector(name, value, 4)
-    if np.linalg.norm(quaternion) < 1e-6:
+    if abs(np.linalg.norm(quaternion) - 1.0) > UNIT:
         raise ManipDynError(f"{name} is the quaternion {quaternion.tolist()}; expected a length 1")
     return Rotation.from_quat(quaternion).as_matrix()

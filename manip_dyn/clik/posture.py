@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,30 +30,36 @@ class _Attempt(NamedTuple):
 
 
 def posture_for(
-    robot: Robot, pose: Pose, guess: ArrayLike | None = None, tolerance: float = 1e-10
+    robot: Robot,
+    pose: Pose,
+    guess: ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    controlled: Sequence[bool] | None = None,
 ) -> Vector:
     """Return joint positions (n,) at which the tool has `pose`, near `guess` if that leads there.
 
     Newton steps with the logarithmic error, damped by the error (Levenberg 1944; Sugihara 2011),
     inside the joint limits; from `guess`, then from `middle_posture`, then from postures at
-    random, always the same ones.
+    random, always the same ones. Only the rows of the task that are `controlled` (6,) count, by
+    default all.
 
     Raises:
         ManipDynError: If the pose is not reached; the message tells where and by how much the
             nearest attempt missed it.
     """
     goal = checked_pose("pose", pose)
+    rows = np.ones(6) if controlled is None else np.array(controlled, dtype=bool).astype(float)
     first = middle_posture(robot) if guess is None else finite_vector("guess", guess, robot.n)
     rng = np.random.default_rng(0)
     low, high = _range(robot)
-    best = _descent(robot, goal, first, tolerance)
+    best = _descent(robot, goal, rows, first, tolerance)
     for k in range(STARTS + 1):
         if np.linalg.norm(best.error) < tolerance:
             return best.q
         start = rng.uniform(low, high) if k else middle_posture(robot)
         best = min(
             best,
-            _descent(robot, goal, start, tolerance),
+            _descent(robot, goal, rows, start, tolerance),
             key=lambda each: float(np.linalg.norm(each.error)),
         )
     if np.linalg.norm(best.error) < tolerance:
@@ -92,17 +99,17 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
     return np.clip(-np.pi, robot.q_min, robot.q_max), np.clip(np.pi, robot.q_min, robot.q_max)
 
 
-def _descent(robot: Robot, goal: Pose, start: Vector, tolerance: float) -> _Attempt:
+def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
     """Return the best posture on the way down from one start."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
-    best = _Attempt(q, _error(kernels, goal, q))
+    best = _Attempt(q, rows * _error(kernels, goal, q))
     error = best.error
     for _ in range(ITERATIONS):
         size = float(np.linalg.norm(error))
         if size < tolerance:
             break
-        jacobian = kernels.jacobian(q)
+        jacobian = rows[:, None] * kernels.jacobian(q)
         square = jacobian @ jacobian.T + 1e-2 * min(size, 1.0) * np.eye(6)
         change = jacobian.T @ np.linalg.solve(square, error)
         change *= min(1.0, 0.5 / max(float(np.abs(change).max()), 1e-300))
@@ -110,7 +117,7 @@ def _descent(robot: Robot, goal: Pose, start: Vector, tolerance: float) -> _Atte
         if np.abs(moved - q).max() < 1e-15:
             break
         q = moved
-        error = _error(kernels, goal, q)
+        error = rows * _error(kernels, goal, q)
         if np.linalg.norm(error) < np.linalg.norm(best.error):
             best = _Attempt(q, error)
     return best

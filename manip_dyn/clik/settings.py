@@ -73,7 +73,7 @@ class ClikSettings:
             not_negative(name, getattr(self, name))
         if self.limit_gain is not None:
             positive("limit_gain", self.limit_gain, "1/s")
-        if len(self.controlled) != 6 or not any(self.controlled):
+        if np.shape(self.controlled) != (6,) or not any(self.controlled):
             raise ManipDynError(
                 f"controlled is {self.controlled!r}; expected six truth values, one of them true"
             )
@@ -112,6 +112,13 @@ class ClikSettings:
             posture = finite_vector("posture", self.posture, n)
             robot.check_within_limits("posture", posture)
         return np.array([robot.q_min, robot.q_max, robot.v_max, weights**-0.5, posture])
+
+
+def checked_settings(settings: ClikSettings | None) -> ClikSettings:
+    """Return the settings, or the default ones; refuse what is none."""
+    if settings is not None and not isinstance(settings, ClikSettings):
+        raise ManipDynError(f"settings are {settings!r}; expected md.ClikSettings")
+    return settings or ClikSettings()
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.pose import DESIRED, ROTATION, TWIST, checked_pose
 from manip_dyn.clik.program import law_module
-from manip_dyn.clik.settings import ClikSettings
+from manip_dyn.clik.settings import ClikSettings, checked_settings
 from manip_dyn.clik.workspace import workspace
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive
@@ -38,7 +38,7 @@ class VelocitySolver:
         """Take the robot and the law's constants; `step`, s, is how long a velocity will hold."""
         positive("step", step, "s")
         self.robot = robot
-        self.settings = settings or ClikSettings()
+        self.settings = checked_settings(settings)
         self.in_place: Callable[..., float] = law_module(robot, evaluate)["velocity"]
         constants = self.settings.numbers(step), self.settings.joints(robot).ravel()
         scratch = np.zeros(12 + 6 * robot.n), workspace(robot.n)

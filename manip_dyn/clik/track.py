@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.posture import posture_for
-from manip_dyn.clik.settings import ClikSettings
+from manip_dyn.clik.settings import ClikSettings, checked_settings
 from manip_dyn.clik.tracker import Tracker, check_path
 from manip_dyn.clik.tracking import Tracking, tracking_of
 from manip_dyn.errors import ManipDynError
@@ -49,12 +49,13 @@ def track(
         ManipDynError: For bad arguments. What goes wrong on the way is in the result.
     """
     span = check_path(path).duration if duration is None else duration
-    if isinf(span):
+    if duration is None and isinf(span):
         raise ManipDynError("the path has no end; expected a duration in s")
     steps = ceil(nanoseconds("duration", span) / nanoseconds("step", step) - 1e-6)
     positive("tolerance", tolerance)
     if q0 is None:
-        q0 = posture_for(robot, path.pose(0.0))
+        controlled = None if settings is None else checked_settings(settings).controlled
+        q0 = posture_for(robot, path.pose(0.0), controlled=controlled)
     tracker = Tracker(robot, path, q0, step, settings, method)
     rows = [tracker.look()[None, :]]
     end, taken, most = (steps - 1e-6) * step, 0, PATIENCE * max(steps, 1)

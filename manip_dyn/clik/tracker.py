@@ -11,7 +11,7 @@ from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.pose import DESIRED
 from manip_dyn.clik.program import law_module, tracking_engine
 from manip_dyn.clik.record import TrackingSample, row_size, sample_of
-from manip_dyn.clik.settings import ClikSettings
+from manip_dyn.clik.settings import ClikSettings, checked_settings
 from manip_dyn.clik.workspace import workspace
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Status
@@ -52,7 +52,7 @@ class Tracker:
         robot.check_within_limits("initial position", self._q0)
         self._engine = tracking_engine(robot, path.function, method)
         self._look = law_module(robot, path.function)["look"]
-        self._settings = settings or ClikSettings()
+        self._settings = checked_settings(settings)
         n = robot.n
         self._p = (
             path.parameters,

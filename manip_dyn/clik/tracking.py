@@ -23,8 +23,8 @@ class Tracking:
         desired: Desired poses (m, 4, 4), homogeneous, base frame.
         actual: Poses of the tool (m, 4, 4).
         error: Errors (m, 6), m and rad, base frame, see `task_error`.
-        position_error: |e_p| (m,), m.
-        orientation_error: |e_o| (m,), rad for small angles.
+        position_error: |e_p| of the controlled rows (m,), m.
+        orientation_error: |e_o| of the controlled rows (m,), rad for small angles.
         smallest_singular_value: Of the controlled rows of the Jacobian (m,).
         damping: Largest damping d in the inverse (m,).
         scale: What the speed limits left of the velocities (m,), 1 or less.
@@ -61,8 +61,10 @@ def tracking_of(tracker: Tracker, rows: Vector, end: float, tolerance: float) ->
     n = tracker.robot.n
     error = rows[:, ROW_ERROR:ROW_DESIRED]
     q, v, held = (rows[:, ROW_JOINTS + k * n : ROW_JOINTS + (k + 1) * n] for k in range(3))
+    controlled = np.array(tracker.settings.controlled, dtype=bool)
     position, orientation = (
-        np.linalg.norm(error[:, part], axis=1) for part in (slice(0, 3), slice(3, 6))
+        np.linalg.norm((error * controlled)[:, part], axis=1)
+        for part in (slice(0, 3), slice(3, 6))
     )
     allowed = _allowed(tracker, rows[:, 0], position, orientation, tolerance)
     success, reason = _judged(tracker, rows, np.stack([position, orientation]), allowed, end)
@@ -106,7 +108,10 @@ def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vec
     path = tracker.path
     if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
         return None  # ab4 may turn the clock back where speed limits stop it at once
-    whole = path_time[-1] - path.settled + 1e-6 * tracker.step_size
+    end = path_time[-1]
+    if not path.twist(end).any():  # the last round is not one at full speed: it stops
+        end -= max(path.settled, tracker.step_size)
+    whole = end - path.settled + 1e-6 * tracker.step_size
     count = int(whole / path.period)
     if count < 1:
         return None

@@ -74,54 +74,37 @@ def matrix_of(_context, work, first, rows, columns):
     Unlike a slice it does not own the memory: numba would count references to every part of the
     workspace, atomically, which takes longer than the whole law.
     """
-
-    def generate(context, builder, signature, values):
-        source, *numbers = values
-        kinds = signature.args[1:]
-        start, height, width = (
-            context.cast(builder, number, kind, types.intp)
-            for number, kind in zip(numbers, kinds, strict=True)
-        )
-        whole = arrayobj.make_array(signature.args[0])(context, builder, source)
-        part = arrayobj.make_array(signature.return_type)(context, builder)
-        eight = context.get_constant(types.intp, 8)
-        arrayobj.populate_array(
-            part,
-            data=builder.gep(whole.data, [start]),
-            shape=[height, width],
-            strides=[builder.mul(width, eight), eight],
-            itemsize=eight,
-            meminfo=None,
-        )
-        return part._getvalue()
-
-    return types.float64[:, ::1](work, first, rows, columns), generate
+    return types.float64[:, ::1](work, first, rows, columns), _part
 
 
 @_untyped
 def vector_of(_context, work, first, size):
     """Return `size` numbers of `work` from `first` on, as `matrix_of` does."""
+    return types.float64[::1](work, first, size), _part
 
-    def generate(context, builder, signature, values):
-        source, *numbers = values
-        start, length = (
-            context.cast(builder, number, kind, types.intp)
-            for number, kind in zip(numbers, signature.args[1:], strict=True)
-        )
-        whole = arrayobj.make_array(signature.args[0])(context, builder, source)
-        part = arrayobj.make_array(signature.return_type)(context, builder)
-        eight = context.get_constant(types.intp, 8)
-        arrayobj.populate_array(
-            part,
-            data=builder.gep(whole.data, [start]),
-            shape=[length],
-            strides=[eight],
-            itemsize=eight,
-            meminfo=None,
-        )
-        return part._getvalue()
 
-    return types.float64[::1](work, first, size), generate
+def _part(context, builder, signature, values):
+    """Emit the array of the signature's type that begins at a place of another one."""
+    source, *numbers = values
+    start, *shape = (
+        context.cast(builder, number, kind, types.intp)
+        for number, kind in zip(numbers, signature.args[1:], strict=True)
+    )
+    whole = arrayobj.make_array(signature.args[0])(context, builder, source)
+    part = arrayobj.make_array(signature.return_type)(context, builder)
+    eight = context.get_constant(types.intp, 8)
+    strides = [eight]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(extent, strides[0]))
+    arrayobj.populate_array(
+        part,
+        data=builder.gep(whole.data, [start]),
+        shape=shape,
+        strides=strides,
+        itemsize=eight,
+        meminfo=None,
+    )
+    return part._getvalue()
 
 
 @numba.njit(**INLINE)

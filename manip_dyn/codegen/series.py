@@ -145,9 +145,13 @@ class SeriesWriter:
             for (i,), value in self._entries
         ]
 
-    def _input(self, place: int) -> str:
+    def _array_and_index(self, place: int) -> tuple[str, int]:
         array, index = str(self._operations[place].value).rstrip("]").split("[")
-        return f"out[{self._blocks[array] + int(index)}]"
+        return array, int(index)
+
+    def _input(self, place: int) -> str:
+        array, index = self._array_and_index(place)
+        return f"out[{self._blocks[array] + index}]"
 
     def _start(self, place: int) -> str:
         return f"start[{self._columns[f'x{place}'][0]}]"
@@ -208,10 +212,10 @@ class SeriesWriter:
 
     def _is_rate_of_a_sum(self, place: int) -> bool:
         """Whether an input is a state whose rate is computed, not another input."""
-        array, index = str(self._operations[place].value).rstrip("]").split("[")
+        array, index = self._array_and_index(place)
         if array != "y":
             return False
-        rate = {i: value for (i,), value in self._entries}[int(index)]
+        rate = {i: value for (i,), value in self._entries}[index]
         return self._operations[rate.place].kind != "input"
 
     def _constant(self, place: int) -> bool:

@@ -70,6 +70,14 @@ class Events:
         """`direction` of each of k events."""
         return self._spread("direction", (-1, 0, 1))
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Their part of the arguments of `Engine.space`."""
+        return {
+            "kinds": (self.directions, self.terminals),
+            "event_tolerance": self.tolerance,
+        }
+
     def _spread(self, name: str, allowed: tuple) -> tuple:
         value = getattr(self, name)
         values = tuple(value) if isinstance(value, Sequence) else (value,) * self.count

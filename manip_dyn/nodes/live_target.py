@@ -13,12 +13,11 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from manip_dyn.clik.follower import Follower
+from manip_dyn.clik.pose import UNIT
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import messages
 from manip_dyn.validate import Vector, finite_vector
 
-UNIT = 0.01
-"""How far from 1 the length of a quaternion may be."""
 WARN_AGAIN = 1.0
 """Wall time between two warnings of the same kind, s."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numba
 import numpy as np
@@ -18,7 +17,6 @@ class JointLimits:
 
     Attributes:
         events: Events whose functions are the distances from the limits, rad or m.
-        settings: Their part of `Engine.space`.
     """
 
     def __init__(self, robot: Robot):
@@ -35,10 +33,6 @@ class JointLimits:
                 out[k] = signs[k] * (y[joints[k]] - bounds[k])
 
         self.events = Events(distances, count=len(finite), direction=-1)
-        self.settings: dict[str, Any] = {
-            "kinds": (self.events.directions, self.events.terminals),
-            "event_tolerance": self.events.tolerance,
-        }
         self._names = [robot.joint_names[joint] for joint in joints]
         self._sides = np.where(finite < n, "lower", "upper")
 

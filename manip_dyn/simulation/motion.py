@@ -65,7 +65,7 @@ class CompiledMotion(Motion):
             rtol=integrator.tolerances[0],
             atol=integrator.tolerances[1],
             orders=integrator.orders,
-            **(self._limits.settings if self._limits else {}),
+            **(self._limits.events.settings if self._limits else {}),
         )
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:

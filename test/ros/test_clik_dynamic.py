@@ -5,7 +5,6 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from test_clik_target import pose, tool
 
@@ -119,12 +118,9 @@ def test_a_reset_simulator_is_picked_up(ros):
     assert max(distance(m) for m in ros.errors if stamp(m) > 0.4e9) < 1e-3
 
 
-def test_a_push_beyond_the_joint_error_is_survived(ros):
-    start(ros, max_joint_error=0.02)
-    after(ros, 0.5)
-    push = ros.publisher(Float64MultiArray, "simulator/commands")
-    for _ in range(30):  # each of them acts for one period
-        push.publish(Float64MultiArray(data=[60.0, 60.0, -30.0, 30.0, 0.3, 0.3, 0.1]))
+def test_a_jolt_beyond_the_joint_error_is_survived(ros):
+    jolt = {"initial_velocity": [1.0, 1.0, -1.0, 1.0, 1.5, 1.5, 1.0]}
+    start(ros, simulator=jolt, max_joint_error=0.02)
     ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
     ros.until(lambda: len(ros.errors) > before + 600, "it never comes back to the path", 60.0)

@@ -6,8 +6,10 @@ import csv
 from pathlib import Path as File
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from manip_dyn.clik.paths.waypoints import Waypoints
+from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
+from manip_dyn.clik.pose import UNIT
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, positive
 
@@ -45,9 +47,9 @@ def path_from_csv(
     lines, rows = _read(File(file))
     _check_rows(file, lines, rows)
     poses = [(row[1:4], row[4:] / np.linalg.norm(row[4:])) for row in rows]
-    path = Waypoints(poses, rows[:, 0], ramp=ramp, rounds=rounds)
-    _check_jumps(file, lines, rows[:, 0], (path.length, path.angle), limits)
-    return path
+    ways = ways_between(rows[:, 1:4], Rotation.from_quat(rows[:, 4:]))
+    _check_jumps(file, lines, rows[:, 0], ways, limits)
+    return Waypoints(poses, rows[:, 0], ramp=ramp, rounds=rounds)
 
 
 def _read(file: File) -> tuple[list[int], Vector]:
@@ -94,7 +96,7 @@ def _row(file: File, number: int, entries: list[str]) -> list[float]:
 def _check_rows(file: str | File, lines: list[int], rows: Vector) -> None:
     lengths = np.linalg.norm(rows[:, 4:], axis=1)
     for number, length in zip(lines, lengths, strict=True):
-        if abs(length - 1.0) > 0.01:
+        if abs(length - 1.0) > UNIT:
             raise ManipDynError(
                 f"path file '{file}', line {number}, columns qx to qw are a quaternion of length "
                 f"{length:.4g}; expected 1"

@@ -16,6 +16,9 @@ from manip_dyn.clik.pose import checked_pose
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, finite_vector, positive
 
+FASTEST = (100.0, 1000.0)
+"""What is faster from one waypoint to the next is a jump, m/s and rad/s."""
+
 
 class Waypoints(Path):
     """A smooth curve through poses: cubic splines for position and rotation (scipy's)."""
@@ -47,7 +50,7 @@ class Waypoints(Path):
             raise ManipDynError(f"there are {len(checked)} waypoints; expected two or more")
         places = np.array([pose.position for pose in checked])
         rotations = Rotation.from_matrix(np.array([pose.rotation for pose in checked]))
-        self.length, self.angle = _ways(places, rotations)
+        self.length, self.angle = ways_between(places, rotations)
         if times is None:
             speeds = (
                 positive("linear speed", linear_speed, "m/s"),
@@ -56,6 +59,7 @@ class Waypoints(Path):
             passed = _default_times(self.length, self.angle, speeds)
         else:
             passed = _rising(finite_vector("times", times, len(checked)))
+            _check_jumps(passed, self.length, self.angle)
         closed = _same(places, rotations)
         if not isinstance(rounds, int) or rounds < 1 or (rounds > 1 and not closed):
             raise ManipDynError(
@@ -97,7 +101,7 @@ class Waypoints(Path):
         self.settled = timing.ramp
 
 
-def _ways(places: Vector, rotations: Rotation) -> tuple[Vector, Vector]:
+def ways_between(places: Vector, rotations: Rotation) -> tuple[Vector, Vector]:
     """Return distances, m, and angles, rad, from each waypoint to the next (k - 1,)."""
     lengths = np.linalg.norm(np.diff(places, axis=0), axis=1)
     return lengths, (rotations[:-1].inv() * rotations[1:]).magnitude()
@@ -109,6 +113,16 @@ def _default_times(lengths: Vector, angles: Vector, speeds: tuple[float, float])
         i = int(np.argmin(spans)) + 1
         raise ManipDynError(f"waypoints {i} and {i + 1} are the same pose; expected a way between")
     return np.concatenate([[0.0], np.cumsum(spans)])
+
+
+def _check_jumps(times: Vector, *ways: Vector) -> None:
+    for way, limit, unit in zip(ways, FASTEST, ("m", "rad"), strict=True):
+        for i in np.flatnonzero(way / np.diff(times) > limit)[:1]:
+            raise ManipDynError(
+                f"waypoints {i + 1} and {i + 2} are {way[i]:.4g} {unit} apart in "
+                f"{times[i + 1] - times[i]:.4g} s; expected a continuous path of at most "
+                f"{limit:g} {unit}/s"
+            )
 
 
 def _rising(times: Vector) -> Vector:
