@@ -44,10 +44,9 @@ setup(
         ],
         # peers that `manip_dyn bench` times beside this package, and a robot to time
         "bench": [
-            "casadi>=3.6",
-            "mujoco>=3",
-            "drake>=1.30",
-            "scikit-sundae>=1.0",
+            *("casadi>=3.6", "mujoco>=3", "drake>=1.30"),  # dynamics
+            *("pin-pink>=4", "mink>=1", "daqp>=0.8"),  # inverse kinematics, and their solver
+            "scikit-sundae>=1.0",  # CVODE, for stiff motions
             "example-robot-data>=4.1",
         ],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out

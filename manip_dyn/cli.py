@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.cli_reports import add_reports
-from manip_dyn.clik import Circle, ClikSettings, middle_posture, posture_for, track
+from manip_dyn.clik import (
+    ERRORS,
+    INVERSES,
+    Circle,
+    ClikSettings,
+    Path,
+    middle_posture,
+    path_from_csv,
+    posture_for,
+    track,
+)
 from manip_dyn.demo.demo import demo
-from manip_dyn.demo.scenarios import SCENARIOS
+from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.plots import plot_plan
@@ -28,10 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
     except ManipDynError as error:
         print(f"manip_dyn: {error}", file=sys.stderr)
         return BAD_INPUT
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("\nmanip_dyn: stopped", file=sys.stderr)
         return INTERRUPTED
@@ -65,7 +81,9 @@ def _add_demo(commands) -> None:
     command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: all)")
     command.add_argument("--mode", help="only the run of this label, such as lockstep")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
-    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json))
+    command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
+    command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
+    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json, o.urdf, o.tip))
 
 
 # ------------------------------------------------------------------------- robots
@@ -100,9 +118,9 @@ def _robots(options: argparse.Namespace) -> int:
 def _add_plan(commands) -> None:
     command = commands.add_parser(
         "plan",
-        help="plan a zero-net-work motion of one joint",
-        description="Plan a rest-to-rest bang-bang motion of one joint, the others held.",
-        epilog="example: manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0",
+        help="plan a zero-net-work motion",
+        description="Plan a rest-to-rest bang-bang motion with one switch per joint.",
+        epilog="example: manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
     _add_robot_options(command)
@@ -121,9 +139,9 @@ def _plan(options: argparse.Namespace) -> int:
         plot_plan(robot, plan, options.plot)
     content = {
         "status": plan.status,
-        "moving": None if plan.moving is None else robot.joint_names[plan.moving],
-        "q_switch": None if plan.moving is None else plan.q_switch,
+        "reason": plan.reason,
         "switch_times": dict(zip(robot.joint_names, plan.switch_times, strict=True)),
+        "arrival_times": dict(zip(robot.joint_names, plan.arrival_times, strict=True)),
         "t_final": plan.t_final,
         "net_work": plan.net_work.tolist(),
     }
@@ -179,21 +197,30 @@ def _simulate(options: argparse.Namespace) -> int:
 def _add_track(commands) -> None:
     command = commands.add_parser(
         "track",
-        help="follow a circle with the tool by closed-loop inverse kinematics",
-        description="Follow one round of a circle with constant tool orientation (RK4) and print "
-        "the errors. Vectors are in the base frame, comma separated.",
+        help="follow a path with the tool by closed-loop inverse kinematics",
+        description="Follow a circle, or the poses of a CSV file, and print the errors. Vectors "
+        "are in the base frame, comma separated.",
         epilog="example: manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 "
         "--rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
     _add_robot_options(command)
-    command.add_argument("--center", required=True, help="centre of the circle, m")
+    command.add_argument("--csv", metavar="FILE", help="a path: t, x, y, z, qx, qy, qz, qw")
+    command.add_argument("--center", help="centre of a circle, m")
     command.add_argument("--normal", default="0,0,1", help="its axis (default: 0,0,1)")
     command.add_argument("--first", default="1,0,0", help="direction to its first point")
     command.add_argument("--rpy", default="0,0,0", help="tool: roll, pitch, yaw, rad")
     command.add_argument("--speed", type=float, default=0.1, help="of the tool, m/s")
     command.add_argument("--rate", type=float, default=0.2, help="of the radius, rad/s")
+    command.add_argument(
+        "--follow-tangent", action="store_true", help="turn the tool with the radius"
+    )
+    command.add_argument("--ramp", type=float, default=0.0, help="smooth start, s (default: 0)")
+    command.add_argument("--duration", type=float, help="s (default: the path's, one round)")
     command.add_argument("--start", help="joint positions near the first point")
+    command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
+    command.add_argument("--inverse", default="filtered", help=f"one of: {', '.join(INVERSES)}")
+    command.add_argument("--orientation-error", default="columns", help=", ".join(ERRORS))
     command.add_argument("--step", type=float, default=0.1, help="s (default: 0.1)")
     command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
@@ -202,26 +229,44 @@ def _add_track(commands) -> None:
 
 def _track(options: argparse.Namespace) -> int:
     robot = _robot(options)
+    path = _path(options)
+    guess = None if options.start is None else _numbers("--start", options.start)
+    start = posture_for(robot, path.pose(0.0), middle_posture(robot) if guess is None else guess)
+    settings = ClikSettings(
+        gain=options.gain, inverse=options.inverse, orientation_error=options.orientation_error
+    )
+    tracking = track(robot, path, options.method, options.step, start, options.duration, settings)
+    content = {
+        "success": tracking.success,
+        "reason": tracking.reason,
+        "samples": len(tracking.t),
+        "time_s": float(tracking.t[-1]),
+        "max_position_error_m": float(tracking.position_error.max()),
+        "max_orientation_error_rad": float(tracking.orientation_error.max()),
+        "smallest_singular_value": float(tracking.smallest_singular_value.min()),
+        "smallest_speed_scale": float(tracking.scale.min()),
+        "drift_per_cycle_rad": None
+        if tracking.drift is None
+        else np.abs(tracking.drift).max(axis=1).tolist(),
+    }
+    _print(content, options.json)
+    return DONE if tracking.success else FAILED
+
+
+def _path(options: argparse.Namespace) -> Path:
+    if options.csv is not None:
+        return path_from_csv(options.csv, ramp=options.ramp)
+    if options.center is None:
+        raise ManipDynError("there is no path; expected --center of a circle, or --csv FILE")
     center, normal, first, rpy = (
         finite_vector(f"--{name}", _numbers(f"--{name}", getattr(options, name)), 3)
         for name in ("center", "normal", "first", "rpy")
     )
     tool = Rotation.from_euler("xyz", rpy).as_matrix()
-    path = Circle(center, normal, first, tool, options.speed, options.rate)
-    guess = None if options.start is None else _numbers("--start", options.start)
-    start = posture_for(robot, path.pose(0.0), middle_posture(robot) if guess is None else guess)
-    settings = ClikSettings(gain=options.gain)
-    tracking = track(robot, path, step=options.step, q0=start, settings=settings)
-    content = {
-        "success": tracking.success,
-        "reason": tracking.reason,
-        "samples": len(tracking.t),
-        "max_position_error_m": float(tracking.position_error.max()),
-        "max_orientation_error_rad": float(tracking.orientation_error.max()),
-        "smallest_singular_value": float(tracking.smallest_singular_value.min()),
-    }
-    _print(content, options.json)
-    return DONE if tracking.success else FAILED
+    return Circle(
+        center, normal, first, tool, options.speed, options.rate, ramp=options.ramp,
+        follow_tangent=options.follow_tangent,
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------- shared

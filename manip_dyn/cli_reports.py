@@ -64,8 +64,8 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _timed_robots(options: argparse.Namespace) -> list:
-    """Return what the suite takes: those of the integrators have motions of their own."""
-    if options.suite == "dynamics":
+    """Return what the suite takes: the integrators have motions of their own."""
+    if options.suite in ("dynamics", "clik"):
         return [[load_robot(name) for name in options.robot] if options.robot else usual_robots()]
     if options.robot:
         raise ManipDynError(

@@ -26,8 +26,8 @@ def figure_type() -> Any:
 def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     """Draw positions, velocities and efforts of a plan over time into `file` (PNG, SVG, PDF)."""
     end = max(plan.t_final, 1e-3)
-    edges = [np.nextafter(plan.t_switch, 0.0), plan.t_switch, np.nextafter(end, 0.0), end]
-    t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *edges])
+    jumps = np.unique([end, *plan.arrival_times, *(t for ts in plan.switch_times for t in ts)])
+    t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *jumps, *np.nextafter(jumps, 0.0)])
     states = [plan.state(float(each)) for each in t]
     rows = (
         ("position", "", np.array([q for q, _ in states])),
@@ -36,7 +36,7 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     )
     figure = figure_type()(figsize=(7.0, 7.0), layout="constrained")
     figure.suptitle(
-        f"{robot.name}: switch at {plan.t_switch:.5f} s, arrival at {plan.t_final:.5f} s"
+        f"{robot.name}: first switch at {plan.t_switch:.5f} s, arrival at {plan.t_final:.5f} s"
     )
     for axes, (label, suffix, values) in zip(
         figure.subplots(3, 1, sharex=True), rows, strict=True
@@ -47,7 +47,7 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
                         for i in range(robot.n)})  # fmt: skip
         axes.set_ylabel(f"{label} [{', '.join(units)}]")
         axes.grid(alpha=0.3)
-        for jump in (plan.t_switch, plan.t_final):
+        for jump in jumps:
             axes.axvline(jump, color="grey", linestyle=":", linewidth=1.0)
     figure.axes[0].legend()
     figure.axes[-1].set_xlabel("time [s]")

@@ -15,6 +15,7 @@ from manip_dyn import Robot, load_robot
 from manip_dyn.share import share_directory
 
 SHIPPED = (
+    "cylindrical",
     "ibm7535",
     "one_link_horizontal",
     "one_link_vertical",

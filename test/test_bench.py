@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.bench import planning
+from manip_dyn.bench.clik import our_solve, problem_of
+from manip_dyn.bench.clik_peers import pinocchio_and_numpy
 from manip_dyn.bench.integrators import Problem, _time_at, bench_integrators
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
+from manip_dyn.clik import ClikSettings
 
 
 def test_the_dynamics_are_timed_beside_pinocchio(capsys):
@@ -22,6 +26,23 @@ def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     for timings in rows.values():
         assert timings[0]["ratio"] == 1.0
         assert all(timing["microseconds"] > 0.0 for timing in timings[:-1])
+
+
+def test_a_velocity_solve_is_timed_beside_others_that_find_the_same(capsys):
+    assert main(["bench", "clik", "--robot", "pa10", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    names = [timing["name"] for timing in row["timings"]]
+    assert names[:2] == ["manip_dyn", "manip_dyn, filtered inverse"]
+    assert "pinocchio + numpy, by hand" in names
+    for package in ("pink", "mink"):
+        assert any(package in text for text in (*names, *row["missing"]))
+    problem = problem_of(md.load_robot("pa10"))
+    settings = ClikSettings(
+        gain=problem.gain, inverse="constant", max_damping=problem.damping, orientation_error="log"
+    )
+    solve, v = our_solve(problem, settings)
+    solve()
+    np.testing.assert_allclose(v, pinocchio_and_numpy(problem)(), atol=1e-12)
 
 
 def test_an_unknown_suite_is_named(capsys):
@@ -67,3 +88,16 @@ def test_times_are_read_at_the_target_error():
     points = [(1e-3, 1.0), (1e-5, 4.0), (1e-4, 5.0)]
     assert _time_at(points, 1e-4) == pytest.approx(2e3)
     assert _time_at(points, 1e-6) is None
+
+
+def test_planning_is_timed_beside_the_grid_search():
+    robot = md.load_robot("cylindrical")
+    problem = planning.Problem("short", robot, (0.1, 0.0), (0.0, 0.0), (1e-3, 3e-4))
+    bench = planning.bench_planning([problem])
+    ours, grid = bench.rows
+    assert ours.note == "solved"
+    assert ours.milliseconds > 0.0
+    assert grid.milliseconds > 0.0
+    assert grid.duration == pytest.approx(ours.duration, abs=0.02)
+    assert "grid search of the thesis" in str(bench)
+    assert json.loads(json.dumps(bench.content()))["rows"][0]["problem"] == "short"

@@ -16,7 +16,8 @@ def test_plan_answers_as_the_api(capsys):
     assert main(["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
-    assert answer["moving"] == "shoulder"
+    assert answer["status"] == plan.status == "solved"
+    assert answer["arrival_times"] == {"shoulder": plan.t_final, "elbow": 0.0}
     assert answer["t_final"] == plan.t_final
     assert answer["switch_times"] == {"shoulder": plan.switch_times[0], "elbow": []}
 

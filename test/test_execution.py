@@ -5,7 +5,7 @@ import pytest
 from arms import write_shipped
 
 import manip_dyn as md
-from manip_dyn.planning import PlanExecutor
+from manip_dyn.planning import PlanExecutor, Tuning, mean_effort
 from manip_dyn.simulation import Integrator, Simulation, held
 
 IBM = ("ibm7535", [0.975, 0.0], [0.0, 0.0])
@@ -21,10 +21,10 @@ MOTIONS = [
 def execute(simulation, executor, period, duration, sampled=False):
     """Answer the state at every control period with efforts, as the nodes do."""
     period_ns = round(period * 1e9)
-    for _ in range(round(duration / period)):
-        segments = executor.segments(simulation.q, simulation.v)
+    while simulation.time_ns < duration * 1e9 - 1.0:
+        segments = executor.segments(simulation.time_ns * 1e-9, simulation.q, simulation.v)
         if sampled:
-            simulation.law = held(simulation.robot, executor.mean_effort(segments, period))
+            simulation.law = held(simulation.robot, mean_effort(segments, period))
         else:
             times = [simulation.time_ns + round(each.offset * 1e9) for each in segments]
             efforts = [each.effort for each in segments]
@@ -65,10 +65,10 @@ def test_mean_effort_has_the_impulse_of_the_segments():
     robot = md.load_robot("one_link_horizontal")
     executor = PlanExecutor(robot, md.plan_zero_net_work(robot, [1.0], [0.0]), 0.3)
     q, v = 0.5 + 0.2**2 / 2 + 0.2 * 0.8, -0.8  # on the way at t = 0.8, the switch is at 1.0
-    segments = executor.segments(np.array([q]), np.array([v]))
+    segments = executor.segments(0.8, np.array([q]), np.array([v]))
     assert [each.offset for each in segments] == pytest.approx([0.0, 0.2], abs=1e-9)
-    assert executor.mean_effort(segments, 0.3) == pytest.approx([-10 * 0.2 / 0.3 + 10 / 3])
-    assert executor.mean_effort(segments, 0.1) == pytest.approx([-10.0])
+    assert mean_effort(segments, 0.3) == pytest.approx([-10 * 0.2 / 0.3 + 10 / 3])
+    assert mean_effort(segments, 0.1) == pytest.approx([-10.0])
 
 
 @pytest.mark.parametrize("offset", [-0.03, 0.02, 0.1])
@@ -109,7 +109,7 @@ def test_efforts_stay_within_the_limits():
     rng = np.random.default_rng(8)
     for _ in range(200):
         state = rng.uniform(-1.5, 1.5, size=(2, 2))
-        for segment in executor.segments(*state):
+        for segment in executor.segments(0.0, *state):
             assert np.all(np.abs(segment.effort) <= robot.tau_max)
 
 
@@ -125,13 +125,20 @@ def test_standing_still_is_held():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"horizon": 0.0}, "horizon is 0 s"),
-        ({"horizon": 1e-3, "stiffness": -1.0}, "stiffness is -1 1/s.2"),
-        ({"horizon": 1e-3, "damping": np.nan}, "damping is nan 1/s"),
+        ({"stiffness": -1.0}, "stiffness is -1 1/s.2"),
+        ({"damping": np.nan}, "damping is nan 1/s"),
+        ({"integral": 1e6}, "integral is 1e.06 1/s.3; expected at most stiffness times damping"),
+        ({"off_plan": 0.0}, "off_plan is 0; expected a number above 0"),
+        ({"tolerance": 0.0}, "tolerance is 0; expected a number above 0"),
     ],
 )
-def test_bad_settings(options, words):
+def test_bad_tuning(options, words):
+    with pytest.raises(md.ManipDynError, match=words):
+        Tuning(**options)
+
+
+def test_bad_horizon():
     robot = md.load_robot("one_link_horizontal")
     plan = md.plan_zero_net_work(robot, [1.0], [0.0])
-    with pytest.raises(md.ManipDynError, match=words):
-        PlanExecutor(robot, plan, **options)
+    with pytest.raises(md.ManipDynError, match="horizon is 0 s"):
+        PlanExecutor(robot, plan, 0.0)

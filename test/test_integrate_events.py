@@ -144,6 +144,29 @@ def test_a_terminal_event_is_found_to_its_tolerance(how):
     assert f"{exact:.6f}"[:6] in found.reason
 
 
+@njit
+def rebound(index, t, y, p):
+    """Leaves the ball where it was found, a little below the floor."""
+    y[1] = -0.5 * y[1]
+
+
+@pytest.mark.parametrize("action", [bounce, rebound])
+@pytest.mark.parametrize(
+    "how",
+    [{"method": "rkdp54", "rtol": 1e-10}, {"method": "rk4", "step": 0.3}],
+    ids=["rkdp54", "rk4"],
+)
+def test_impacts_closer_than_a_step_are_all_found(action, how):
+    """Each flight takes half as long as the one before; steps are as long as they like."""
+    events = md.Events(height, terminal=False, direction=-1, action=action)
+    fall = np.sqrt(2.0 * FALL_HEIGHT / GRAVITY)
+    exact = fall * (1.0 + 2.0 * (1.0 - 0.5 ** np.arange(12)))
+    end = 0.5 * (exact[-1] + exact[-2])
+    found = md.integrate(falling, (0.0, end), [FALL_HEIGHT, 0.0], events=events, **how)
+    np.testing.assert_allclose(found.events.times, exact[:-1], atol=1e-9)
+    assert found.y_last[0] > 0.0
+
+
 def test_a_ball_bounces_where_it_should():
     events = md.Events(height, terminal=False, direction=-1, action=bounce)
     found = md.integrate(falling, (0.0, 1.2), [FALL_HEIGHT, 0.0], method="rkdp54", rtol=1e-10,

@@ -1,5 +1,8 @@
 """Every method in the registry converges as it claims, and its estimates are what they say."""
 
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from problems import (
@@ -51,6 +54,32 @@ def test_fitted_order_is_the_claimed_one(name):
     """Multistep methods too: their starter does not lower the order."""
     order = METHODS[name].order
     assert fitted_order(scripted_engine(name), order) == pytest.approx(order, abs=0.15)
+
+
+@pytest.mark.parametrize("name", ["rk7", "rk8", "rkdp87", "rk10"])
+def test_high_orders_show_plainly_at_50_digits(name):
+    """y' = t y^2 with the table itself: in double precision, rounding leaves too few steps."""
+    table, order = METHODS[name].tableau, METHODS[name].order
+
+    def number(x):
+        return Decimal(x.numerator) / x.denominator if isinstance(x, Fraction) else Decimal(x)
+
+    def weighted(weights, slopes):
+        return sum(number(x) * slope for x, slope in zip(weights, slopes, strict=False) if x)
+
+    def error(count):
+        h, y = Decimal(1) / count, Decimal(1)
+        for k in range(count):
+            slopes = []
+            for row, c in zip(table.a, table.c, strict=True):
+                slopes.append((k + number(c)) * h * (y + h * weighted(row, slopes)) ** 2)
+            y += h * weighted(table.b, slopes)
+        return abs(y - 2)  # y = 1 / (1 - t^2 / 2)
+
+    with localcontext() as context:
+        context.prec = 50
+        slope = float((error(80) / error(160)).ln() / Decimal(2).ln())
+    assert slope == pytest.approx(order, abs=0.15)
 
 
 @pytest.mark.parametrize("name", EMBEDDED)

@@ -12,7 +12,7 @@ from manip_dyn.integrate.taylor import order_for
 @njit
 def pendulum_series(t, y, p, order, work, out):
     """Coefficients of y'' = -sin y, by those of the sine and cosine of y (Jorba, Zou, table 1)."""
-    sine, cosine = work[0], work[1]
+    sine, cosine = work[:, 0], work[:, 1]
     out[0, 0], out[0, 1] = y[0], y[1]
     sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
     for k in range(order):
@@ -29,7 +29,7 @@ def pendulum_series(t, y, p, order, work, out):
 @njit
 def orbit_series(t, y, p, order, work, out):
     """Coefficients of Kepler's problem, by those of r^2 and of r^-3."""
-    square, power = work[0], work[1]
+    square, power = work[:, 0], work[:, 1]
     for i in range(4):
         out[0, i] = y[i]
     for k in range(order):
@@ -99,10 +99,29 @@ def test_it_agrees_with_runge_kutta_and_takes_few_steps():
     assert series.steps < stages.steps / 2
 
 
+@njit
+def throw_series(t, y, p, order, work, out):
+    """A throw, whose series ends: y'' = -9.81."""
+    out[:] = 0.0
+    out[0, 0], out[0, 1] = y[0], y[1]
+    if order > 0:
+        out[1, 0], out[1, 1] = y[1], -9.81
+    if order > 1:
+        out[2, 0] = -0.5 * 9.81
+
+
+def test_a_polynomial_takes_one_step():
+    found = md.integrate(
+        md.Series(throw_series), (0.0, 2.0), [0.0, 0.0], method="taylor", rtol=1e-12
+    )
+    np.testing.assert_allclose(found.y_last, [-2.0 * 9.81, -2.0 * 9.81], rtol=1e-15)
+    assert found.steps == 1
+
+
 def test_the_order_follows_the_tolerance_that_rules():
-    """Jorba, Zou: p = ceil(1 - ln(eps) / 2), with the absolute tolerance while it is larger."""
-    assert order_for(1e-16) == 20
-    assert order_for(1e-8) == 11
+    """p = ceil(1 - 0.65 ln(eps)), with the absolute tolerance while it is larger."""
+    assert order_for(1e-16) == 25
+    assert order_for(1e-8) == 13
     coarse, fine = (
         md.integrate(PENDULUM, (0.0, 10.0), [1e-3, 0.0], method="taylor", rtol=rtol, atol=1e-6)
         for rtol in (1e-16, 1e-4)
@@ -156,7 +175,7 @@ def test_bad_orders_and_series_are_told():
 def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
     """The RR arm falls from rest at q = 0: terms 19 and 20 of its first series are zero."""
     kernels = md.customize(md.load_robot("rr"))
-    series = md.Series(kernels.series.of_state, kernels.series.rows)
+    series = kernels.series
     start, free = np.zeros(4), np.zeros(2)
     found = [
         md.integrate(series, (0.0, 2.0), start, method="taylor", rtol=rtol, p=free)
@@ -166,3 +185,10 @@ def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
     assert found[0].steps > 10
     np.testing.assert_allclose(found[0].y_last, other.y_last, atol=1e-10)
     np.testing.assert_allclose(found[1].y_last, other.y_last, atol=1e-7)
+
+
+def test_a_robots_series_without_room_ends_with_a_status():
+    kernels = md.customize(md.load_robot("rr"))
+    found = md.integrate(md.Series(kernels.series.of_state, 3), (0.0, 1.0), np.zeros(4),
+                         method="taylor", rtol=1e-9, p=np.zeros(2))  # fmt: skip
+    assert found.status is md.Status.NON_FINITE

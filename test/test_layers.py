@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "clik": {"clik", "codegen", "robot", "integrate"},
     "planning": {"planning", "codegen", "robot", "integrate"},
     "multibody": {"multibody", "codegen", "robot", "integrate"},
-    "bench": {"bench", "codegen", "integrate", "robot"},
+    "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
     "demo": {"demo", "clik", "codegen", "robot"},
     "studies": {
         "studies",

@@ -5,7 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import Pose
-from manip_dyn.demo.measure import CircleLog, FreeLog, MotionLog
+from manip_dyn.demo.measure import FreeLog, MotionLog, TrackingLog, first_whole_round
 
 PERIOD = 1_000_000
 
@@ -40,6 +40,21 @@ def test_switch_and_final_time_between_samples(begin, switch):
     assert summary["missed_samples"] == 0
 
 
+def test_settled_is_near_the_goal_for_good():
+    """Braked by 3 rad/s^2, the speed falls below 0.01 rad/s 1/300 s before the end at 0.2 s."""
+    log = log_of(0.0, 0.1)
+    assert log.settled_ns * 1e-9 == pytest.approx(0.2 - 1e-2 / 3.0, abs=1e-3)
+    log.add(700 * PERIOD, log.goal + 2e-3, np.zeros(2), np.zeros(2))
+    assert log.settled_ns == 700 * PERIOD
+
+
+def test_several_joints_have_no_common_switch():
+    log = MotionLog(np.zeros(2))
+    for k in range(4):
+        log.add(k * PERIOD, np.full(2, 3.0 - k), np.ones(2), np.zeros(2))
+    assert "switch_time_s" not in log.summary()
+
+
 def test_missed_and_repeated_samples():
     log = log_of(0.0, 0.1)
     log.add(599 * PERIOD, np.ones(2), np.ones(2), np.ones(2))
@@ -54,18 +69,26 @@ def test_digest_sees_one_bit():
     assert one.digest() == same.digest() != other.digest()
 
 
-def test_circle_errors_of_known_offsets():
+def test_tracking_errors_of_known_offsets():
     robot = md.load_robot("pa10")
     q = np.array([0.1, 0.4, -0.2, 1.0, 0.3, 0.6, 0.0])
     pose = md.customize(robot).forward_kinematics(q)
-    log = CircleLog(robot, settle=1.0)
+    log = TrackingLog(robot, settle=1.0)
+    v = 0.25 * robot.v_max
     for t, offset in ((0.0, 3e-3), (1.0, 2e-3), (2.0, 1e-3)):
-        log.add(t, q, Pose(pose[:3, 3] + [0.0, offset, 0.0], pose[:3, :3]))
+        log.add(t, q, v, Pose(pose[:3, 3] + [0.0, offset, 0.0], pose[:3, :3]))
     summary = log.summary()
     assert summary["max_position_error_m"] == pytest.approx(3e-3)
     assert summary["steady_position_error_m"] == pytest.approx(2e-3)
     assert summary["final_position_error_m"] == pytest.approx(1e-3)
     assert summary["max_orientation_error_rad"] < 1e-15
+    assert summary["max_share_of_speed_limits"] == pytest.approx(0.25)
+    values = np.linalg.svd(md.customize(robot).jacobian(q), compute_uv=False)
+    assert summary["smallest_singular_value"] == pytest.approx(values[-1])
+
+
+def test_a_path_that_is_heard_late_is_measured_from_its_next_round_on():
+    assert [first_whole_round(t, 16.0) for t in (0.0, 0.2, 3.0, 16.5)] == [0.0, 0.0, 16.0, 32.0]
 
 
 def test_a_free_motion_is_measured_from_time_zero_to_its_end():

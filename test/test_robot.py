@@ -44,7 +44,7 @@ def static_moments(robot):
     return md.customize(robot).inverse_dynamics(q, np.zeros(7), np.zeros(7))
 
 
-@pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 1, 1, 7, 2, 2), strict=True)))
+@pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 2, 1, 1, 7, 2, 2), strict=True)))
 def test_shipped_robot_loads(name, n):
     robot = md.load_robot(name)
     assert (robot.name, robot.n, robot.tip, robot.notes) == (name, n, "tool0", ())
@@ -111,6 +111,20 @@ def test_ibm7535_is_the_two_link_arm_of_fan(tmp_path, tip_mass):
             + (c2 + c3 * c) * a[1]
             - c3 * s * (2 * v[0] * v[1] + v[1] ** 2),
             (c2 + c3 * c) * a[0] + c2 * a[1] + c3 * s * v[0] ** 2,
+        ]
+        tau = md.customize(robot).inverse_dynamics(q, v, a)
+        np.testing.assert_allclose(tau, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_cylindrical_arm_has_fans_equations():
+    """Fan (2003), eqs. 5.23-5.24 with parameter set 1 of table 5.2."""
+    robot = md.load_robot("cylindrical")
+    for _ in range(5):
+        q, v, a = random_state(robot, RNG)
+        radius = 0.6 + q[1]
+        expected = [
+            (0.81 + radius**2) * a[0] + 2.0 * radius * v[0] * v[1],
+            a[1] - radius * v[0] ** 2,
         ]
         tau = md.customize(robot).inverse_dynamics(q, v, a)
         np.testing.assert_allclose(tau, expected, rtol=1e-12, atol=1e-12)

@@ -167,6 +167,77 @@ def test_divergence_is_reported_and_the_last_good_state_kept(tmp_path):
     assert np.all(np.isfinite(result.q))
 
 
+@pytest.mark.parametrize("how", [{"step": 1e-2}, {"method": "taylor", "rtol": 1e-12}])
+def test_it_stops_where_a_joint_reaches_its_limit(how):
+    """A constant torque on a joint without gravity: q = tau t^2 / (2 J), at a sample or not."""
+    robot = md.load_robot("one_link_horizontal")
+    torque = 0.5 * robot.tau_max
+    acceleration = md.customize(robot).forward_dynamics([0.0], [0.0], torque)[0]
+    exact = np.sqrt(2.0 * robot.q_max[0] / acceleration)
+    found = md.simulate(robot, [0.0], [0.0], torque, 2.0 * exact, stop_at_limits=True, **how)
+    assert not found.success
+    assert f"joint '{robot.joint_names[0]}' reached its upper limit at {exact:.4f}" in found.reason
+    assert found.t[-1] == pytest.approx(exact, abs=2e-9)
+    assert found.q[-1, 0] == pytest.approx(robot.q_max[0], abs=1e-8)
+    assert np.all(np.diff(found.t) > 0.0)
+    passing = md.simulate(robot, [0.0], [0.0], torque, 1.5 * exact, **how)
+    assert passing.success
+    assert passing.q[-1, 0] > robot.q_max[0]
+
+
+class Controller:
+    """An object with a memory, which only Python can call."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, t, q, v):
+        self.calls += 1
+        return -q - v
+
+
+def test_an_object_may_be_the_torque():
+    robot, law = md.load_robot("rr"), Controller()
+    found = md.simulate(robot, [0.1, 0.1], [0.0, 0.0], law, 0.01)
+    compiled = md.simulate(robot, [0.1, 0.1], [0.0, 0.0], lambda t, q, v: -q - v, 0.01)
+    assert law.calls >= 40
+    np.testing.assert_allclose(found.q, compiled.q, rtol=1e-12)
+
+
+def test_adams_methods_keep_their_history_between_samples():
+    robot = md.load_robot("rr")
+    found = md.simulate(robot, [0.1, 0.1], [0.0, 0.0], [0.0, 0.0], 5.0, method="ab4")
+    assert len(found.t) == 101
+    assert found.statistics["evaluations"] < 1.5 * found.statistics["steps"]
+
+
+@pytest.mark.parametrize(
+    ("times", "efforts", "message"),
+    [
+        (["a"], [[0.0, 0.0]], "the time a ns; expected whole"),
+        ([0, np.nan], [[0.0, 0.0]] * 2, "the time nan ns; expected whole"),
+        (0, [[0.0, 0.0]], "times 0; expected a list"),
+    ],
+)
+def test_bad_schedules_are_refused(times, efforts, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.Schedule(md.load_robot("rr"), times, efforts)
+
+
+def test_a_schedule_of_another_robot_is_refused():
+    schedule = md.Schedule(md.load_robot("pa10"), [0], [np.zeros(7)])
+    with pytest.raises(md.ManipDynError, match="a schedule of 7 efforts; expected 2"):
+        md.simulate(md.load_robot("rr"), np.zeros(2), np.zeros(2), schedule, 1.0)
+
+
+def test_torques_of_other_arguments_are_refused():
+    robot = md.load_robot("rr")
+    with pytest.raises(
+        md.ManipDynError, match=r"torque is a function of \(q\); expected \(t, q, v\)"
+    ):
+        md.simulate(robot, np.zeros(2), np.zeros(2), lambda q: q, 1.0)
+
+
 @pytest.mark.parametrize(
     ("duration", "period", "times"),
     [

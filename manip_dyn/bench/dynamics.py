@@ -10,7 +10,14 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench import peers
-from manip_dyn.bench.timing import Candidate, Timing, compare, setting
+from manip_dyn.bench.timing import (
+    Candidate,
+    Timing,
+    compare,
+    plain_rows,
+    setting,
+    timing_lines,
+)
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -36,11 +43,7 @@ class Bench(NamedTuple):
 
     def content(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
-        rows = [
-            row._asdict() | {"timings": [timing._asdict() for timing in row.timings]}
-            for row in self.rows
-        ]
-        return {"setting": self.setting, "rows": rows}
+        return {"setting": self.setting, "rows": plain_rows(self.rows)}
 
     def __str__(self) -> str:
         """Return the table."""
@@ -51,7 +54,7 @@ class Bench(NamedTuple):
         ]
         for robot, kernel, way, timings in self.rows:
             lines.append(f"\n{robot}, {kernel}, {way}")
-            lines += [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]
+            lines += timing_lines(timings)
         return "\n".join(lines)
 
 

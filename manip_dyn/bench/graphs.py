@@ -17,7 +17,9 @@ _OPERATORS = {"add": add, "subtract": sub, "multiply": mul, "divide": truediv}
 
 
 def motion(robot: Robot, sin: Callable, cos: Callable, number: Callable = float) -> Callable:
-    """Return ``rates(y)``, a list of 2 n, for the free motion of a state of 2 n numbers.
+    """Return ``rates(y, tau)``, a list of 2 n, for a state of 2 n numbers.
+
+    Without `tau`, n numbers, the motion is free.
 
     Args:
         robot: The arm.
@@ -29,8 +31,9 @@ def motion(robot: Robot, sin: Callable, cos: Callable, number: Callable = float)
     operations = function.graph.operations
     needed = function.graph.needed_for(function.outputs)
 
-    def rates(y: Sequence[Any]) -> list[Any]:
+    def rates(y: Sequence[Any], tau: Sequence[Any] | None = None) -> list[Any]:
         values: dict[int, Any] = {}
+        efforts = [number(0.0)] * robot.n if tau is None else tau
         for place in needed:
             kind, operands, content = operations[place]
             given = [values[each] for each in operands]
@@ -38,7 +41,7 @@ def motion(robot: Robot, sin: Callable, cos: Callable, number: Callable = float)
                 values[place] = number(content)
             elif kind == "input":
                 name, index = str(content).rstrip("]").split("[")
-                values[place] = y[int(index)] if name == "y" else number(0.0)
+                values[place] = (y if name == "y" else efforts)[int(index)]
             elif kind in ("sin", "cos"):
                 values[place] = (sin if kind == "sin" else cos)(given[0])
             else:

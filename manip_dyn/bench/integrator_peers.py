@@ -30,6 +30,8 @@ def candidates(
         yield from _numbalsoda(robot, start, duration, tolerances)
     if installed("heyoka"):
         yield from _heyoka(robot, start, duration, tolerances)
+    if installed("diffrax"):
+        yield from _diffrax(robot, start, duration, tolerances)
 
 
 def _scipy(robot, start, duration, tolerances) -> Candidates:
@@ -66,7 +68,11 @@ def _numbalsoda(robot, start, duration, tolerances) -> Candidates:
         run = getattr(numbalsoda, method)
 
         def solver(tolerance: float, run: Callable = run) -> Solver:
-            return lambda: run(address, start, times, rtol=tolerance, atol=tolerance)[0][-1]
+            def solve() -> Vector:
+                states, done = run(address, start, times, rtol=tolerance, atol=tolerance)
+                return states[-1] if done else np.full_like(start, np.nan)
+
+            return solve
 
         yield f"numbalsoda {method}", map(solver, tolerances)
 
@@ -98,3 +104,25 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
         # Compiled anew for every tolerance, whose order it unrolls.
         chosen = tolerances if not compact else tolerances[::4]
         yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
+
+
+def _diffrax(robot, start, duration, tolerances) -> Candidates:
+    import diffrax
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    rates = motion(robot, jax.numpy.sin, jax.numpy.cos)
+    term = diffrax.ODETerm(lambda _t, y, _p: jax.numpy.stack(rates(y)))
+
+    @jax.jit
+    def run(y, tolerance):
+        control = diffrax.PIDController(rtol=tolerance, atol=tolerance)
+        return diffrax.diffeqsolve(
+            term, diffrax.Dopri8(), 0.0, duration, None, y, stepsize_controller=control,
+            max_steps=None, adjoint=diffrax.ForwardMode(),
+        ).ys[-1]  # fmt: skip
+
+    def solver(tolerance: float) -> Solver:
+        return lambda: np.asarray(run(start, tolerance))
+
+    yield "diffrax Dopri8", map(solver, [each for each in tolerances if each >= 1e-14])

@@ -120,7 +120,7 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
     kernels, orders, rows = customize(robot), (0, 0), 0
     rhs = kernels.right_hand_side
     if method == "taylor":
-        rhs, rows = kernels.series.of_state, kernels.series.rows
+        rhs, rows = kernels.series.of_state, kernels.series.width
         orders = (order_for(tolerance),) * 2
     options = Options(size=2 * robot.n, adaptive=True)
     engine = compile_engine(rhs, METHODS[method], options, scratch=rows)

@@ -157,7 +157,7 @@ def _or_nothing(peer: str, make: Callable[[], Candidate]) -> list[Candidate]:
         return []
 
 
-def _bare(urdf: str) -> str:
+def bare_urdf(urdf: str) -> str:
     """Return a URDF without shapes, whose files the peers would look for."""
     root = ElementTree.fromstring(urdf)
     for link in root.iter("link"):
@@ -170,7 +170,7 @@ def _bare(urdf: str) -> str:
 def _mujoco_call(robot: Robot, states: Vector) -> Candidate:
     import mujoco
 
-    model = mujoco.MjModel.from_xml_string(_bare(robot.urdf))
+    model = mujoco.MjModel.from_xml_string(bare_urdf(robot.urdf))
     model.dof_armature[:], model.opt.gravity[:] = robot.armature, robot.gravity
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.qfrc_applied[:] = states[:, 0]
@@ -183,7 +183,7 @@ def _drake_call(robot: Robot, states: Vector) -> Candidate:
 
     logging.getLogger("drake").setLevel(logging.ERROR)
     plant = MultibodyPlant(time_step=0.0)
-    Parser(plant).AddModelsFromString(_bare(robot.urdf), "urdf")
+    Parser(plant).AddModelsFromString(bare_urdf(robot.urdf), "urdf")
     plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(robot.base))
     plant.Finalize()
     context = plant.CreateDefaultContext()

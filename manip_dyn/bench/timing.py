@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
@@ -67,6 +67,16 @@ def setting(packages: Sequence[str]) -> Mapping[str, str]:
         "processor": _processor(),
         "Python": platform.python_version(),
     } | {name: found for name in packages if (found := _version(name))}
+
+
+def plain_rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return rows that have `timings` as plain values for JSON."""
+    return [row._asdict() | {"timings": [each._asdict() for each in row.timings]} for row in rows]
+
+
+def timing_lines(timings: Sequence[Timing]) -> list[str]:
+    """Return a line of a table for each candidate."""
+    return [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]
 
 
 def repetitions(call: Call, shortest: float, clock: Clock) -> int:

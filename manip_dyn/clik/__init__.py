@@ -1,19 +1,44 @@
-"""Closed-loop inverse kinematics: paths, task error, damped inverse, tracker."""
+"""Closed-loop inverse kinematics: paths, the law and its inverses, tracking."""
 
-from manip_dyn.clik.paths import Circle, Path, Pose
-from manip_dyn.clik.task_error import task_error
-from manip_dyn.clik.track import Tracking, middle_posture, track
-from manip_dyn.clik.tracker import ClikSettings, Tracker, TrackingSample, posture_for
+from manip_dyn.clik.paths import (
+    Circle,
+    Line,
+    Lissajous,
+    Path,
+    Target,
+    Timing,
+    Waypoints,
+    path_from_csv,
+)
+from manip_dyn.clik.pose import Pose
+from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for
+from manip_dyn.clik.record import TrackingSample
+from manip_dyn.clik.settings import INVERSES, ClikSettings
+from manip_dyn.clik.solver import VelocitySolver
+from manip_dyn.clik.task_error import ERRORS, task_error
+from manip_dyn.clik.track import track
+from manip_dyn.clik.tracker import Tracker
+from manip_dyn.clik.tracking import Tracking
 
 __all__ = [
+    "ERRORS",
+    "INVERSES",
     "Circle",
     "ClikSettings",
+    "Line",
+    "Lissajous",
     "Path",
     "Pose",
+    "Target",
+    "Timing",
     "Tracker",
     "Tracking",
     "TrackingSample",
+    "VelocitySolver",
+    "Waypoints",
+    "dexterous_posture",
     "middle_posture",
+    "path_from_csv",
     "posture_for",
     "task_error",
     "track",

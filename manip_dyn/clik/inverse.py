@@ -1,42 +1,157 @@
-"""The damped inverse of the Jacobian."""
+"""The inverses of the Jacobian: velocities of least (weighted) norm for a twist.
+
+With J (6, n), its columns divided by the square roots of the joints' weights, and singular values
+s_i with left singular vectors u_i:
+
+    pseudo_inverse  J^T (J J^T)^-1; singular values below 1e-12 of the largest count as zero
+    constant        J^T (J J^T + d^2 I)^-1 (Wampler 1986; Nakamura, Hanafusa 1986)
+    manipulability  the same with d = d_max (1 - w / w_0) where w = sqrt(det J J^T) is below w_0
+                    (Nakamura, Hanafusa 1986, eq. 22; Yoshikawa 1985)
+    filtered        sum_i v_i s_i / (s_i^2 + d_i^2) u_i^T with d_i^2 = (1 - (s_i / s_0)^2) d_max^2
+                    where s_i is below s_0: damping only along directions that get lost (numerical
+                    filtering, Maciejewski, Klein 1988; Chiaverini, Siciliano, Egeland 1994,
+                    eq. 17), so that all others are followed exactly
+
+`filtered` needs singular values only near a singularity: while the trace of (J J^T)^-1, at least
+1 / s_min^2, is below 1 / s_0^2, the Cholesky solution is exact.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import sqrt
 
+import numba
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.clik.pose import INLINE, INNER
+from manip_dyn.clik.settings import (
+    CONSTANT,
+    CONTROLLED,
+    DAMPING,
+    FILTERED,
+    INVERSE,
+    MANIPULABILITY,
+    THRESHOLD,
+)
+from manip_dyn.clik.singular import decompose, factorize, inverse_trace, substitute
+from manip_dyn.clik.workspace import DAMPED
+
+NEGLIGIBLE = 1e-12
+"""Singular values below this share of the largest are zero."""
+FACTORIZED, DECOMPOSED = 0, 1
+"""How an inverse is at hand."""
 
 
-class InverseSolution(NamedTuple):
-    """Joint velocities (n,), the smallest singular value of J and the damping that was used."""
+@numba.njit(**INLINE)
+def prepare(task, numbers):
+    """Make the inverse of ``task.jacobian`` ready for `apply`; return in which form."""
+    task.report[DAMPED] = 0.0
+    multiply(task.jacobian, numbers, task.square)
+    kind = int(numbers[INVERSE])
+    damping = numbers[DAMPING]
+    if kind == CONSTANT and factorize(task.square, damping, task.factor):
+        task.report[DAMPED] = damping
+        return FACTORIZED
+    if kind == MANIPULABILITY:
+        measure = manipulability(task, numbers)
+        damping *= max(1.0 - measure / numbers[THRESHOLD], 0.0)
+        if factorize(task.square, damping, task.factor):
+            task.report[DAMPED] = damping
+            return FACTORIZED
+    elif kind != CONSTANT and factorize(task.square, 0.0, task.factor):
+        limit = numbers[THRESHOLD]
+        if kind != FILTERED or inverse_trace(task.factor) * limit * limit <= 1.0:
+            return FACTORIZED
+    find_singular_values(task)
+    return DECOMPOSED
 
-    velocity: Vector
-    smallest_singular_value: float
-    damping: float
+
+@numba.njit(**INNER)
+def manipulability(task, numbers):
+    """Return sqrt(det J J^T) over the controlled rows, from ``task.square``."""
+    if not factorize(task.square, 0.0, task.factor):
+        return 0.0
+    return determinant_root(task.factor, numbers)
 
 
-def damped_least_squares(
-    jacobian: Vector, twist: Vector, threshold: float, max_damping: float
-) -> InverseSolution:
-    """Return the velocities that give `twist`, damped near a singularity only.
+@numba.njit(**INNER)
+def determinant_root(factor, numbers):
+    """Return the root of the determinant of the controlled rows from a Cholesky factor."""
+    measure = 1.0
+    for i in range(6):
+        if numbers[CONTROLLED + i] != 0.0:
+            measure /= factor[i, i]
+    return measure
 
-    Minimizes |J v - twist|^2 + d^2 |v|^2 with
-    d^2 = (1 - (sigma_min / threshold)^2) max_damping^2 below the threshold and 0 above it, so
-    that a well conditioned posture is tracked exactly (Nakamura, Hanafusa 1986; Chiaverini,
-    Siciliano, Egeland 1994, eq. 17).
 
-    Args:
-        jacobian: J (6, n).
-        twist: Linear and angular velocity (6,), m/s and rad/s.
-        threshold: Singular value below which damping begins.
-        max_damping: d at the singularity.
-    """
-    left, singular, right = np.linalg.svd(jacobian, full_matrices=False)
-    smallest = float(singular[-1])
-    ratio = smallest / threshold
-    squared = 0.0 if ratio >= 1.0 else (1.0 - ratio * ratio) * max_damping**2
-    filtered = singular / np.maximum(singular**2 + squared, np.finfo(float).tiny)
-    velocity = right.T @ (filtered * (left.T @ twist))
-    return InverseSolution(velocity, smallest, float(np.sqrt(squared)))
+@numba.njit(**INNER)
+def find_singular_values(task):
+    """Decompose ``task.jacobian`` into ``task.rows``, ``task.basis`` and ``task.values``."""
+    for r in range(6):
+        for i in range(task.jacobian.shape[1]):
+            task.rows[r, i] = task.jacobian[r, i]
+    decompose(task.rows, task.basis, task.values)
+
+
+@numba.njit(**INLINE)
+def apply(form, task, numbers, x, v):
+    """Add the velocities (n,) for the twist `x` (6,) to `v`; `x` is overwritten."""
+    n = v.size
+    if form == FACTORIZED:
+        substitute(task.factor, x)
+        for i in range(n):
+            total = 0.0
+            for r in range(6):
+                total += task.jacobian[r, i] * x[r]
+            v[i] += task.freedom[i] * total
+        return
+    smallest = NEGLIGIBLE * task.values[0]
+    for k in range(6):
+        value = task.values[k]
+        if value <= smallest:
+            continue
+        squared = damping_of(value, numbers)
+        task.report[DAMPED] = max(task.report[DAMPED], sqrt(squared))
+        share = 0.0
+        for r in range(6):
+            share += task.basis[r, k] * x[r]
+        share /= value * value + squared
+        for i in range(n):
+            v[i] += task.freedom[i] * share * task.rows[k, i]
+
+
+@numba.njit(**INLINE)
+def damping_of(value, numbers):
+    """Return d^2 for a singular value when the Jacobian is decomposed."""
+    kind = int(numbers[INVERSE])
+    if kind == CONSTANT:
+        return numbers[DAMPING] ** 2
+    ratio = value / numbers[THRESHOLD]
+    if kind != FILTERED or ratio >= 1.0:
+        return 0.0
+    return (1.0 - ratio * ratio) * numbers[DAMPING] ** 2
+
+
+@numba.njit(**INNER)
+def multiply(jacobian, numbers, square):
+    """Write J J^T; a row that is not controlled becomes one of the unit matrix, scaled."""
+    n = jacobian.shape[1]
+    size = 0.0
+    for r in range(6):
+        for s in range(r + 1):
+            total = 0.0
+            for i in range(n):
+                total += jacobian[r, i] * jacobian[s, i]
+            square[r, s] = square[s, r] = total
+        size += square[r, r]
+    for r in range(6):
+        if numbers[CONTROLLED + r] == 0.0:
+            square[r, r] = max(size, 1e8 * numbers[THRESHOLD] ** 2)
+
+
+def singular_values(jacobian: np.ndarray) -> np.ndarray:
+    """Return the singular values (6,) of a matrix (6, n), falling."""
+    rows = np.array(jacobian, dtype=np.float64)
+    values = np.empty(6)
+    decompose(rows, np.empty((6, 6)), values)
+    return values

@@ -1,64 +1,39 @@
-"""Closed-loop inverse kinematics: joint motions that follow a path of the tool."""
+"""The tracker: joint motions that follow a path, step by step in compiled code."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.inverse import damped_least_squares
-from manip_dyn.clik.paths import Path, Pose
-from manip_dyn.clik.task_error import task_error
-from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate import rk4_step
+from manip_dyn.clik.paths.path import Path
+from manip_dyn.clik.pose import DESIRED
+from manip_dyn.clik.program import law_module, tracking_engine
+from manip_dyn.clik.record import TrackingSample, row_size, sample_of
+from manip_dyn.clik.settings import ClikSettings, checked_settings
+from manip_dyn.clik.workspace import workspace
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.integrate import METHODS, Status
+from manip_dyn.integrate.taylor import Taylor
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
+from manip_dyn.validate import Vector, finite_vector, positive
 
-RK4_STABILITY = 2.785
-"""End of the real stability interval of the classical Runge-Kutta method."""
-
-
-@dataclass(frozen=True)
-class ClikSettings:
-    """The CLIK law's constants.
-
-    Attributes:
-        gain: Feedback K of the task error, 1/s.
-        damping_threshold: Smallest singular value of J below which damping begins.
-        max_damping: Damping at a singularity.
-    """
-
-    gain: float = 2.0
-    damping_threshold: float = 0.04
-    max_damping: float = 0.04
-
-    def __post_init__(self) -> None:
-        """Refuse constants that are not positive."""
-        positive("gain", self.gain, "1/s")
-        positive("damping_threshold", self.damping_threshold)
-        not_negative("max_damping", self.max_damping)
-
-
-class TrackingSample(NamedTuple):
-    """One sample: the time (s), joints (n,), poses, error (6,), and what limited the motion."""
-
-    t: float
-    q: Vector
-    v: Vector
-    desired: Pose
-    actual: Pose
-    error: Vector
-    smallest_singular_value: float
-    damping: float
-    speed_scale: float
-    at_limit: tuple[str, ...]
+REASONS = {Status.NON_FINITE: "numbers became infinite or NaN"}
 
 
 class Tracker:
-    """Integrates q' = J^+(q) (twist_d(t) + K e(t, q)) along a path in fixed steps."""
+    """Integrates q' = J^+(q) (twist_d + K e) along a path in fixed steps.
+
+    The state is (q, path time); the desired pose and the robot's kinematics are evaluated anew at
+    every stage of the method. Path time goes with time unless speed limits slow the arm down.
+
+    Attributes:
+        robot: The arm.
+        path: The path.
+        step_size: The step, s.
+        status: How the last step ended; NON_FINITE stops the tracker where it was.
+    """
 
     def __init__(
         self,
@@ -67,115 +42,132 @@ class Tracker:
         q0: ArrayLike,
         step: float = 0.1,
         settings: ClikSettings | None = None,
+        method: str = "rk4",
     ):
-        """Begin at the joint positions `q0` (n,) at path time 0, in RK4 steps of `step` s."""
-        self.robot = robot
-        self.path = path
+        """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s."""
+        self.robot, self.path = robot, check_path(path)
         self.step_size = positive("step", step, "s")
-        self.settings = settings or ClikSettings()
-        self._kernels = customize(robot).unchecked
-        rate = self.settings.gain * self.step_size
-        if rate > RK4_STABILITY:
-            raise ManipDynError(
-                f"gain * step is {rate:.3g}; RK4 is unstable above {RK4_STABILITY} (expected a "
-                "smaller gain or step)"
-            )
+        self.method = check_method(method)
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
+        self._engine = tracking_engine(robot, path.function, method)
+        self._look = law_module(robot, path.function)["look"]
+        self._settings = checked_settings(settings)
+        n = robot.n
+        self._p = (
+            path.parameters,
+            self._settings.numbers(self.step_size),
+            self._settings.joints(robot),
+            np.empty(12 + 6 * n),
+            np.empty(DESIRED),
+            workspace(n),
+        )
+        self._rate = np.empty(n + 1)
+        self.reset()
+        self.run(1)  # compiles what is not in the cache: later no first step is slow
         self.reset()
 
-    def reset(self) -> None:
-        """Go back to the first sample."""
-        self._steps = 0
-        self._q = self._q0.copy()
-        self._limited: tuple[str, ...] = ()
+    @property
+    def settings(self) -> ClikSettings:
+        """The law's constants; they can be changed on the way."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: ClikSettings) -> None:
+        numbers, joints = settings.numbers(self.step_size), settings.joints(self.robot)
+        self._p[1][:], self._p[2][:] = numbers, joints
+        self._settings = settings
+        self.restart()
+
+    @property
+    def path_time(self) -> float:
+        """Where on the path the desired pose is, s."""
+        return float(self._y[-1])
+
+    @property
+    def unstable(self) -> str:
+        """Why feedback and step do not fit the method, in one sentence; empty if they do."""
+        return unstable_gain(self.method, self.settings.gain, self.step_size)
+
+    def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
+        """Begin another path, one with the same compiled function, see `reset`."""
+        if check_path(path).function is not self.path.function:
+            raise ManipDynError(f"path {path!r} is of another kind; expected a tracker of its own")
+        self.path = path
+        self._p = (path.parameters, *self._p[1:])
+        self.reset(q, path_time)
+
+    def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
+        """Go back to time 0 and to `path_time`, at `q` (n,), rad or m, or where it began."""
+        if q is not None:
+            self._q0 = finite_vector("q", q, self.robot.n)
+            self.robot.check_within_limits("position", self._q0)
+        self._y = np.append(self._q0, path_time)
+        self._space = self._engine.space(step=self.step_size, every_step=True)
+        self._engine.start(self._space, 0.0, np.array([[np.inf, -np.inf, np.inf, 0.0]]))
+        self.status = Status.SUCCESS
+
+    def restart(self) -> None:
+        """Forget the past steps of a multistep method: after a change of the path or settings."""
+        self._space[3][5] = 0
 
     def sample(self) -> TrackingSample:
         """Return the present sample."""
-        t = self._steps * self.step_size
-        desired, actual = self.path.pose(t), self._pose(self._q)
-        solution = self._solve(t, self._q)
-        scale = self._speed_scale(solution.velocity)
-        return TrackingSample(
-            t=t,
-            q=self._q.copy(),
-            v=scale * solution.velocity,
-            desired=desired,
-            actual=actual,
-            error=task_error(desired, actual),
-            smallest_singular_value=solution.smallest_singular_value,
-            damping=solution.damping,
-            speed_scale=scale,
-            at_limit=self._limited,
-        )
+        return sample_of(self.look(), self.robot)
 
     def step(self) -> TrackingSample:
-        """Advance by one step and return the new sample.
+        """Advance by one step and return the new sample."""
+        rows = self.run(1)
+        return sample_of(rows[0], self.robot) if len(rows) else self.sample()
 
-        Joint speeds above their limits scale the whole velocity, which keeps its direction;
-        positions stop at their limits. Both are reported in the sample.
-        """
-        t = self._steps * self.step_size
-        q = rk4_step(self._velocity, t, self._q, self.step_size)
-        self._q, self._limited = self._within_limits(q)
-        self._steps += 1
-        return self.sample()
+    def look(self) -> Vector:
+        """Return the present sample as a row of numbers, see `record`."""
+        return self._rows(self._space[2][:1], self._y[None, :])[0]
 
-    def _velocity(self, t: float, q: Vector) -> Vector:
-        velocity = self._solve(t, q).velocity
-        return self._speed_scale(velocity) * velocity
+    def run(self, steps: int) -> Vector:
+        """Advance by `steps` steps, fewer if the status says so, and return a row for each."""
+        *arrays, _ = self._space
+        record = self._engine.record(steps, 0, 0, degree=0)
+        counts = arrays[3]
+        counts[7] = 0
+        status = self._engine.advance(self._p, self._y, (*arrays, record))
+        self.status = Status.SUCCESS if status == Status.PAUSED else Status(status)
+        return self._rows(record[0][: counts[7]], record[1][: counts[7]])
 
-    def _solve(self, t: float, q: Vector):
-        error = task_error(self.path.pose(t), self._pose(q))
-        twist = self.path.twist(t) + self.settings.gain * error
-        return damped_least_squares(
-            self._kernels.jacobian(q),
-            twist,
-            self.settings.damping_threshold,
-            self.settings.max_damping,
-        )
-
-    def _pose(self, q: Vector) -> Pose:
-        matrix = self._kernels.forward_kinematics(q)
-        return Pose(matrix[:3, 3], matrix[:3, :3])
-
-    def _speed_scale(self, velocity: Vector) -> float:
-        speed = np.abs(velocity)
-        over = speed > self.robot.v_max
-        return float(np.min(self.robot.v_max[over] / speed[over])) if over.any() else 1.0
-
-    def _within_limits(self, q: Vector) -> tuple[Vector, tuple[str, ...]]:
-        clipped = np.clip(q, self.robot.q_min, self.robot.q_max)
-        names = self.robot.joint_names
-        return clipped, tuple(names[i] for i in np.flatnonzero(clipped != q))
+    def _rows(self, times: Vector, states: Vector) -> Vector:
+        """Return what the law does at times (k,) and states (k, n + 1), moved within limits."""
+        n = self.robot.n
+        inside = states.copy()
+        inside[:, :n] = np.clip(states[:, :n], self.robot.q_min, self.robot.q_max)
+        rows = np.empty((len(times), row_size(n)))
+        self._look(times, inside, self._p, self._rate, rows)
+        return rows
 
 
-def posture_for(robot: Robot, pose: Pose, guess: ArrayLike, tolerance: float = 1e-10) -> Vector:
-    """Return joint positions (n,) near `guess` at which the tool has `pose`.
+def check_path(path: Any) -> Path:
+    """Return a path if it is one."""
+    if not isinstance(path, Path):
+        raise ManipDynError(f"path is {path!r}; expected a path such as md.Circle")
+    return path
 
-    Newton steps of the CLIK law with damping by the error, inside the joint limits.
 
-    Raises:
-        ManipDynError: If the pose is not reached; the message tells how near it came.
-    """
-    kernels = customize(robot).unchecked
-    q = finite_vector("guess", guess, robot.n)
-    best = np.inf
-    for _ in range(500):
-        matrix = kernels.forward_kinematics(q)
-        error = task_error(pose, Pose(matrix[:3, 3], matrix[:3, :3]))
-        best = min(best, float(np.linalg.norm(error)))
-        facing = float(np.trace(matrix[:3, :3].T @ pose.rotation)) > 1.0
-        if np.linalg.norm(error) < tolerance and facing:
-            return q
-        jacobian = kernels.jacobian(q)
-        damping = 1e-2 * min(best, 1.0)
-        square = jacobian @ jacobian.T + damping * np.eye(6)
-        change = jacobian.T @ np.linalg.solve(square, error)
-        change *= min(1.0, 0.5 / max(float(np.abs(change).max()), 1e-300))
-        q = np.clip(q + change, robot.q_min, robot.q_max)
-    place = ", ".join(f"{x:.4g}" for x in pose.position)
-    raise ManipDynError(
-        f"the pose at ({place}) m is not reached by '{robot.name}' from the given posture; "
-        f"the nearest was {best:.3g} (m, rad) away. Expected a pose within reach and limits"
+def unstable_gain(method: str, gain: float, step: float) -> str:
+    """Return why a gain, 1/s, and a step, s, do not fit a method; empty if they do."""
+    interval = METHODS[method].stability_interval
+    if interval is None or gain * step <= interval:
+        return ""
+    return (
+        f"gain * step is {gain * step:.3g}: {method} is unstable above {interval:.4g} (expected a "
+        "smaller gain or step)"
     )
+
+
+def check_method(method: str) -> str:
+    """Return the name of a method that can integrate the law."""
+    if method not in METHODS:
+        raise ManipDynError(
+            f"method is '{method}', which is no method{closest(str(method), METHODS)}"
+        )
+    if isinstance(METHODS[method], Taylor):
+        raise ManipDynError(f"method is '{method}', which needs a series; expected another one")
+    return method

@@ -47,6 +47,16 @@ class Equations:
         """Return the frame's geometric Jacobian (6, n)."""
         return motion.jacobian(self.bodies, self.frame, self._world(q))
 
+    def kinematics(self, q: Sequence[Any]) -> list[Any]:
+        """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
+
+        For closed-loop inverse kinematics: sines, cosines and poses are computed once for all.
+        """
+        world = self._world(q)
+        rotation, origin = motion.frame_pose(self.frame, world)
+        rows = motion.jacobian(self.bodies, self.frame, world)
+        return [*origin, *(x for row in (*rotation, *rows) for x in row)]
+
     def jacobian_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
         """Return the Jacobian's time derivative (6, n)."""
         return _folded(rates(self._lifted(q, self.jacobian(q)), q, v), self.n)
@@ -104,6 +114,20 @@ class Equations:
         by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]
         return [*rows, [*[zero] * n, *by_v, *[zero] * (n + 1)]]
 
+    # -------------------------------------------------- motion with some joints held
+    def held_motion(self, y, drive) -> list[Any]:
+        """Return the rate (2 n,) of the state y = (q, v) while some joints are held.
+
+        `drive` is (tau, driven): efforts (n,), and 1 for a driven joint, 0 for a held one (n,).
+        """
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return [*v, *self._held_accelerations(q, v, drive)]
+
+    def held_efforts(self, y, drive) -> list[Any]:
+        """Return the efforts (n,) of the driven joints and those that hold the others."""
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return self.inverse_dynamics(q, v, self._held_accelerations(q, v, drive))
+
     # ---------------------------------------------- dynamics with a load at the tool
     def forward_dynamics_loaded(self, q, v, tau, payload, wrench) -> list[Any]:
         """Return the accelerations (n,) with a payload and a wrench at the tool."""
@@ -158,6 +182,20 @@ class Equations:
         rows = derivatives(slopes, [*q, *v, *tau])
         return _folded([_folded(row, self.n) for row in rows], self.n)
 
+    def switching_rates(self, q, v, p_q, p_v) -> Matrix:
+        """Return the rates of the switching functions and their gradients, (n, 1 + 4 n).
+
+        Switching functions are S = M^-1 p_v for the costates (p_q, p_v) of minimum time; their
+        first rates do not depend on the efforts. Each row is S' and its derivatives by q, v,
+        p_q and p_v.
+        """
+        still = [0.0 * each for each in v]
+        _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)
+        falls = [-(p + slope) for p, slope in zip(p_q, by_v, strict=True)]
+        first = rates(self._lifted(q, [switching]), [*q, *p_v], [*v, *falls])
+        gradients = derivatives(first, [*q, *v, *p_q, *p_v])
+        return [[rate, *row] for rate, row in zip(first, gradients, strict=True)]
+
     # --------------------------------------------------------------------- the parts
     def _world(self, q) -> list:
         return motion.world_poses(self.bodies, motion.joint_poses(self.bodies, q))
@@ -192,6 +230,20 @@ class Equations:
         )
         graph = q[0].graph
         return min(factored, articulated, key=lambda way: graph.count(way).total())
+
+    def _held_accelerations(self, q, v, drive) -> list[Any]:
+        """Solve M_dd a_d = tau_d - h_d for the driven joints d; the held ones get 0.
+
+        For that, their rows and columns of M are made those of the identity.
+        """
+        tau, driven = drive[: self.n], drive[self.n : 2 * self.n]
+        mass, bias = self.mass_matrix(q), self.inverse_dynamics(q, v, [0.0 * each for each in v])
+        for i in range(self.n):
+            for j in range(self.n):
+                mass[i][j] = driven[i] * mass[i][j] * driven[j]
+            mass[i][i] = mass[i][i] + (1.0 - driven[i])
+        left = [driven[i] * (tau[i] - bias[i]) for i in range(self.n)]
+        return solved(factorized(mass, self.parents), left)
 
     def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
         poses = motion.joint_poses(self.bodies, q)

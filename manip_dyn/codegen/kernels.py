@@ -178,6 +178,16 @@ class Kernels:
             "forward_dynamics_second_derivatives", q=q, v=v, tau=tau, adjoint=adjoint
         )
 
+    def switching_rates(
+        self, q: ArrayLike, v: ArrayLike, p_q: ArrayLike, p_v: ArrayLike
+    ) -> Vector:
+        """Return the rates of the switching functions M^-1 p_v and gradients, (n, 1 + 4 n).
+
+        `p_q` and `p_v` are the costates of minimum time. Each row is the rate and its
+        derivatives by q, v, p_q and p_v.
+        """
+        return self._call("switching_rates", q=q, v=v, p_q=p_q, p_v=p_v)
+
     # ---------------------------------------------------------------------- motion
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:

@@ -17,7 +17,6 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.convolution import convolution, unrolled
 from manip_dyn.codegen.trigonometry import sine_and_cosine
 
 LANES = 8
@@ -53,7 +52,7 @@ def one_state(program: Program) -> Any:
         _check(program, inputs, out, extra=0)
 
         def generate(context, builder, signature, values):
-            _emit(program, context, builder, signature, values, lanes=1, column=None)
+            _emit(program, context, builder, signature, values, _Layout())
             return context.get_dummy_value()
 
         return types.void(inputs, out), generate
@@ -65,9 +64,6 @@ def many_states(program: Program, lanes: int) -> Any:
     """Return an intrinsic ``(inputs, out, column)`` for `lanes` states from a column on.
 
     The arrays have one axis more than the program says, the last one, with a state per column.
-    For series, whose columns are coefficients, ``product(out[a], out[b])`` stands for the sum
-    of out[a, j] out[b, column - j] over j = 0..column, ``product_tail`` for that from j = 1,
-    ``start(out[a])`` for out[a, 0], and ``column`` for the number of the column.
     """
 
     @intrinsic
@@ -77,7 +73,7 @@ def many_states(program: Program, lanes: int) -> Any:
         def generate(context, builder, signature, values):
             *values, place = values
             place = context.cast(builder, place, signature.args[2], types.intp)
-            _emit(program, context, builder, signature, values, lanes, place)
+            _emit(program, context, builder, signature, values, _Layout(lanes, column=place))
             return context.get_dummy_value()
 
         return types.void(inputs, out, column), generate
@@ -85,39 +81,67 @@ def many_states(program: Program, lanes: int) -> Any:
     return run
 
 
-def one_column(program: Program, column: int) -> Any:
-    """Return an intrinsic ``(inputs, out)`` for one column known now: its sums are unrolled."""
+def one_coefficient(program: Program, width: int, order: int | None = None) -> Any:
+    """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of order k.
+
+    ``out`` has one axis more than the program says, the first one, with `width` numbers per
+    coefficient. In the program ``start[i]`` stands for out[0, i], ``previous[i]`` for
+    out[k - 1, i], and ``order`` for k. With `order`, k is ignored.
+    """
 
     @intrinsic
-    def run(_context, inputs, out):
+    def run(_context, inputs, out, k):
         _check(program, inputs, out, extra=1)
 
         def generate(context, builder, signature, values):
-            place = ir.Constant(_INDEX, column)
-            _emit(program, context, builder, signature, values, lanes=1, column=place)
+            *values, row = values
+            row = context.cast(builder, row, signature.args[2], types.intp)
+            row = row if order is None else ir.Constant(_INDEX, order)
+            _emit(program, context, builder, signature, values, _Layout(row=row, width=width))
             return context.get_dummy_value()
 
-        return types.void(inputs, out), generate
+        return types.void(inputs, out, k), generate
 
     return run
 
 
+class _Layout(NamedTuple):
+    """How a program's entries lie in memory.
+
+    Attributes:
+        lanes: States side by side in a vector.
+        column: Place of the first of them in the last axis, where there are many.
+        row: Number of the coefficient, the place in the first axis, in a series.
+        width: Numbers per coefficient.
+    """
+
+    lanes: int = 1
+    column: Any = None
+    row: Any = None
+    width: int = 0
+
+
 def _check(program: Program, inputs, out, extra: int) -> None:
     """Refuse arrays that the generated addresses would misread."""
+    names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
     wanted = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
-    names = (*program.inputs, "out")
-    for name, each, ndim in zip(names, [*inputs, out], wanted, strict=True):
-        good = isinstance(each, types.Array) and each.layout == "C" and each.ndim == ndim
-        if name == "out" and good and not each.mutable:
-            raise TypingError(f"{program.name}: out is read-only; expected an array to write to")
-        if not (good and each.dtype == types.float64):
+    check_arrays(program.name, names, wanted)
+    if not out.mutable:
+        raise TypingError(f"{program.name}: out is read-only; expected an array to write to")
+
+
+def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
+    """Refuse types that are not C-contiguous float64 arrays of the given `dimensions`."""
+    for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
+        good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
+        if not (good and kind.dtype == types.float64):
             raise TypingError(
-                f"{program.name}: {name} is {each}; expected a C-contiguous float64 array "
+                f"{name}: {argument} is {kind}; expected a C-contiguous float64 array "
                 f"of {ndim} dimension(s)"
             )
 
 
-def _emit(program, context, builder, signature, values, lanes: int, column) -> None:
+def _emit(program, context, builder, signature, values, layout: _Layout) -> None:
     inputs, out = values
     arrays = [builder.extract_value(inputs, i) for i in range(len(program.inputs))]
     kinds = [*signature.args[0], signature.args[1]]
@@ -125,7 +149,7 @@ def _emit(program, context, builder, signature, values, lanes: int, column) -> N
         name: arrayobj.make_array(kind)(context, builder, value)
         for name, kind, value in zip((*program.inputs, "out"), kinds, [*arrays, out], strict=True)
     }
-    translator = _Translator(builder, handles, lanes, column)
+    translator = _Translator(builder, handles, layout)
     for line in program.text.split("\n"):
         if line:
             translator.assign(line)
@@ -134,13 +158,15 @@ def _emit(program, context, builder, signature, values, lanes: int, column) -> N
 class _Translator:
     """Emits LLVM instructions for assignments."""
 
-    def __init__(self, builder, handles, lanes: int, column):
+    def __init__(self, builder, handles, layout: _Layout):
         self._builder = builder
         self._handles = handles
-        self._column = column
-        self._lanes = lanes
+        self._layout = layout
+        lanes = layout.lanes
         self._type = ir.VectorType(_NUMBER, lanes) if lanes > 1 else _NUMBER
         self._names: dict[str, Any] = {}
+        if layout.row is not None:
+            self._names["order"] = builder.sitofp(layout.row, _NUMBER)
         self._operations = {
             ast.Add: builder.fadd,
             ast.Sub: builder.fsub,
@@ -161,7 +187,7 @@ class _Translator:
 
     def _value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
-            return self._names[node.id] if node.id != "column" else self._column_number()
+            return self._names[node.id]
         if isinstance(node, ast.Constant):
             return self._constant(node.value)
         if isinstance(node, ast.Subscript):
@@ -173,51 +199,45 @@ class _Translator:
             return operate(self._value(node.left), self._value(node.right), flags=FLAGS)
         assert isinstance(node, ast.Call)
         assert isinstance(node.func, ast.Name)
-        if node.func.id.startswith("product"):
-            return self._product(node.args, skip=int(node.func.id == "product_tail"))
-        if node.func.id == "start":
-            here = self._address(node.args[0])
-            return self._builder.load(self._builder.gep(here, [self._builder.neg(self._column)]))
         both = sine_and_cosine(self._builder, self._value(node.args[0]))
         return both[0] if node.func.id == "sin" else both[1]
 
-    def _column_number(self) -> Any:
-        return self._builder.sitofp(self._column, self._type)
-
-    def _product(self, operands: list[ast.expr], skip: int) -> Any:
-        first, last = (self._address(operand) for operand in operands)
-        back = ir.Constant(_INDEX, skip)
-        first = self._builder.gep(first, [self._builder.sub(back, self._column)])
-        last = self._builder.gep(last, [ir.Constant(_INDEX, -skip)])
-        if isinstance(self._column, ir.Constant):
-            return unrolled(self._builder, first, last, self._column.constant + 1 - skip)
-        count = self._builder.add(self._column, ir.Constant(_INDEX, 1 - skip))
-        return convolution(self._builder, first, last, count)
-
     def _constant(self, value: Any) -> ir.Constant:
-        if self._lanes == 1:
+        lanes = self._layout.lanes
+        if lanes == 1:
             return ir.Constant(self._type, float(value))
-        return ir.Constant(self._type, [ir.Constant(_NUMBER, float(value))] * self._lanes)
+        return ir.Constant(self._type, [ir.Constant(_NUMBER, float(value))] * lanes)
 
     def _address(self, node: ast.expr) -> Any:
-        """Return the pointer to a constant index, at the column if there is one."""
+        """Return the pointer to a constant index."""
         assert isinstance(node, ast.Subscript)
         assert isinstance(node.value, ast.Name)
-        array = self._handles[node.value.id]
         index = ast.literal_eval(node.slice)
-        flat = self._flat(array, index if isinstance(index, tuple) else (index,))
-        if self._column is not None:
-            width = self._extent(array, array.shape.type.count - 1)
-            flat = self._builder.add(self._builder.mul(flat, width), self._column)
+        array, flat = self._flat(node.value.id, index if isinstance(index, tuple) else (index,))
         pointer = self._builder.gep(array.data, [flat])
         return self._builder.bitcast(pointer, self._type.as_pointer())
 
-    def _flat(self, array, index: tuple[int, ...]) -> Any:
+    def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
+        """Return the array and the place in its memory."""
+        if self._layout.row is not None:
+            return self._handles["out"], self._place_in_series(name, *index)
+        array = self._handles[name]
         flat = ir.Constant(_INDEX, index[0])
         for axis, place in enumerate(index[1:], start=1):
             flat = self._builder.mul(flat, self._extent(array, axis))
             flat = self._builder.add(flat, ir.Constant(_INDEX, place))
-        return flat
+        if self._layout.column is not None:
+            flat = self._builder.mul(flat, self._extent(array, array.shape.type.count - 1))
+            flat = self._builder.add(flat, self._layout.column)
+        return array, flat
+
+    def _place_in_series(self, name: str, index: int) -> Any:
+        row, width = self._layout.row, ir.Constant(_INDEX, self._layout.width)
+        if name == "start":
+            return ir.Constant(_INDEX, index)
+        if name == "previous":
+            row = self._builder.sub(row, ir.Constant(_INDEX, 1))
+        return self._builder.add(self._builder.mul(row, width), ir.Constant(_INDEX, index))
 
     def _extent(self, array, axis: int) -> Any:
         return self._builder.extract_value(array.shape, axis)

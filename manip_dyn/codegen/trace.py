@@ -52,11 +52,14 @@ DECLARATIONS = (
     Declaration("mass_matrix", "dynamics", ("q",), _square),
     Declaration("forward_kinematics", "dynamics", ("q",), lambda n: (4, 4)),
     Declaration("jacobian", "dynamics", ("q",), lambda n: (6, n)),
+    Declaration("kinematics", "kinematics", ("q",), lambda n: (12 + 6 * n,)),
     Declaration("energy", "dynamics", ("q", "v"), lambda n: (2,)),
     Declaration("motion", "motion", ("y", "tau"), lambda n: (2 * n,)),
     Declaration("motion_and_work", "motion", ("y", "tau"), lambda n: (2 * n + 1,)),
     Declaration("linear_motion", "linear", ("y", "tau"), lambda n: (n, 3 * n)),
     Declaration("linear_motion_and_work", "linear", ("y", "tau"), lambda n: (n + 1, 3 * n + 1)),
+    Declaration("held_motion", "held", ("y", "drive"), lambda n: (2 * n,)),
+    Declaration("held_efforts", "held", ("y", "drive"), _vector),
     Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
     Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
     Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),
@@ -72,6 +75,9 @@ DECLARATIONS = (
         "second_derivatives",
         ("q", "v", "tau", "adjoint"),
         lambda n: (3, n, 3, n),
+    ),
+    Declaration(
+        "switching_rates", "switching", ("q", "v", "p_q", "p_v"), lambda n: (n, 1 + 4 * n)
     ),
 )
 BY_NAME = {each.name: each for each in DECLARATIONS}
@@ -98,7 +104,7 @@ class Function(NamedTuple):
 
 def argument_size(argument: str, n: int) -> int:
     """Return the number of entries of an argument for n joints."""
-    return {"payload": 10, "wrench": 6, "y": 2 * n}.get(argument, n)
+    return {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n}.get(argument, n)
 
 
 def trace(equations: Equations, declaration: Declaration) -> Function:

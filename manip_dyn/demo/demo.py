@@ -6,26 +6,46 @@ import json
 import sys
 from typing import Any
 
-from manip_dyn.demo.scenarios import SCENARIOS, Run, Scenario, scenario
+from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
 from manip_dyn.errors import ManipDynError, closest
 
 REPORT_EVERY = 0.25
 
 
-def demo(name: str | None, mode: str | None, as_json: bool) -> int:
+def demo(
+    name: str | None,
+    mode: str | None,
+    as_json: bool,
+    urdf: str | None = None,
+    tip: str | None = None,
+) -> int:
     """Run one scenario or all of them; return 0 if every run stayed within its bounds.
+
+    Among all of them one whose robot is not installed is skipped, which the summary says.
 
     Args:
         name: Scenario, or None for all.
         mode: Label of the only run to perform, or None for all.
         as_json: Print one JSON object instead of progress and a table.
+        urdf: Robot for a scenario that takes any.
+        tip: Its tool link.
     """
+    if urdf is not None and name is None:
+        raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
     isolate()
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
     summaries: dict[str, dict[str, Any]] = {}
-    for each in chosen:
+    for plain in chosen:
+        try:
+            each = plain.with_robot(urdf, tip)
+        except ManipDynError as error:
+            if name is not None:
+                raise
+            summaries[plain.name] = {"skipped": {"success": True, "reason": str(error)}}
+            print(f"\n{plain.name}: skipped: {error}", file=sys.stderr)
+            continue
         for run in each.runs:
             if mode in (None, run.label):
                 summary = _perform(each, run, as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,9 +13,21 @@ from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
+LATE = 0.02
+"""Share of the path that may pass before the first sample is heard."""
+
+
+def first_whole_round(heard: float, duration: float) -> float:
+    """Return the path time from which to measure, s, when the first sample `heard` came late.
+
+    A node that is discovered late is measured from its next round on: there the path is where it
+    began.
+    """
+    return 0.0 if heard < LATE * duration else math.ceil(heard / duration) * duration
+
 
 @dataclass
-class CircleLog:
+class TrackingLog:
     """Tool poses by the joints' own forward kinematics, beside the desired ones.
 
     Attributes:
@@ -24,22 +37,36 @@ class CircleLog:
 
     robot: Robot
     settle: float = 5.0
-    _rows: list[tuple[float, Vector]] = field(default_factory=list)
+    _times: list[float] = field(default_factory=list)
+    _joints: list[Vector] = field(default_factory=list)
+    _desired: list[Pose] = field(default_factory=list)
 
-    def add(self, t: float, q: Vector, desired: Pose) -> None:
-        """Add the joints (n,) and the desired pose at path time `t` s."""
-        matrix = customize(self.robot).forward_kinematics(q)
-        self._rows.append((t, task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))))
+    def add(self, t: float, q: Vector, v: Vector, desired: Pose) -> None:
+        """Add joint positions and velocities (n,) and the desired pose at path time `t` s."""
+        self._times.append(t)
+        self._joints.append(np.concatenate([q, v]))
+        self._desired.append(desired)
 
     @property
     def duration(self) -> float:
         """Path time from the first row to the newest, s."""
-        return self._rows[-1][0] - self._rows[0][0] if self._rows else 0.0
+        return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all joint positions and velocities, bit for bit."""
+        return hashlib.sha256(np.array(self._joints).tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return the largest, steady and final errors, m and rad."""
-        t = np.array([row[0] for row in self._rows])
-        errors = np.array([row[1] for row in self._rows])
+        """Return the largest, steady and final errors, m and rad, speeds and singular values."""
+        n, t = self.robot.n, np.array(self._times)
+        joints = np.array(self._joints)
+        kernels = customize(self.robot)
+        errors = np.zeros((len(t), 6))
+        smallest = np.zeros(len(t))
+        for k, (row, desired) in enumerate(zip(joints, self._desired, strict=True)):
+            matrix = kernels.forward_kinematics(row[:n])
+            errors[k] = task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))
+            smallest[k] = np.linalg.svd(kernels.jacobian(row[:n]), compute_uv=False)[-1]
         position = np.linalg.norm(errors[:, :3], axis=1)
         orientation = np.linalg.norm(errors[:, 3:], axis=1)
         steady = t >= min(self.settle, t[-1])
@@ -53,6 +80,8 @@ class CircleLog:
             "max_orientation_error_rad": float(orientation.max()),
             "steady_orientation_error_rad": float(orientation[steady].max()),
             "final_orientation_error_rad": float(orientation[-1]),
+            "max_share_of_speed_limits": float(np.abs(joints[:, n:] / self.robot.v_max).max()),
+            "smallest_singular_value": float(smallest.min()),
         }
 
 
@@ -62,11 +91,16 @@ class MotionLog:
 
     Attributes:
         goal: Goal (n,), rad or m.
+        settled_ns: Stamp of the last state that was not settled.
         rest_speed: Speed below which the arm rests, rad/s or m/s.
+        near: Position error of an arm that has settled, rad or m; its speed may be ten times
+            that, per s.
     """
 
     goal: Vector
     rest_speed: float = 1e-6
+    near: float = 1e-3
+    settled_ns: int = field(default=0, init=False)
     _stamps: list[int] = field(default_factory=list)
     _states: list[Vector] = field(default_factory=list)
 
@@ -74,6 +108,8 @@ class MotionLog:
         """Add a state; one that repeats the newest stamp is skipped."""
         if self._stamps and stamp_ns <= self._stamps[-1]:
             return
+        if np.abs(q - self.goal).max() > self.near or np.abs(v).max() > 10.0 * self.near:
+            self.settled_ns = stamp_ns
         self._stamps.append(stamp_ns)
         self._states.append(np.concatenate([q, v, effort]))
 
@@ -88,28 +124,29 @@ class MotionLog:
         return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return errors at the end, switch and final time since the motion began.
+        """Return errors at the end and, where one joint moves, its switch and final time.
 
-        The times are where the velocity has its kinks, between samples: the lines through two
-        samples before and two after a kink meet there.
+        The times count from the begin of the motion. They are where the velocity has its kinks,
+        between samples: the lines through two samples before and two after a kink meet there.
         """
         n = len(self.goal)
         rows = np.array(self._states)
         t = (np.array(self._stamps) - self._stamps[0]) * 1e-9
         q, v = rows[:, :n], rows[:, n : 2 * n]
-        joint = int(np.argmax(np.abs(q[0] - self.goal)))
-        speed = v[:, joint]
-        began = self._kink(t, speed, int(np.argmax(np.abs(speed) > 0.0)) - 1)
-        switch = self._kink(t, speed, int(np.argmax(np.abs(speed))))
-        final = self._kink(t, speed, self._arrival(speed))
-        return {
+        summary = {
             "samples": len(t),
             "missed_samples": _missed(t),
-            "switch_time_s": switch - began,
-            "final_time_s": final - began,
             "final_position_error": float(np.abs(q[-1] - self.goal).max()),
             "final_velocity": float(np.abs(v[-1]).max()),
         }
+        joints = np.flatnonzero(np.abs(q[0] - self.goal) > 1e-6)
+        return summary | (self._times(t, v[:, joints[0]]) if len(joints) == 1 else {})
+
+    def _times(self, t: Vector, speed: Vector) -> dict[str, float]:
+        began = self._kink(t, speed, int(np.argmax(np.abs(speed) > 0.0)) - 1)
+        switch = self._kink(t, speed, int(np.argmax(np.abs(speed))))
+        final = self._kink(t, speed, self._arrival(speed))
+        return {"switch_time_s": switch - began, "final_time_s": final - began}
 
     def _arrival(self, speed: Vector) -> int:
         moving = np.flatnonzero(np.abs(speed) > self.rest_speed)
@@ -171,4 +208,4 @@ def _missed(t: Vector) -> int:
     """Return how many samples of an even grid are missing between the first and the last."""
     if len(t) < 2:
         return 0
-    return round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t)
+    return max(0, round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t))

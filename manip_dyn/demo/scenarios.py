@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.share import share_directory
+from manip_dyn.share import example_robot, share_directory
 
 
 class Run(NamedTuple):
@@ -24,20 +24,96 @@ class Run(NamedTuple):
     title: str
     overrides: tuple[tuple[str, str, str], ...]
     bounds: dict[str, float]
-    timeout: float = 60.0
+    timeout: float = 120.0
 
 
 class Scenario(NamedTuple):
-    """A scenario: its nodes and runs. Its parameters file is ``config/<name>.yaml``."""
+    """A scenario: its nodes and runs. Its parameters file is ``config/<name>.yaml``.
+
+    Attributes:
+        name: Its name.
+        nodes: Which nodes it starts.
+        runs: What it shows.
+        example: URDF of example-robot-data and tool link, for a scenario that takes any robot.
+    """
 
     name: str
     nodes: tuple[str, ...]
     runs: tuple[Run, ...]
+    example: tuple[str, str] | None = None
 
     @property
     def params_file(self) -> Path:
         """The standard ROS 2 parameters file that launch uses too."""
         return share_directory() / "config" / f"{self.name}.yaml"
+
+    def robot(
+        self, urdf: str | None = None, tip: str | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the parameters that name a robot, by default the example.
+
+        Raises:
+            ManipDynError: If it has a robot of its own, or the example robot is not installed.
+        """
+        if self.example is None:
+            raise ManipDynError(
+                f"scenario '{self.name}' has a robot of its own; a URDF is for {ANY_ROBOT}"
+            )
+        path = urdf or str(example_robot(self.example[0]))
+        link = tip or ("" if urdf else self.example[1])
+        return (("robot", path), *((("tip", link),) if link else ()))
+
+    def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
+        """Return the scenario with a URDF and tool link in all its nodes, see `robot`."""
+        if self.example is None and urdf is None:
+            return self
+        robot = self.robot(urdf, tip)
+        given = tuple((node, *pair) for node in ("monitor", *self.nodes) for pair in robot)
+        runs = tuple(run._replace(overrides=run.overrides + given) for run in self.runs)
+        return self._replace(runs=runs)
+
+
+PANDA = ("panda_description/urdf/panda.urdf", "panda_hand_tcp")
+ANY_ROBOT = "panda_lissajous"
+
+LOCKSTEP = (
+    ("simulator", "mode", "lockstep"),
+    ("bang_bang_planner", "transport_delay", "0.0"),
+    ("bang_bang_planner", "hold_duration", "0.25"),
+    ("bang_bang_planner", "autostart", "false"),
+)
+ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
+
+
+def _motion(name: str, what: str) -> Scenario:
+    """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses."""
+    runs = (
+        Run(
+            "lockstep",
+            f"{what}, planner and simulator in lockstep",
+            LOCKSTEP,
+            {"final_position_error": 1e-6, "final_velocity": 1e-5, "missed_samples": 0},
+        ),
+        Run(
+            "real_time",
+            f"{what}, in real time, simulator at 1 kHz",
+            (("bang_bang_planner", "autostart", "false"),),
+            ARRIVES,
+        ),
+        Run(
+            "disturbed",
+            f"{what}, pushed on the way for 0.1 s, in lockstep",
+            (*LOCKSTEP, ("simulator", "disturbance_duration", "0.1")),
+            ARRIVES,
+        ),
+        Run(
+            "wrong_masses",
+            f"{what}, 10 % heavier than the planner thinks, in lockstep",
+            (*LOCKSTEP, ("simulator", "mass_scale", "1.1")),
+            ARRIVES,
+        ),
+    )
+    return Scenario(name, ("simulator", "bang_bang_planner"), runs)
 
 
 SCENARIOS = (
@@ -56,31 +132,81 @@ SCENARIOS = (
                     "missed_samples": 0,
                 },
             ),
+            Run(
+                "1kHz",
+                "PA-10: the first seconds of the circle at 1 kHz of wall time",
+                (
+                    ("clik_tracker", "step", "0.001"),
+                    ("monitor", "duration", "4.0"),
+                    ("monitor", "settle", "1.0"),
+                ),
+                {"steady_position_error_m": 1e-6, "steady_orientation_error_rad": 1e-5},
+            ),
         ),
     ),
     Scenario(
-        "ibm7535_zero_net_work",
-        ("simulator", "bang_bang_planner"),
+        "pa10_singularity",
+        ("clik_tracker",),
         (
             Run(
-                "lockstep",
-                "IBM 7535: zero-net-work bang-bang motion, planner and simulator in lockstep",
-                (
-                    ("simulator", "mode", "lockstep"),
-                    ("bang_bang_planner", "transport_delay", "0.0"),
-                    ("bang_bang_planner", "hold_duration", "0.25"),
-                    ("bang_bang_planner", "autostart", "false"),
-                ),
-                {"final_position_error": 1e-6, "final_velocity": 1e-5, "missed_samples": 0},
-            ),
-            Run(
-                "real_time",
-                "IBM 7535: the same motion in real time, simulator at 1 kHz",
-                (("bang_bang_planner", "autostart", "false"),),
-                {"final_position_error": 1e-3, "final_velocity": 1e-2},
+                "kinematic",
+                "PA-10: through the stretched arm with damping, and exact again after it, "
+                "4 x real time",
+                (("clik_tracker", "real_time_factor", "4.0"),),
+                {
+                    "max_position_error_m": 5e-3,
+                    "final_position_error_m": 1e-6,
+                    "max_share_of_speed_limits": 1.0,
+                    "smallest_singular_value": 0.04,
+                    "missed_samples": 0,
+                },
             ),
         ),
     ),
+    Scenario(
+        "pa10_dynamic_circle",
+        ("simulator", "clik_tracker"),
+        (
+            Run(
+                "lockstep",
+                "PA-10: computed torque drives the simulated arm round a circle, in lockstep",
+                (("simulator", "mode", "lockstep"),),
+                {
+                    "steady_position_error_m": 1e-6,
+                    "steady_orientation_error_rad": 1e-5,
+                    "missed_samples": 0,
+                },
+            ),
+            Run(
+                "real_time",
+                "PA-10: the same in real time, simulator and tracker at 1 kHz",
+                (("clik_tracker", "publish_every", "10"),),
+                {"steady_position_error_m": 1e-3, "steady_orientation_error_rad": 1e-2},
+            ),
+        ),
+    ),
+    Scenario(
+        "panda_lissajous",
+        ("clik_tracker",),
+        (
+            Run(
+                "kinematic",
+                "Panda, or any URDF: the tool follows a Lissajous figure, 4 x real time",
+                (("clik_tracker", "real_time_factor", "4.0"),),
+                {
+                    "steady_position_error_m": 1e-6,
+                    "steady_orientation_error_rad": 1e-5,
+                    "max_share_of_speed_limits": 1.0,
+                    "missed_samples": 0,
+                },
+            ),
+        ),
+        PANDA,
+    ),
+    _motion("ibm7535_zero_net_work", "IBM 7535: zero-net-work bang-bang motion"),
+    _motion("ibm7535_minimum_time", "IBM 7535: certified minimum time"),
+    _motion("cylindrical_zero_net_work", "cylindrical arm: zero-net-work bang-bang motion"),
+    _motion("pa10_bang_bang", "PA-10: seven joints against gravity at their limits"),
     Scenario(
         "stiff_pendulum",
         ("simulator",),

@@ -27,7 +27,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
+from manip_dyn.errors import ManipDynError
 from manip_dyn.generated import generated_module, source_of
+from manip_dyn.integrate.events import SIGNAL_ROWS
 from manip_dyn.integrate.functions import fingerprint, importable
 from manip_dyn.integrate.loop import module_text
 from manip_dyn.integrate.method import Method, Options
@@ -48,7 +50,7 @@ class Engine:
         run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly.
         rows: Rows of the work array.
         degree: Degree of its dense output.
-        scratch: Shape of the scratch array; of a Taylor series its rows, one column per term.
+        scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
         cached: Whether the machine code is kept on disk.
     """
 
@@ -97,21 +99,25 @@ class Engine:
             room: Rows for recorded states, polynomials and events; a record without room is
                 not kept, a full one pauses the loop.
         """
+        if not self.options.adaptive and not step > 0.0:
+            raise ManipDynError(f"step is {step!r} s; expected a number above 0")
+        if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
+            raise ManipDynError("rtol and atol are both 0; expected one above 0")
         size, events = self.options.size, max(self.options.events, 1)
         limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))
         tolerances[0], tolerances[1] = rtol, atol
-        signals = np.zeros((6, events))
-        signals[4:].T[:] = np.transpose(kinds)
+        signals = np.zeros((SIGNAL_ROWS, events))
+        signals[4:6].T[:] = np.transpose(kinds)
         return (
             np.array((*limits, *orders), dtype=np.float64),
             tolerances,
-            np.zeros(4),
+            np.zeros(5),
             np.zeros(10, dtype=np.int64),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
-            np.zeros((self.scratch[0], self.scratch[1] or terms)),
+            np.zeros((self.scratch[0] or terms, self.scratch[1])),
             signals,
             self.record(*room, degree=max(self.degree, *orders)),
         )
@@ -120,7 +126,7 @@ class Engine:
     def start(space: Space, t: float, stops: Vector) -> None:
         """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
         limits, _, clock, counts, *_ = space
-        clock[:] = t, limits[6], 0.0, t
+        clock[:] = t, limits[6], 0.0, t, 0.0
         counts[:] = 0
         space[4][:] = stops
 
@@ -158,11 +164,17 @@ def compile_engine(
         options: What the loop is for.
         signal: The function of `Events`, if there are any.
         act: Their action.
-        scratch: Rows of scratch that a `Series` needs.
+        scratch: Columns of scratch that a `Series` needs.
         jacobian: The function of a `Jacobian`, if there is one.
+
+    Raises:
+        ManipDynError: If a function is not compiled.
     """
     functions = {"rhs": rhs, "signal": signal, "act": act, "jacobian": jacobian}
     used = {name: function for name, function in functions.items() if function is not None}
+    for name, function in used.items():
+        if not isinstance(function, Dispatcher):
+            raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
     homes = {name: importable(function) for name, function in used.items()}
     cached = all(homes.values())
     imports = [
@@ -184,6 +196,6 @@ def compile_engine(
         module["run"],
         pieces.rows,
         pieces.degree,
-        pieces.scratch if any(pieces.scratch) else (scratch, 0),
+        pieces.scratch if any(pieces.scratch) else (0, scratch),
         cached,
     )

@@ -16,6 +16,9 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate.method import Options
 from manip_dyn.validate import not_negative
 
+AHEAD = 8
+"""How many times the width of a located crossing one looks ahead after an action."""
+
 
 @dataclass(frozen=True)
 class Events:
@@ -32,8 +35,10 @@ class Events:
 
     A right-hand side that jumps where the state crosses a surface keeps the order of the method
     only if it does not jump within a step: let it read its mode from `p` and let `action` change
-    the mode. Two crossings of one function within a step are not seen: bound the step by
-    `max_step` where that can be.
+    the mode. An impact that turns the motion back is an event with a `direction`; the next one is
+    seen however soon it comes, if later than 8 times the tolerance. Two crossings of one function
+    within a step without an action between them are not seen: bound the step by `max_step` where
+    that can be.
     """
 
     function: Callable[..., Any]
@@ -65,6 +70,14 @@ class Events:
         """`direction` of each of k events."""
         return self._spread("direction", (-1, 0, 1))
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Their part of the arguments of `Engine.space`."""
+        return {
+            "kinds": (self.directions, self.terminals),
+            "event_tolerance": self.tolerance,
+        }
+
     def _spread(self, name: str, allowed: tuple) -> tuple:
         value = getattr(self, name)
         values = tuple(value) if isinstance(value, Sequence) else (value,) * self.count
@@ -77,18 +90,32 @@ class Events:
 
 _IMPORT = ["from manip_dyn.integrate.crossing import any_crosses, copy, crosses, next_trial"]
 
-# The rows of `signals` (6, k): values at the start and end of the step, and at the ends of the
-# bracket in which a crossing is searched; then the kinds, see `crossing`.
+SIGNAL_ROWS = 7
+"""Values (k,) at the start and end of the step, and at the ends of the bracket in which a crossing
+is searched; directions and terminal flags; whether the action at the start was this function's.
+"""
 _VIEWS = [
     "before, after, left, right = signals[0], signals[1], signals[2], signals[3]",
-    "kinds = signals[4:]",
+    "kinds, acted = signals[4:6], signals[6]",
 ]
 
+# The action of an impact leaves the state on the far side, or on zero, and turns the motion back.
+# Which side such a function is on is seen a little later.
 _ARM = """
 if armed == 0:
     signal(first, y, p, before)
     armed = 1
 """.strip().splitlines()
+
+_ARM_AHEAD = """
+    if ahead != 0.0:
+        for i in range(SIZE):
+            u[i] = y[i] + ahead * {slope}
+        signal(first + ahead, u, p, after)
+        for j in range(before.size):
+            if acted[j] != 0.0:
+                before[j] = after[j]
+""".strip("\n").splitlines()
 
 _PROBE = """
 if locating:
@@ -103,7 +130,7 @@ if (locating or crossed) and not settled:
     if not locating:
         locating = True
         rounds = 0
-        low = 0.0
+        low = ahead
         high_lands = landing
         copy(before, left)
     elif crossed:
@@ -144,12 +171,18 @@ if status == EVENT:
 """.strip().splitlines()
 
 
-def event_lines(options: Options) -> dict[str, list[str]]:
-    """Return the blocks of the loop that deal with events: empty without events."""
+def event_lines(options: Options, slope: str) -> dict[str, list[str]]:
+    """Return the blocks of the loop that deal with events: empty without events.
+
+    Args:
+        options: What the loop is for.
+        slope: Text of the rate of component i at the start of the step.
+    """
+    ahead = [line.format(slope=slope) for line in _ARM_AHEAD] if options.acts else []
     blocks = {
         "crossing": _IMPORT,
         "signals": _VIEWS,
-        "arm": _ARM,
+        "arm": _ARM + ahead,
         "probe": _PROBE,
         "locate": _LOCATE,
         "act": _act_lines(options),
@@ -159,8 +192,15 @@ def event_lines(options: Options) -> dict[str, list[str]]:
 
 def _act_lines(options: Options) -> list[str]:
     """Return the lines that record crossings, act on them and end at a terminal one."""
-    action = ["if status != EVENT:", "    act(j, t, y, p)", "    armed = 0"]
-    lines = []
+    action = [
+        "if status != EVENT:",
+        "    act(j, t, y, p)",
+        "    armed = 0",
+        "    if kinds[0, j] != 0.0:",
+        "        acted[j] = 1.0",
+        "        ahead = sign * AHEAD * max(event_tolerance, ROUNDING * abs(t))",
+    ]
+    lines = ["ahead = 0.0", *(["acted[:] = 0.0"] if options.acts else [])]
     for line in _ACT:
         if line.strip() != "# [action]":
             lines.append(line)

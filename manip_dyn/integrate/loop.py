@@ -9,6 +9,7 @@ The generated module is compiled as a whole, the right-hand side inside it. What
     known           how many derivatives at the start of the step are up to date
     planned         the step that the control wants, h without the stops
     step            the fixed step, with its sign
+    ahead           how far after an action a signal has been read
     locating        whether h is a trial in the search for an event
     error, memory   norm of the error estimate (1 is what the tolerances allow); the control's
     evaluations, failures, status, the limits and the arrays of `workspace`
@@ -19,7 +20,7 @@ from __future__ import annotations
 import re
 
 from manip_dyn.integrate.control import CONTROL_CONSTANTS
-from manip_dyn.integrate.events import event_lines
+from manip_dyn.integrate.events import AHEAD, event_lines
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.status import Status
 
@@ -45,7 +46,7 @@ def advance(p, y, space):
     times, states, spans, polynomials, event_times, event_states, event_indices = record
     step, smallest, largest, event_tolerance = limits[0], limits[1], limits[2], limits[3]
     most, every = limits[4], limits[5] != 0.0
-    t, planned, memory, origin = clock[0], clock[1], clock[2], clock[3]
+    t, planned, memory, origin, ahead = clock[0], clock[1], clock[2], clock[3], clock[4]
     steps, failures, evaluations = counts[0], counts[1], counts[2]
     stop, since, known, armed = counts[3], counts[4], counts[5], counts[6]
     rows, pieces, found = counts[7], counts[8], counts[9]
@@ -108,7 +109,7 @@ def advance(p, y, space):
                 known = 0
                 memory = 0.0
         # [act]
-    clock[0], clock[1], clock[2], clock[3] = t, planned, memory, origin
+    clock[0], clock[1], clock[2], clock[3], clock[4] = t, planned, memory, origin, ahead
     counts[0], counts[1], counts[2] = steps, failures, evaluations
     counts[3], counts[4], counts[5], counts[6] = stop, since, known, armed
     counts[7], counts[8], counts[9] = rows, pieces, found
@@ -118,7 +119,7 @@ def advance(p, y, space):
 @njit(**{options})
 def run(t, t_end, p, y, space):
     clock, counts, stops = space[2], space[3], space[4]
-    clock[0], clock[1], clock[2], clock[3] = t, space[0][6], 0.0, t
+    clock[0], clock[1], clock[2], clock[3], clock[4] = t, space[0][6], 0.0, t, 0.0
     counts[:] = 0
     stops[0, 0], stops[0, 1], stops[0, 2], stops[0, 3] = t_end, -inf, inf, 2.0
     return advance(p, y, space)
@@ -173,7 +174,7 @@ def module_text(method: Method, options: Options, imports: list[str], cache: boo
         "closing": pieces.closing,
         "clock": _CLOCK_ADAPTIVE if options.adaptive else clock,
         "adapt": pieces.adapt,
-        **event_lines(options),
+        **event_lines(options, pieces.slope),
     }
     title = f"{method.name} for states of {options.size} numbers."
     text = _TEMPLATE.replace("{title}", title).replace("{options}", OPTIONS % cache)
@@ -209,4 +210,5 @@ def _constants(options: Options) -> list[str]:
         *CONTROL_CONSTANTS,
         f"SIZE = {options.size}",
         f"EVENTS = {options.events}",
+        f"AHEAD = {AHEAD}",
     ]

@@ -58,6 +58,7 @@ class Pieces(NamedTuple):
         closing: Keeps what the next step can use and says so in `known`.
         adapt: Plans the next step from what `judge` found, if adaptive.
         degree: Degree of the polynomial; 0 for that of the Taylor series.
+        slope: The rate of component i at the start of the step, once `prepare` is done.
         scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
         imports: Lines that bring the functions that the step calls.
     """
@@ -71,6 +72,7 @@ class Pieces(NamedTuple):
     closing: list[str]
     adapt: list[str]
     degree: int
+    slope: str = "k0[i]"
     scratch: tuple[int, int] = (0, 0)
     imports: tuple[str, ...] = ()
 

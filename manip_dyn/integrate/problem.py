@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ class Problem:
         method: The method.
         options: What its loop is generated for.
         functions: `rhs`, the `jacobian`, and the events' `signal` and `act`, compiled.
-        scratch: Rows of scratch that a series needs.
+        scratch: Columns of scratch that a series needs.
         t: Start, s.
         y: State at the start (m,).
         p: Parameters.
@@ -148,10 +149,9 @@ def checked_problem(
             "min_step": not_negative("min_step", min_step, "s"),
             "max_step": max_step if max_step == math.inf else positive("max_step", max_step, "s"),
             "max_steps": positive("max_steps", max_steps),
-            "event_tolerance": found.tolerance if found else 0.0,
             "orders": orders,
-            "kinds": (found.directions, found.terminals) if found else (0, 0),
             "every_step": times is None,
+            **(found.settings if found else {}),
         },
         t_eval=times,
         land=land,
@@ -244,7 +244,9 @@ def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
 def _series(
     method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
 ) -> tuple[tuple[int, int], int, Dispatcher | None]:
-    """Return the orders, the rows of scratch and the function of a Taylor series."""
+    """Return the orders, the columns of scratch and the function of a Taylor series."""
+    if hasattr(rhs, "of_state"):  # kernels.series
+        rhs = Series(rhs.of_state, rhs.width)
     if not isinstance(method, Taylor):
         if order is not None:
             raise ManipDynError(f"order is {order!r}; expected none: '{method.name}' has its own")
@@ -252,7 +254,9 @@ def _series(
             raise ManipDynError(f"rhs is a Series; expected a function for '{method.name}'")
         return (0, 0), 0, None
     if not isinstance(rhs, Series):
-        raise ManipDynError(f"rhs is {rhs!r}; expected an md.Series for '{method.name}'")
+        raise ManipDynError(
+            f"rhs is {rhs!r}; expected an md.Series or kernels.series for '{method.name}'"
+        )
     function = compiled("series.function", rhs.function, "(t, y, p, order, work, out)", 6)
     if order is None:
         if not adaptive:
@@ -276,18 +280,19 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
 
 
 def _parameters(p: Any) -> Any:
-    parameters = np.empty(0) if p is None else p
-    if isinstance(parameters, np.ndarray) and parameters.dtype == np.float64:
-        return parameters
-    if isinstance(parameters, list):
-        raise ManipDynError("p is a list; expected a float64 array or a tuple of arrays")
+    """Return parameters for compiled code, copied: an event's action may change them."""
+    if isinstance(p, np.ndarray) and p.dtype == np.float64:
+        return p.copy()
     try:
-        numba.typeof(parameters)
+        if p is None or isinstance(p, (int, float, list)):
+            return np.atleast_1d(np.array([] if p is None else p, dtype=np.float64))
+        numba.typeof(p)
     except (TypeError, ValueError) as error:
         raise ManipDynError(
-            f"p is {p!r}; expected a float64 array, or a tuple of arrays, that numba can type"
+            f"p is {p!r}; expected numbers, a float64 array, or a tuple of arrays that numba can "
+            "type"
         ) from error
-    return parameters
+    return deepcopy(p)
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -1,11 +1,12 @@
 """Taylor series of any order: the motion's own power series, summed over each step.
 
-With tolerances, order and step follow Jorba and Zou, A software package for the numerical
-integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005):
-order p = ceil(1 - ln(eps) / 2), which is the cheapest, and a step at which the last two terms of
-the series are within the tolerances, shortened by the factor exp(-0.7 / (p - 1)). At that order
-it is their step, the radius of convergence over e^2; here it follows any order and mixed
-tolerances too. eps is the relative tolerance, or the absolute one while that is the larger.
+With tolerances, the step follows Jorba and Zou, A software package for the numerical integration
+of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005): the last two
+terms of the series are within the tolerances, and it is shortened by exp(-0.7 / (p - 1));
+here mixed tolerances and any order p are possible too. eps is the relative tolerance, or the
+absolute one while that is the larger. The cheapest order is -ln(eps) / 2 where the cost of a
+series grows with p^2, theirs, and -ln(eps) where it grows with p; with its sums in SIMD lanes,
+ours lies between.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from manip_dyn.integrate.dense import span_lines
 from manip_dyn.integrate.method import Method, Options, Pieces, over
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
+WORTHWHILE = 0.65
+"""Order per -ln(eps): measured on arms of 2 and 7 joints, where 0.55 to 0.75 cost the same."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,8 @@ class Series:
     Attributes:
         function: ``function(t, y, p, order, work, out)``, numba-compiled. Writes the coefficients
             of y about t into `out` (order + 1, m): row k belongs to (s - t)^k, row 0 is y.
-        quantities: Rows of its scratch array `work` (quantities, order + 1): one for the
-            coefficients of each intermediate quantity.
+        quantities: Columns of its scratch array `work` (order + 1, quantities), zero at first: one
+            for the coefficients of each intermediate quantity.
     """
 
     function: Callable[..., Any]
@@ -46,8 +49,8 @@ class Series:
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order that reaches a tolerance with the least work, Jorba, Zou (2005)."""
-    order = math.ceil(1.0 - 0.5 * math.log(max(tolerance, 1e-18)))
+    """Return the order that reaches a tolerance with the least work."""
+    order = math.ceil(1.0 - WORTHWHILE * math.log(max(tolerance, 1e-18)))
     return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
 
 
@@ -128,6 +131,7 @@ class Taylor(Method):
             closing=["known = 0"],
             adapt=[],
             degree=0,
+            slope="terms[1, i]",
         )
 
 
@@ -152,14 +156,14 @@ def _step_lines(size: int) -> list[str]:
     """Return the lines that plan a step from the last two terms of a series that are not zero.
 
     Symmetric motions have series in which terms vanish; looked at alone, the last two would
-    then allow any step. As in the source, the relative tolerance is one of the largest
-    component.
+    then allow any step. Only where the whole upper half vanishes is the motion a polynomial, and
+    any step is right. As in the source, the relative tolerance is one of the largest component.
     """
     return [
         "length = largest",
         "row = order",
         "looked = 0",
-        "while row > 0 and looked < 2:",
+        "while row > order // 2 - 1 and row > 0 and looked < 2:",
         "    term = 0.0",
         *(
             "    " + line

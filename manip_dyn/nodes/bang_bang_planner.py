@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -13,39 +13,23 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import diagnostics, messages
 from manip_dyn.nodes.base import SetUpNode
-from manip_dyn.nodes.parameters import NUMBERS, Parameter, declare
-from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
+from manip_dyn.nodes.parameters import declare
+from manip_dyn.nodes.planner_parameters import PARAMETERS, PLANNERS, tuning_from
 from manip_dyn.nodes.run import run
-from manip_dyn.planning import Plan, PlanExecutor, Segment, plan_zero_net_work
-from manip_dyn.validate import finite_vector
+from manip_dyn.nodes.worker import Worker
+from manip_dyn.planning import PlanExecutor, Segment, mean_effort
+from manip_dyn.validate import Vector, finite_vector
 
-PARAMETERS = (
-    *ROBOT_PARAMETERS,
-    Parameter("method", "zero_net_work", "How to plan", choices=("zero_net_work",)),
-    Parameter("goal", NUMBERS, "Goal of all joints, in joint order; not set: wait for ~/goal",
-              "rad or m"),
-    Parameter("autostart", True, "Start towards the parameter goal as soon as the arm is heard"),
-    Parameter("control_period", 1e-3, "Time between joint states", "s", 1e-6, 10.0),
-    Parameter("transport_delay", 0.0, "Time that a command needs to act, added to what is planned "
-              "ahead", "s", 0.0, 1.0),
-    Parameter("switching", "exact", "exact: a switch inside a period goes to the effort "
-              "trajectory topic at its exact time; sampled: to the command topic as the mean "
-              "effort of the period", choices=("exact", "sampled")),
-    Parameter("stiffness", 100.0, "Position feedback of held joints", "1/s^2", 0.0, 1e6),
-    Parameter("damping", 20.0, "Velocity feedback of held joints", "1/s", 0.0, 1e6),
-    Parameter("state_timeout", 1.0, "Wall time without joint states after which a motion is given "
-              "up; 0: never", "s", 0.0, 1e6),
-    Parameter("hold_duration", 0.0, "Time after arrival for which the goal is held by feedback; "
-              "0: for good", "s", 0.0, 1e6),
-    Parameter("rest_speed", 1e-3, "Joint speed up to which the arm counts as resting", "rad/s or "
-              "m/s", 0.0, 10.0),
-    Parameter("command_topic", "simulator/commands", "Where effort commands go"),
-    Parameter("effort_trajectory_topic", "simulator/effort_trajectory", "Where switches inside a "
-              "period go"),
-)  # fmt: skip
+
+class Prepared(NamedTuple):
+    """A plan ready to be executed: how, what to publish of it, what to tell about it."""
+
+    executor: PlanExecutor
+    rows: list[tuple[float, Vector]]
+    told: dict[str, object]
 
 
 class BangBangPlannerNode(SetUpNode):
@@ -59,13 +43,20 @@ class BangBangPlannerNode(SetUpNode):
         """Declare parameters, load the robot and wait for joint states."""
         self._values = declare(self, PARAMETERS)
         self._robot = messages.load_robot_from_parameters(self._values)
+        self._tuning = tuning_from(self._values)
         self._goal = self._parameter_goal()
         self._awaiting_start = self._goal is not None and self._values["autostart"]
         self._executor: PlanExecutor | None = None
-        self._measured: tuple[int, np.ndarray, np.ndarray] | None = None
+        self._told: dict[str, object] = {}
+        self._measured: tuple[int, Vector, Vector] | None = None
         self._dropped = 0
+        self._worker = Worker(self, self._on_prepared)
         self._connect()
-        self._set_status(diagnostics.OK, "waiting", "no joint states yet")
+        self._set_status(diagnostics.OK, "waiting", "no_joint_states", "no joint states yet")
+
+    def close(self) -> None:
+        """Wait a little for the plan that is being made."""
+        self._worker.close()
 
     def _connect(self) -> None:
         values = self._values
@@ -89,7 +80,7 @@ class BangBangPlannerNode(SetUpNode):
         self._heard_at = time.monotonic()
         self.create_timer(0.1, self._watch)
 
-    def _parameter_goal(self) -> np.ndarray | None:
+    def _parameter_goal(self) -> Vector | None:
         goal = self._values["goal"]
         if not len(goal):
             return None
@@ -100,13 +91,15 @@ class BangBangPlannerNode(SetUpNode):
     def _watch(self) -> None:
         """Give up when the arm is not heard any more: its next state may be any."""
         silence = time.monotonic() - self._heard_at
-        if silence > self._values["state_timeout"] > 0.0:
-            self._give_up(f"no joint states for {silence:.1f} s")
+        # While planning, compilation may have kept this node from listening.
+        if silence > self._values["state_timeout"] > 0.0 and not self._worker.busy:
+            self._give_up("silence", f"no joint states for {silence:.1f} s")
 
-    def _give_up(self, reason: str) -> None:
-        if self._executor is not None:
+    def _give_up(self, code: str, reason: str) -> None:
+        if self._executor is not None or self._worker.busy:
             self._executor = None
-            self._set_status(diagnostics.ERROR, "lost", f"gave up: {reason}")
+            self._worker.forget()
+            self._set_status(diagnostics.ERROR, "lost", code, f"gave up: {reason}")
 
     # ------------------------------------------------------------------- input
     def _on_joint_state(self, message: JointState) -> None:
@@ -120,9 +113,9 @@ class BangBangPlannerNode(SetUpNode):
         stamp = messages.to_nanoseconds(message.header.stamp)
         self._heard_at = time.monotonic()
         if self._measured is not None and stamp < self._measured[0]:
-            self._give_up("time went back: the arm was reset")
+            self._give_up("time_went_back", "time went back: the arm was reset")
         if self._measured is None:
-            self._set_status(diagnostics.OK, "idle", "waiting for a goal")
+            self._set_status(diagnostics.OK, "idle", "", "waiting for a goal")
         elif stamp == self._measured[0]:
             # Repeated while time stands still: only a start can be waiting for it.
             self._start_when_connected()
@@ -135,151 +128,174 @@ class BangBangPlannerNode(SetUpNode):
 
     def _on_goal(self, message: JointState) -> None:
         try:
-            goal = self._goal_from(message)
-            self._begin(goal)
+            self._begin(messages.goal_from(message, self._robot, self._known_position()))
         except ManipDynError as error:
-            self._refuse(error)
+            self._refuse("bad_goal", error)
 
-    def _goal_from(self, message: JointState) -> np.ndarray:
-        """Return the goal of all joints; those that the message leaves out stay where they are."""
+    def _known_position(self) -> Vector:
         if self._measured is None:
             raise ManipDynError("a goal came before any joint state; expected the arm to be heard")
-        if len(message.position) != len(message.name) or not message.name:
-            raise ManipDynError(
-                f"goal has {len(message.name)} names and {len(message.position)} positions; "
-                "expected as many of both, at least one"
-            )
-        goal = self._measured[1].copy()
-        for name, position in zip(message.name, message.position, strict=True):
-            if name not in self._robot.joint_names:
-                hint = closest(name, self._robot.joint_names)
-                raise ManipDynError(f"goal has the unknown joint '{name}'{hint}")
-            goal[self._robot.index(name)] = position
-        return finite_vector("goal", goal, self._robot.n)
+        return self._measured[1]
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            if self._goal is None:
-                raise ManipDynError("there is no goal; expected one on ~/goal before ~/plan")
-            self._begin(self._goal)
-        except ManipDynError as error:
-            self._refuse(error)
-        response.success = self._state == "executing"
+        """Accept or refuse at once; ~/status tells what comes out."""
+        if self._goal is None:
+            error = ManipDynError("there is no goal; expected one on ~/goal before ~/plan")
+            self._refuse("bad_goal", error)
+        else:
+            response.success = self._begin(self._goal)
         response.message = self._status.message
         return response
 
     def _on_abort(self, _request, response: Trigger.Response) -> Trigger.Response:
         self._awaiting_start = False
-        if self._executor is None:
+        response.success = self._executor is not None or self._worker.busy
+        if not response.success:
             response.message = "nothing is being executed"
             return response
-        try:
-            q = self._measured[1]
-            self._execute(plan_zero_net_work(self._robot, q, q))
-            self._set_status(diagnostics.WARN, "aborted", "aborted: stopping and holding")
-        except ManipDynError as error:
-            self._refuse(error)
-        response.success, response.message = self._state == "aborted", self._status.message
+        self._worker.forget()
+        text = "aborted: no plan is made any more"
+        if self._executor is not None:
+            self._executor.stop(*self._since_begin())
+            text = "aborted: stopping and holding"
+        self._set_status(diagnostics.WARN, "aborted", "aborted", text)
+        response.message = text
         return response
 
-    # --------------------------------------------------------------- execution
+    # --------------------------------------------------------------- planning
     def _start_when_connected(self) -> None:
         if self._awaiting_start and self._connected():
             self._awaiting_start = False
-            try:
-                self._begin(self._goal)
-            except ManipDynError as error:
-                self._refuse(error)
+            self._begin(self._goal)
 
     def _connected(self) -> bool:
         topics = (self._commands, self._switches)
         needed = topics if self._values["switching"] == "exact" else topics[:1]
         return all(topic.get_subscription_count() > 0 for topic in needed)
 
-    def _begin(self, goal: np.ndarray) -> None:
+    def _begin(self, goal: Vector) -> bool:
+        """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
+        code, reason = self._hindrance()
+        if code:
+            self._refuse(code, ManipDynError(reason))
+            return False
+        start = self._measured[1]
+        self._goal = goal
+        self._set_status(diagnostics.OK, "planning", "", f"planning: {self._values['method']}")
+        self._worker.start(lambda: self._prepare(start, goal))
+        return True
+
+    def _hindrance(self) -> tuple[str, str]:
+        """Return what is in the way of a new motion, as a code and a sentence."""
         if self._measured is None:
-            raise ManipDynError("no joint state was heard; expected the arm on joint_states")
-        stamp, q, v = self._measured
-        if np.abs(v).max() > self._values["rest_speed"]:
-            raise ManipDynError(
-                f"the arm moves at up to {np.abs(v).max():.3g} rad/s or m/s; a new motion "
+            return "no_joint_states", "no joint state was heard; expected the arm on joint_states"
+        fastest = float(np.abs(self._measured[2]).max())
+        if fastest > self._values["rest_speed"]:
+            return "arm_moves", (
+                f"the arm moves at up to {fastest:.3g} rad/s or m/s; a new motion "
                 f"expects it to rest (rest_speed {self._values['rest_speed']:g})"
             )
+        if self._worker.busy:
+            return "busy", "a plan is being made; expected its end or ~/abort before a new goal"
         if not self._connected():
-            raise ManipDynError(
+            return "nobody_listens", (
                 f"nobody listens on {self._commands.topic_name}; expected a simulator or "
                 "a controller"
             )
-        plan = plan_zero_net_work(self._robot, q, goal)
-        self._goal = goal
-        rows = plan.samples(self._values["control_period"])
-        self._plans.publish(messages.trajectory_from(self._robot, stamp, rows))
-        self._set_status(
-            diagnostics.OK,
-            "executing",
-            f"executing: switch at {plan.t_switch:.6f} s, arrival at {plan.t_final:.6f} s",
-            plan,
-        )
-        self._execute(plan)
+        return "", ""
 
-    def _execute(self, plan: Plan) -> None:
-        """Begin to answer joint states with the efforts of `plan`."""
-        horizon = self._values["control_period"] + self._values["transport_delay"]
-        self._executor = PlanExecutor(
-            self._robot, plan, horizon, self._values["stiffness"], self._values["damping"]
+    def _prepare(self, start: Vector, goal: Vector) -> Prepared:
+        """Plan and sample; in the worker's thread, where it may take its time."""
+        values, robot = self._values, self._robot
+        plan = PLANNERS[values["method"]](robot, start, goal)
+        period = values["control_period"]
+        horizon = period + values["transport_delay"]
+        executor = PlanExecutor(robot, plan, horizon, self._tuning, period)
+        switches = [[round(t, 9) for t in times] for times in plan.switch_times]
+        told = {
+            "plan": plan.status,
+            "plan reason": plan.reason,
+            "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
+            "final time [s]": plan.t_final,
+            "net work [J]": float(np.abs(plan.net_work).max()),
+        }
+        return Prepared(executor, plan.samples(period), told)
+
+    def _on_prepared(self, result: Prepared | ManipDynError) -> None:
+        if isinstance(result, ManipDynError):
+            self._refuse("no_plan", result)
+            return
+        stamp, plan = self._measured[0], result.executor.plan
+        if result.executor.timed:
+            stamp += round(1e9 * self._values["transport_delay"])
+        self._plans.publish(messages.trajectory_from(self._robot, stamp, result.rows))
+        self._told, self._executor = result.told, result.executor
+        self._began_ns, self._returns = stamp, 0
+        text = (
+            f"executing: {self._values['method']}, {plan.status}, arrival at {plan.t_final:.6f} s"
         )
-        self._committed: tuple[int, list[Segment]] | None = None
-        self._began_ns, self._arrival_ns = self._measured[0], None
+        self._set_status(diagnostics.OK, "executing", "", text)
         self._control()
 
-    def _control(self) -> None:
+    # --------------------------------------------------------------- execution
+    def _since_begin(self) -> tuple[float, Vector, Vector]:
         stamp, q, v = self._measured
-        if self._committed is not None and stamp < self._arrival_ns:
-            self._publish_segments(*self._committed)
-            return
-        arrived_before = self._executor.arrived
-        segments = self._executor.segments(q, v)
-        if self._executor.arrived and not arrived_before:
-            self._arrival_ns = stamp + round(segments[-1].offset * 1e9)
-            self._committed = (stamp, segments)
-            self._set_status(diagnostics.OK, "reached", self._arrival_sentence())
-        hold = round(self._values["hold_duration"] * 1e9)
-        if hold and self._arrival_ns is not None and stamp >= self._arrival_ns + hold:
+        return (stamp - self._began_ns) * 1e-9, q, v
+
+    def _control(self) -> None:
+        executor, (t, q, v) = self._executor, self._since_begin()
+        segments = executor.segments(t, q, v)
+        self._tell_progress()
+        hold = self._values["hold_duration"]
+        if hold and executor.arrived and t >= executor.arrival_time + hold:
             self._executor = None
             return
-        self._publish_segments(stamp, segments)
+        self._publish_segments(segments)
 
-    def _arrival_sentence(self) -> str:
-        took = (self._arrival_ns - self._began_ns) * 1e-9
-        return f"reached the goal after {took:.6f} s; holding it"
+    def _tell_progress(self) -> None:
+        executor = self._executor
+        if executor.returns > self._returns:
+            self._returns = executor.returns
+            text = "the plan no longer fits: a new motion leads to the goal"
+            self._set_status(diagnostics.WARN, "executing", "off_plan", text)
+        if executor.arrived and self._state == "executing":
+            self._told |= {
+                "arrival time [s]": executor.arrival_time,
+                "extra time [s]": executor.extra_time,
+                "returns": executor.returns,
+            }
+            text = (
+                f"reached the goal after {executor.arrival_time:.6f} s, "
+                f"{executor.extra_time:.6f} s beyond the plan; holding it"
+            )
+            self._set_status(diagnostics.OK, "reached", "", text)
 
-    def _publish_segments(self, stamp: int, segments: list[Segment]) -> None:
+    def _publish_segments(self, segments: list[Segment]) -> None:
         if self._values["switching"] == "sampled":
-            self._send(self._executor.mean_effort(segments, self._values["control_period"]))
+            self._send(mean_effort(segments, self._values["control_period"]))
         elif len(segments) == 1:
             self._send(segments[0].effort)
         else:
+            stamp = self._measured[0]
             self._switches.publish(messages.trajectory_from(self._robot, stamp, segments))
 
-    def _send(self, effort: np.ndarray) -> None:
+    def _send(self, effort: Vector) -> None:
         self._commands.publish(Float64MultiArray(data=effort.tolist()))
 
     # ------------------------------------------------------------------ status
-    def _refuse(self, error: ManipDynError) -> None:
-        going_on = self._state == "executing"
-        state, rest = ("executing", "; the motion goes on") if going_on else ("refused", "")
-        self._set_status(diagnostics.WARN, state, f"refused: {error}{rest}")
+    def _refuse(self, code: str, error: ManipDynError) -> None:
+        """Tell why; what goes on, goes on."""
+        going_on = self._executor is not None and not self._executor.arrived
+        state, rest = "refused", ""
+        if going_on:
+            state, rest = self._state, "; the motion goes on"
+        elif self._worker.busy:
+            state = "planning"
+        self._set_status(diagnostics.WARN, state, code, f"refused: {error}{rest}")
 
-    def _set_status(self, level: bytes, state: str, message: str, plan=None) -> None:
+    def _set_status(self, level: bytes, state: str, code: str, message: str) -> None:
         self._state = state
-        values: dict[str, object] = {"state": state, "dropped messages": self._dropped}
-        if plan is not None:
-            values |= {
-                "switch time [s]": plan.t_switch,
-                "switch position [rad or m]": plan.q_switch,
-                "final time [s]": plan.t_final,
-                "net work [J]": float(np.abs(plan.net_work).max()),
-            }
+        values = {"state": state, "code": code, "dropped messages": self._dropped, **self._told}
         self._status = diagnostics.Report(level, message, values)
         self._statuses.publish(diagnostics.status_message(self, self._status))
         # Two calls: rclpy ties a line of code to one severity.

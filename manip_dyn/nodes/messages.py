@@ -33,7 +33,9 @@ def load_robot_from_parameters(values: dict[str, object]) -> Robot:
             raise ManipDynError(
                 f"parameter 'lock' has the entry '{entry}'; expected JOINT=POSITION"
             ) from error
-    robot = load_robot(str(values["robot"]), lock=lock, tip=str(values["tip"]) or None)
+    robot = load_robot(
+        str(values["robot"]), lock, str(values["tip"]) or None, values.get("mass_scale", 1.0)
+    )
     customize(robot).in_place.compile()
     return robot
 
@@ -82,6 +84,24 @@ def by_name(message: JointState, robot: Robot, field: str) -> Vector:
             f"{closest(missing[0], message.name)}"
         )
     return finite_vector(field, [values[place[name]] for name in robot.joint_names], robot.n)
+
+
+def goal_from(message: JointState, robot: Robot, here: Vector) -> Vector:
+    """Return the goal (n,) of all joints; those that the message leaves out stay at `here`."""
+    if len(message.position) != len(message.name) or not message.name:
+        raise ManipDynError(
+            f"goal has {len(message.name)} names and {len(message.position)} positions; "
+            "expected as many of both, at least one"
+        )
+    goal = here.copy()
+    for name, position in zip(message.name, message.position, strict=True):
+        if name not in robot.joint_names:
+            hint = closest(name, robot.joint_names)
+            raise ManipDynError(f"goal has the unknown joint '{name}'{hint}")
+        goal[robot.index(name)] = position
+    goal = finite_vector("goal", goal, robot.n)
+    robot.check_within_limits("goal", goal)
+    return goal
 
 
 def efforts_from(message: Float64MultiArray, robot: Robot) -> Vector:

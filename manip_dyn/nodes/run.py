@@ -43,6 +43,10 @@ def run(factory: Callable[[], Node], args: list[str] | None = None) -> int:
             return STOPPED  # by a signal, while the node was being made
         get_logger("manip_dyn").fatal(str(error).strip().splitlines()[0])
         return BAD_INPUT
+    except Exception:
+        if begun and not rclpy.ok():
+            return STOPPED  # the signal came while numba compiled, which makes an error of it
+        raise
     finally:
         # Launch systems send a second signal; the node is ending already.
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -19,8 +19,14 @@ from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.pacing import Pacer
 from manip_dyn.nodes.parameters import declare, on_change
 from manip_dyn.nodes.run import run, unless_shut_down
-from manip_dyn.nodes.simulator_parameters import INTEGRATION, PARAMETERS, integrator_from
+from manip_dyn.nodes.simulator_parameters import (
+    INTEGRATION,
+    PARAMETERS,
+    disturbance_from,
+    integrator_from,
+)
 from manip_dyn.simulation import (
+    Disturbance,
     EffortLaw,
     Simulation,
     gravity_compensation,
@@ -53,7 +59,7 @@ class SimulatorNode(SetUpNode):
             messages.joint_array("initial_velocity", values["initial_velocity"], self._robot),
             integrator_from(values),
         )
-
+        disturbance_from(values, self._robot, 0)  # refuses what is bad at the start
         self._period_ns = nanoseconds("control_period", values["control_period"])
         self._energy_every = round(values["energy_period"] / values["control_period"])
         self._lock = threading.RLock()
@@ -117,7 +123,11 @@ class SimulatorNode(SetUpNode):
                 self._drop(error)
 
     def _accept(self, law: EffortLaw) -> None:
-        self._simulation.law = law
+        simulation = self._simulation
+        simulation.law = law
+        if self._commanded_ns is None:
+            now = simulation.time_ns
+            simulation.disturbance = disturbance_from(self._values, self._robot, now)
         self._commanded_ns = self._simulation.time_ns
         self._timed_out = False
         if self._lockstep and not self._paused:
@@ -186,6 +196,7 @@ class SimulatorNode(SetUpNode):
         simulation = self._simulation
         simulation.reset()
         simulation.law = self._safe_law
+        simulation.disturbance = Disturbance(np.zeros(self._robot.n), 0, 0)
         wall = self._values["mode"] == "real_time" and not self._values["publish_clock"]
         self._origin_ns = self.get_clock().now().nanoseconds if wall else 0
         self._cycles = 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from manip_dyn.integrate import METHODS
+from manip_dyn.nodes.messages import joint_array
 from manip_dyn.nodes.parameters import NUMBERS, Parameter
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
-from manip_dyn.simulation import Integrator
+from manip_dyn.robot import Robot
+from manip_dyn.simulation import Disturbance, Integrator
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -33,6 +35,13 @@ PARAMETERS = (
               "empty: all zero", "rad or m"),
     Parameter("initial_velocity", NUMBERS, "Joint velocities at the start; not set: all zero",
               "rad/s or m/s"),
+    Parameter("mass_scale", 1.0, "Factor of all masses and inertias: an arm that is heavier or "
+              "lighter than a planner thinks", "", 0.01, 100.0),
+    Parameter("disturbance", NUMBERS, "Efforts that act beside the commands for a while, in joint "
+              "order; not set: none", "N m or N"),
+    Parameter("disturbance_start", 0.0, "When they begin, in simulated time after the first "
+              "command", "s", 0.0, 1e6),
+    Parameter("disturbance_duration", 0.0, "How long they act", "s", 0.0, 1e6),
     Parameter("command_timeout", 0.0, "Simulated time without a command after which the safe "
               "command takes over; 0: the last command holds for good", "s", 0.0, 3600.0,
               dynamic=True),
@@ -43,6 +52,13 @@ PARAMETERS = (
 
 INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 """The parameters that can be set while the simulator is paused."""
+
+
+def disturbance_from(values: dict[str, Any], robot: Robot, first_ns: int) -> Disturbance:
+    """Return the disturbance that parameters choose, for a first command at `first_ns`."""
+    begin = first_ns + round(1e9 * values["disturbance_start"])
+    effort = joint_array("disturbance", values["disturbance"], robot)
+    return Disturbance(effort, begin, begin + round(1e9 * values["disturbance_duration"]))
 
 
 def integrator_from(values: dict[str, Any]) -> Integrator:

@@ -2,156 +2,182 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy.optimize import brentq
 
-from manip_dyn.codegen import customize
-from manip_dyn.planning.plan import Move, Plan
+from manip_dyn.planning.bang_bang import BangBangPlan
+from manip_dyn.planning.feedback import Feedback, Tuning
+from manip_dyn.planning.online_switching import OnlineSwitching
+from manip_dyn.planning.plan import Plan
+from manip_dyn.planning.reference import Reference
+from manip_dyn.planning.return_motion import return_motion, stopping_motion
+from manip_dyn.planning.segments import Segment, distinct, later
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, not_negative, positive
+from manip_dyn.validate import Vector, positive
 
-
-class Segment(NamedTuple):
-    """Efforts (n,) from `offset` s after the measured state on."""
-
-    offset: float
-    effort: Vector
+CELLS_AHEAD = 4
+"""Cells of varying efforts that are sent ahead where commands travel."""
 
 
 class PlanExecutor:
-    """Switches by measured state (Fan 2003, section 6.3.2), within a control period.
+    """Drives an arm through a plan and holds it at the goal.
 
-    While the joint is slower than its braking curve it is driven, on the curve it is braked,
-    from rest on all joints are held at the goal by computed torque with feedback. A switch or
-    the arrival that falls inside the next `horizon` becomes a segment of its own at its exact
-    time, so that the final error does not depend on where samples fall.
+    Where one joint moves with one switch, it switches by measured state (`OnlineSwitching`).
+    Every other plan is tracked: its efforts, each jump at its exact time, and feedback to its
+    motion, all within the limits. From its end on feedback with an integral holds the goal. When a
+    joint leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
+    measured state to the goal with efforts that leave a share to the feedback; where there is
+    none, the arm is stopped first.
+
+    Attributes:
+        plan: What is executed.
+        goal: Where it ends (n,): that of the plan, or where `stop` led to.
+        arrived: Whether the arm rests at the goal.
+        arrival_time: When it began to, s; None before.
+        returns: How often a new motion was needed.
     """
-
-    ON_CURVE = 1e-7
-    """Speed deficit below which the state counts as on the braking curve, rad/s or m/s."""
 
     def __init__(
         self,
         robot: Robot,
-        plan: Plan,
+        plan: Plan | BangBangPlan,
         horizon: float,
-        stiffness: float = 100.0,
-        damping: float = 20.0,
+        tuning: Tuning | None = None,
+        period: float | None = None,
     ):
-        """Execute `plan`.
+        """Execute `plan` from time 0 on.
 
         Args:
             robot: The arm.
             plan: What to execute.
             horizon: How far ahead the efforts are needed: the control period, plus the
                 transport delay where there is one, s.
-            stiffness: Position feedback of held joints, 1/s^2.
-            damping: Velocity feedback of held joints, 1/s.
+            tuning: Gains and thresholds.
+            period: The control period, s; default: the horizon.
         """
-        self.plan = plan
-        self.arrived = plan.move is None
-        self._move: Move = plan.move  # type: ignore[assignment]
+        self.plan, self.goal = plan, plan.qf
+        self.arrived, self.returns = False, 0
+        self.arrival_time: float | None = None
         self._robot = robot
-        self._kernels = customize(robot).unchecked
         self._horizon = positive("horizon", horizon, "s")
-        self._stiffness = not_negative("stiffness", stiffness, "1/s^2")
-        self._damping = not_negative("damping", damping, "1/s")
+        self._spacing = max(positive("period", period or horizon, "s"), horizon / CELLS_AHEAD)
+        self._tuning = tuning or Tuning()
+        self._off_plan = self._tuning.off_plan
+        self._feedback = Feedback(robot, self._tuning)
+        self._reference = Reference.of(plan, self._spacing)
+        self._begin, self._stopping = 0.0, False
+        self._heard: float | None = None
+        self._switching = self._online_switching()
+        self._committed: tuple[float, list[Segment]] | None = None
 
-    def segments(self, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts that act from the measured state (q, v), each (n,), on.
+    @property
+    def timed(self) -> bool:
+        """Whether the efforts follow time, and so want to begin when commands act."""
+        return self._switching is None
 
-        The first segment begins at offset 0; further ones only where the efforts jump inside
+    @property
+    def extra_time(self) -> float | None:
+        """What the arrival took beyond the plan, s; None before it."""
+        return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
+
+    def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
+        """Return the efforts that act from the state (q, v), measured `t` s after the start, on.
+
+        Before the start, at negative times, the arm is held.
+
+        The first segment begins at offset 0; further ones only where the efforts change inside
         the horizon.
         """
-        if self.arrived or self._comes_back(q, v):
-            self.arrived = True
-            return [Segment(0.0, self._hold(q, v))]
-        segments, offset, q, v = self._drive(q, v)
-        return segments if offset is None else _distinct(segments + self._brake(offset, q, v))
+        if self._switching is not None:
+            segments = self._switched(self._switching, t, q, v)
+            if segments:
+                return segments
+        return self._tracked(t, q, v)
 
-    def mean_effort(self, segments: list[Segment], period: float) -> Vector:
-        """Return the effort (n,) with the same impulse over `period` s, for a plain actuator."""
-        inside = [segment for segment in segments if segment.offset < period]
-        ends = [segment.offset for segment in inside[1:]] + [period]
-        shares = [
-            (end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)
-        ]
-        return np.array(shares) @ np.array([segment.effort for segment in inside])
+    def stop(self, t: float, q: Vector, v: Vector) -> None:
+        """Come to rest soonest instead, and stay there."""
+        self._stop(t, q, v)
+        self.goal = self._reference.goal
+        self.arrived, self.arrival_time = False, None
 
-    def _comes_back(self, q: Vector, v: Vector) -> bool:
-        """Whether the joint has passed the goal and does not move on."""
-        curve, joint = self._move.curve, self._move.joint
-        passed = curve.sign * (q[joint] - curve.goal) >= 0.0
-        return passed and curve.sign * v[joint] <= 0.0
+    # ------------------------------------------------------------ one joint, by measured state
+    def _online_switching(self) -> OnlineSwitching | None:
+        move = self.plan.move if isinstance(self.plan, Plan) else None
+        if move is None:
+            return None
+        return OnlineSwitching(move, self.plan.qf, self._horizon, self._feedback)
 
-    def _drive(self, q: Vector, v: Vector):
-        """Return the driving segment and, if the curve is met in time, the state there."""
-        curve, joint = self._move.curve, self._move.joint
-        if curve.gap(q[joint], v[joint]) >= -self.ON_CURVE:
-            return [], 0.0, q, v
+    def _switched(
+        self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
+    ) -> list[Segment]:
+        """Return the segments until the joint has come to rest; none from then on."""
+        if self._committed is None:
+            others = np.delete(np.abs(q - self.goal), switching.joint)
+            if others.max(initial=0.0) > self._off_plan:
+                self._return(t, q, v)
+                return []
+            segments = switching.segments(q, v)
+            if not switching.arrived:
+                return segments
+            self._committed = (t, segments)
+        began, segments = self._committed
+        rest = began + segments[-1].offset
+        if t < rest:
+            return later(segments, t - began)
+        self._follow(rest, Reference.standing(self.goal, self.plan.hold))
+        return []
 
-        def gap(duration: float) -> float:
-            state = curve.motion.propagate(q[joint], v[joint], curve.drive, duration)
-            return max(curve.gap(*state), -1e9)
-
-        if gap(self._horizon) < 0.0:
-            return [self._segment(0.0, q, v, curve.drive, self._horizon)], None, q, v
-        offset = brentq(gap, 0.0, self._horizon, xtol=1e-13)
-        driving = [self._segment(0.0, q, v, curve.drive, offset)]
-        return driving, offset, *self._moved(q, v, curve.drive, offset)
-
-    def _brake(self, offset: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the braking segment and, if rest falls inside the horizon, the holding one."""
-        curve, joint = self._move.curve, self._move.joint
-
-        def speed(duration: float) -> float:
-            moved = curve.motion.propagate(q[joint], v[joint], curve.brake, duration)
-            return curve.sign * moved[1]
-
-        left = self._horizon - offset
-        if left <= 0.0 or speed(left) > 0.0:
-            return [self._segment(offset, q, v, curve.brake, left)]
-        rest = brentq(speed, 0.0, left, xtol=1e-13) if speed(0.0) > 0.0 else 0.0
-        self.arrived = True
-        braking = self._segment(offset, q, v, curve.brake, rest)
-        q, v = self._moved(q, v, curve.brake, rest)
-        return [braking, Segment(offset + rest, self._hold(q, v))]
-
-    def _segment(
-        self, offset: float, q: Vector, v: Vector, effort: float, duration: float
-    ) -> Segment:
-        """Return the efforts that hold the others while the joint is driven by `effort`.
-
-        They change with the state and stay constant over the segment, so they are those of its
-        middle: what the held joints are disturbed by is of second order in the period.
-        """
-        q, v = self._moved(q, v, effort, 0.5 * max(duration, 0.0))
-        efforts = self._move.curve.motion.full_efforts(q, v, effort, self._feedback(q, v))
-        return Segment(offset, self._limited(efforts))
-
-    def _moved(self, q: Vector, v: Vector, effort: float, duration: float):
-        """Return the state after `duration` s: the joint under `effort`, the others drifting."""
-        joint = self._move.joint
-        q, v = q + duration * v, v.copy()
-        q[joint] -= duration * v[joint]
-        q[joint], v[joint] = self._move.curve.motion.propagate(
-            q[joint], v[joint], effort, duration
+    # ------------------------------------------------------------------------------- tracking
+    def _tracked(self, t: float, q: Vector, v: Vector) -> list[Segment]:
+        q_ref, v_ref = self._reference.state(t - self._begin)
+        if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
+            self._return(t, q, v)
+            q_ref, v_ref = self._reference.state(t - self._begin)
+        self._watch_arrival(t, q, v, q_ref)
+        correction = self._feedback.correction(q, v, q_ref, v_ref)
+        rows = self._reference.segments(t - self._begin, self._horizon)
+        return distinct(
+            [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
         )
-        return q, v
 
-    def _hold(self, q: Vector, v: Vector) -> Vector:
-        return self._limited(self._kernels.inverse_dynamics(q, v, self._feedback(q, v)))
+    def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
+        end = self._begin + self._reference.t_final
+        over, heard = t >= end, self._heard
+        if heard is not None and (over or self.returns):
+            self._feedback.integrate(q_ref - q, t - heard)
+        near = self._tuning.tolerance
+        rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
+        if over and rests and not self.arrived:
+            self.arrived = True
+            self.arrival_time = end if heard is None or heard <= end else t
+        self._heard = t
 
-    def _feedback(self, q: Vector, v: Vector) -> Vector:
-        return self._stiffness * (self.plan.qf - q) - self._damping * v
+    def _follow(self, begin: float, reference: Reference) -> None:
+        self._begin, self._reference = begin, reference
+        self._switching = self._committed = None
+        self._stopping = False
 
-    def _limited(self, effort: Vector) -> Vector:
-        return np.clip(effort, -self._robot.tau_max, self._robot.tau_max)
+    # -------------------------------------------------------------------------- off the plan
+    def _return(self, t: float, q: Vector, v: Vector) -> None:
+        """Go to the goal from the measured state; stop first where that needs more efforts."""
+        self.returns += 1
+        self.arrived, self.arrival_time = False, None
+        motion = return_motion(self._robot, q, v, self.goal, self._spacing)
+        if motion is not None:
+            self._follow(t, motion)
+        elif np.abs(v).max() > 10.0 * self._tuning.tolerance:
+            self._stop(t, q, v)
+            self._stopping = True
+        else:
+            self._only_feedback(t)
 
+    def _stop(self, t: float, q: Vector, v: Vector) -> None:
+        motion = stopping_motion(self._robot, q, v, self._spacing)
+        hold = self._feedback.hold(q)
+        self._follow(t, Reference.standing(q.copy(), hold) if motion is None else motion)
 
-def _distinct(segments: list[Segment]) -> list[Segment]:
-    """Drop what would be over within the nanosecond in which it begins: time is whole there."""
-    begins = [round(segment.offset * 1e9) for segment in segments] + [-1]
-    return [s for s, begin, end in zip(segments, begins, begins[1:], strict=False) if begin != end]
+    def _over(self, t: float) -> bool:
+        return t >= self._begin + self._reference.t_final
+
+    def _only_feedback(self, t: float) -> None:
+        self._off_plan = np.inf
+        self._follow(t, Reference.standing(self.goal, self._feedback.hold(self.goal)))

@@ -16,11 +16,14 @@ from manip_dyn.robot.description import Description, find_urdf
 from manip_dyn.robot.extras import Extras, Payload, read_extras
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.reference import Reference
-from manip_dyn.validate import Vector
+from manip_dyn.validate import Vector, positive
 
 
 def load_robot(
-    source: str | Path, lock: Mapping[str, float] | None = None, tip: str | None = None
+    source: str | Path,
+    lock: Mapping[str, float] | None = None,
+    tip: str | None = None,
+    mass_scale: float = 1.0,
 ) -> Robot:
     """Load a robot from a URDF.
 
@@ -30,12 +33,15 @@ def load_robot(
             locked one is locked with it. Locked links keep their mass.
         tip: Link whose frame is the tool. What lies beyond it, and side branches behind other
             movable joints, are cut off. Default: ``tool0``, else the longest chain's last link.
+        mass_scale: Factor of the masses and inertias of all bodies, payload included, as for an
+            arm that is heavier than its description says; rotor inertias stay.
 
     Returns:
         The robot, with the extras of the YAML file of the same stem beside the URDF.
 
     Raises:
-        ManipDynError: If the file, the tree, an inertia, `lock` or `tip` cannot be used.
+        ManipDynError: If the file, the tree, an inertia, `lock`, `tip` or `mass_scale` cannot be
+            used.
     """
     path = find_urdf(source)
     description = Description(path)
@@ -47,11 +53,12 @@ def load_robot(
     description.lock(lock or {})
     description.check_dynamics()
     tip = tip or description.default_tip()
-    return _build(description, extras, tip)
+    return _build(description, extras, tip, positive("mass_scale", mass_scale))
 
 
-def _build(description: Description, extras: Extras, tip: str) -> Robot:
+def _build(description: Description, extras: Extras, tip: str, mass_scale: float) -> Robot:
     model = _pinocchio_model(description, extras)
+    _scale(model, mass_scale)
     names = tuple(model.names)[1:]
     joints = [description.movable()[name] for name in names]
     robot = Robot(
@@ -95,6 +102,14 @@ def _attach(model: pinocchio.Model, payload: Payload) -> None:
     frame = model.frames[model.getFrameId(payload.link, pinocchio.BODY)]
     inertia = pinocchio.Inertia(payload.mass, payload.com, payload.inertia)
     model.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+
+
+def _scale(model: pinocchio.Model, factor: float) -> None:
+    for i, body in enumerate(model.inertias):
+        if factor != 1.0:
+            model.inertias[i] = pinocchio.Inertia(
+                factor * body.mass, body.lever, factor * body.inertia
+            )
 
 
 def _position_limit(joint: Element, key: str, without: float) -> float:

@@ -9,9 +9,10 @@ from manip_dyn.simulation.effort_laws import (
 )
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulate import Trajectory, simulate
-from manip_dyn.simulation.simulation import Energy, Simulation
+from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation
 
 __all__ = [
+    "Disturbance",
     "Energy",
     "EffortLaw",
     "Feedback",

@@ -6,10 +6,12 @@ and two runs agree bit for bit.
 
 from __future__ import annotations
 
+import inspect
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Protocol, runtime_checkable
+from types import FunctionType
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,13 +41,17 @@ class Schedule:
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
         """Take efforts (k, n) from `times_ns` (k,) on; rising times, finite efforts."""
+        given: Any
+        for name, given in (("times", times_ns), ("efforts", efforts)):
+            if not hasattr(given, "__len__"):
+                raise ManipDynError(f"an effort schedule has {name} {given!r}; expected a list")
         if len(times_ns) != len(efforts) or len(times_ns) == 0:
             raise ManipDynError(
                 f"an effort schedule has {len(times_ns)} times and {len(efforts)} efforts; "
                 "expected as many of both, and at least one"
             )
         for time in times_ns:
-            if time != int(time):
+            if not isinstance(time, (int, float, np.number)) or time % 1 != 0:
                 raise ManipDynError(
                     f"an effort schedule has the time {time} ns; expected whole nanoseconds"
                 )
@@ -92,9 +98,21 @@ class Feedback:
         function: Callable[[float, Vector, Vector], Vector],
         weightless: bool = False,
     ):
-        """Take the function; numba compiles it if it can."""
+        """Take the function; numba compiles it if it can.
+
+        Raises:
+            ManipDynError: If it does not take (t, q, v).
+        """
+        plain = getattr(function, "py_func", function)
+        try:
+            inspect.signature(plain).bind(0.0, None, None)
+        except TypeError as error:
+            raise ManipDynError(
+                f"torque is a function of {inspect.signature(plain)}; expected (t, q, v)"
+            ) from error
         self._robot = robot
-        self.function = function
+        # numba compiles functions; an object that is called runs in Python.
+        self.function = function if isinstance(plain, FunctionType) else _calling(function)
         self.weightless = weightless
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
@@ -104,6 +122,13 @@ class Feedback:
 
     def next_switch(self, time_ns: int) -> None:
         """Return None: there is no announced jump."""
+
+
+def _calling(target: Callable[[float, Vector, Vector], Vector]) -> Callable:
+    def function(t, q, v):
+        return target(t, q, v)
+
+    return function
 
 
 def held(robot: Robot, effort: ArrayLike) -> Schedule:

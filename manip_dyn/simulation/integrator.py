@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Method
 from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.taylor import order_for
+from manip_dyn.integrate.taylor import HIGHEST_ORDER, order_for
 from manip_dyn.validate import nanoseconds, not_negative
 
 
@@ -22,6 +22,7 @@ class Integrator:
         atol: Absolute tolerance, rad or m (and per s, and J for the work); 0 beside an `rtol`:
             the same number.
         order: Order of a Taylor series; 0: what the tolerances ask for.
+        stop_at_limits: Whether a joint that reaches a position limit ends the simulation.
     """
 
     method: str = "rk4"
@@ -29,6 +30,7 @@ class Integrator:
     rtol: float = 0.0
     atol: float = 0.0
     order: int = 0
+    stop_at_limits: bool = False
 
     def __post_init__(self) -> None:
         """Check the values and that they fit together."""
@@ -38,8 +40,15 @@ class Integrator:
         nanoseconds("step", self.step)
         not_negative("rtol", self.rtol)
         not_negative("atol", self.atol)
-        if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 0:
-            raise ManipDynError(f"taylor_order is {self.order!r}; expected a whole number from 0")
+        if (
+            isinstance(self.order, bool)
+            or not isinstance(self.order, int)
+            or not (0 <= self.order <= HIGHEST_ORDER)
+        ):
+            raise ManipDynError(
+                f"taylor_order is {self.order!r}; expected a whole number from 0 to "
+                f"{HIGHEST_ORDER}"
+            )
         if self.adaptive and not self.found.adaptive:
             raise ManipDynError(
                 f"integrator '{self.method}' has no error estimate for rtol {self.rtol:g} and "

@@ -15,6 +15,7 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
 from manip_dyn.simulation.linearization import constant_jacobian, law_jacobian
 from manip_dyn.validate import Vector
 
@@ -33,10 +34,11 @@ class Motion:
         failures: Steps that the error control threw away.
         evaluations: Evaluations of the dynamics; of the whole series for Taylor's method.
         why: What went wrong in the last run; empty if nothing did.
+        met: Which joint limit ended it; empty if none did.
     """
 
     steps = failures = evaluations = 0
-    why = ""
+    why = met = ""
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Move `y` from `begin` to `end`, s, and return the time reached.
@@ -53,8 +55,20 @@ class Motion:
 class CompiledMotion(Motion):
     """The whole loop over the steps in compiled code."""
 
-    def __init__(self, engine: Engine, parameters: Any, integrator: Integrator):
-        """Take an engine and the parameters of its right-hand side."""
+    def __init__(
+        self,
+        kernels: Kernels,
+        integrator: Integrator,
+        rhs: Any,
+        parameters: Any,
+        jacobian: Jacobian | None,
+    ):
+        """Compile the loop over `rhs` with its `parameters`; None if each run has its own.
+
+        An implicit integrator takes the derivatives of `rhs`, `jacobian`.
+        """
+        self._limits = joint_limits(kernels.robot) if integrator.stop_at_limits else None
+        engine = _engine(rhs, kernels, integrator, self._limits, jacobian)
         self._run = engine.run
         self._parameters = parameters
         self._space = engine.space(
@@ -62,6 +76,7 @@ class CompiledMotion(Motion):
             rtol=integrator.tolerances[0],
             atol=integrator.tolerances[1],
             orders=integrator.orders,
+            **(self._limits.events.settings if self._limits else {}),
         )
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
@@ -73,6 +88,7 @@ class CompiledMotion(Motion):
         self.failures += failures
         self.evaluations += evaluations
         self.why = REASONS.get(status, "")
+        self.met = self._limits.reached(y) if self._limits and status is Status.EVENT else ""
         return float(self._space[2][0])
 
 
@@ -106,11 +122,10 @@ class InterpretedMotion(Motion):
 
 def constant_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     """Return the motion under efforts that stay constant in each run."""
-    series = kernels.series_with_work if integrator.method == "taylor" else None
-    rhs = series.of_state if series else kernels.right_hand_side_with_work
+    taylor = integrator.method == "taylor"
+    rhs = kernels.series_with_work.of_state if taylor else kernels.right_hand_side_with_work
     jacobian = constant_jacobian(kernels) if integrator.implicit else None
-    engine = _engine(rhs, kernels, integrator, series.rows if series else 0, jacobian)
-    return CompiledMotion(engine, None, integrator)
+    return CompiledMotion(kernels, integrator, rhs, None, jacobian)
 
 
 def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
@@ -119,8 +134,7 @@ def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     n = kernels.robot.n
     parameters = (np.zeros(n), np.array(kernels.robot.tau_max), np.empty(n))
     jacobian = law_jacobian(kernels, _weight(kernels)) if integrator.implicit else None
-    engine = _engine(kernels.weightless_with_work, kernels, integrator, jacobian=jacobian)
-    return CompiledMotion(engine, parameters, integrator)
+    return CompiledMotion(kernels, integrator, kernels.weightless_with_work, parameters, jacobian)
 
 
 def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> Motion:
@@ -134,16 +148,15 @@ def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> 
         rhs = _feedback(kernels, efforts)
         rhs(0.0, np.zeros(2 * n + 1), parameters, np.zeros(2 * n + 1))
     except NumbaError as error:
-        if integrator.method != "rk4" or integrator.adaptive:
+        if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
             raise ManipDynError(
                 f"the effort law cannot be compiled by numba, as integrator '{integrator.method}' "
                 f"needs: {str(error).strip().splitlines()[0]}; expected numpy functions of t, q "
-                "and v, or integrator 'rk4' with a fixed step"
+                "and v, or integrator 'rk4' with a fixed step and stop_at_limits false"
             ) from error
         return InterpretedMotion(kernels, law, integrator.step)
     jacobian = law_jacobian(kernels, efforts) if integrator.implicit else None
-    engine = _engine(rhs, kernels, integrator, jacobian=jacobian)
-    return CompiledMotion(engine, parameters, integrator)
+    return CompiledMotion(kernels, integrator, rhs, parameters, jacobian)
 
 
 @lru_cache(maxsize=16)
@@ -196,18 +209,23 @@ def _engine(
     rhs: Any,
     kernels: Kernels,
     integrator: Integrator,
-    rows: int = 0,
-    jacobian: Jacobian | None = None,
+    limits: JointLimits | None,
+    jacobian: Jacobian | None,
 ) -> Engine:
     linear = jacobian or Jacobian()
     options = Options(
         size=2 * kernels.robot.n + 1,
         adaptive=integrator.adaptive,
+        events=limits.events.count if limits else 0,
         positions=linear.positions,
         jacobian=jacobian is not None,
         mass=linear.mass,
     )
-    return compile_engine(rhs, integrator.found, options, scratch=rows, jacobian=linear.function)
+    width = kernels.series_with_work.width if integrator.method == "taylor" else 0
+    signal = limits.events.function if limits else None
+    return compile_engine(
+        rhs, integrator.found, options, signal, scratch=width, jacobian=linear.function
+    )
 
 
 def refuse_series(integrator: Integrator, law: str) -> None:

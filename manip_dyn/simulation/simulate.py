@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate.adams import Adams
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
+from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, Schedule, held
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.simulation import DivergenceError, Simulation
+from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 from manip_dyn.validate import Vector, nanoseconds
 
 
@@ -54,6 +56,7 @@ def simulate(
     rtol: float = 0.0,
     atol: float = 0.0,
     taylor_order: int = 0,
+    stop_at_limits: bool = False,
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `torque`.
 
@@ -65,19 +68,21 @@ def simulate(
             such as `Schedule`. Saturated at the effort limits.
         duration: s.
         step: Integration step, s, without tolerances.
-        sample_period: Time between samples, s, on which steps end. Default: the step; with
-            tolerances a hundredth of the duration.
+        sample_period: Time between samples, s, on which steps end. Default: the step; a
+            hundredth of the duration with tolerances and with Adams methods (they restart there).
         method: Name in `md.METHODS`.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
         atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
         taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
+        stop_at_limits: Whether to end where a joint reaches a position limit: the last sample is
+            that time, and `success` is false. Otherwise joints pass their limits.
     """
-    integrator = Integrator(method, step, rtol, atol, taylor_order)
+    integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
     simulation = Simulation(robot, q0, v0, integrator)
     simulation.law = _as_law(robot, torque)
     end = nanoseconds("duration", duration)
     if sample_period is None:
-        sample_period = max(duration / 100, 1e-9) if integrator.adaptive else step
+        sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
     rows, reason = [_sample(simulation)], ""
     while simulation.time_ns < end and not reason:
@@ -85,14 +90,27 @@ def simulate(
             simulation.advance(min(period, end - simulation.time_ns))
         except DivergenceError as error:
             reason = str(error)
-        else:
-            rows.append(_sample(simulation))
+            break
+        except JointLimitError as error:
+            reason = str(error)
+        rows.append(_sample(simulation))
     t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
     reason, success = reason or "the duration is over", not reason
     return Trajectory(t, q, v, tau, energy, success, reason, simulation.statistics)
 
 
+def _sample_period(integrator: Integrator, duration: float) -> float:
+    if integrator.adaptive:
+        return max(duration / 100, 1e-9)
+    every = round(duration / (100 * integrator.step))
+    return integrator.step * (max(every, 1) if isinstance(integrator.found, Adams) else 1)
+
+
 def _as_law(robot: Robot, torque: Any) -> EffortLaw:
+    if isinstance(torque, Schedule) and len(torque.efforts[0]) != robot.n:
+        raise ManipDynError(
+            f"torque is a schedule of {len(torque.efforts[0])} efforts; expected {robot.n}"
+        )
     if isinstance(torque, EffortLaw):
         return torque
     if callable(torque):

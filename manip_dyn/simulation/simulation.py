@@ -35,8 +35,31 @@ class Energy(NamedTuple):
     residual: float
 
 
+class Disturbance(NamedTuple):
+    """Efforts (n,) that act on the joints beside those of the law, from begin to end, ns.
+
+    They do not saturate. Beside a feedback law, such as gravity compensation, they do not act.
+    """
+
+    effort: Vector
+    begin_ns: int
+    end_ns: int
+
+    def at(self, time_ns: int) -> Vector:
+        """Return the efforts (n,) from `time_ns` on."""
+        return self.effort if self.begin_ns <= time_ns < self.end_ns else 0.0 * self.effort
+
+    def next_switch(self, time_ns: int) -> list[int]:
+        """Return begin and end as far as they come after `time_ns`."""
+        return [time for time in (self.begin_ns, self.end_ns) if time > time_ns]
+
+
 class DivergenceError(ManipDynError):
     """A simulation could not go on from the state that it kept."""
+
+
+class JointLimitError(ManipDynError):
+    """A joint reached its limit, where the simulation was to stop; the state is the one there."""
 
 
 class Simulation:
@@ -59,6 +82,7 @@ class Simulation:
         robot.check_within_limits("initial position", self._start[0])
         self.use(integrator or Integrator())
         self.law: EffortLaw = held(robot, np.zeros(robot.n))
+        self.disturbance = Disturbance(np.zeros(robot.n), 0, 0)
         self.reset()
 
     def use(self, integrator: Integrator) -> None:
@@ -123,23 +147,28 @@ class Simulation:
         Raises:
             DivergenceError: If the state would become infinite or NaN, or the tolerances cannot
                 be met; it then stays where the last good step left it.
+            JointLimitError: If a joint reached its limit and the integrator is to stop there.
         """
         end = self.time_ns + duration_ns
         while self.time_ns < end:
             switch = self.law.next_switch(self.time_ns)
-            self._run(end if switch is None else min(switch, end))
+            edges = self.disturbance.next_switch(self.time_ns)
+            self._run(min([end, *edges] if switch is None else [end, switch, *edges]))
 
     def _run(self, stop_ns: int) -> None:
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
             motion, effort, origin = self._motion(law), None, begin_ns * 1e-9
         else:
-            motion, effort, origin = self._motions[None], law.effort(begin_ns, self.q, self.v), 0.0
+            motion, origin = self._motions[None], 0.0
+            effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
         reached = motion.run(origin, origin + (stop_ns - begin_ns) * 1e-9, self._y, effort)
-        if not motion.why:
+        if not (motion.why or motion.met):
             self.time_ns = stop_ns
             return
         self.time_ns = begin_ns + round((reached - origin) * 1e9)
+        if motion.met:
+            raise JointLimitError(f"{motion.met} at {self.time_ns * 1e-9:.6f} s")
         raise DivergenceError(
             f"the simulation of '{self.robot.name}' diverged at {self.time_ns * 1e-9:.6f} s "
             f"({motion.why}); the state is kept there. Expected a smaller step or smaller efforts"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from manip_dyn.studies.galhano1994_claims import Claim
 from manip_dyn.studies.galhano1994_figures import Figure
 from manip_dyn.studies.galhano1994_findings import Findings
+from manip_dyn.studies.plain_text import WIDTH, columns, indented, number
+from manip_dyn.studies.plain_values import plain, write_csv
 from manip_dyn.studies.work_precision import Curve, Point
 
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
 """Errors, rad or J, whose computing times are printed."""
 NEAR_ORDER = 0.25
-WIDTH = 99
 
 
 # ------------------------------------------------------------------------- people
@@ -40,7 +40,7 @@ def text(found: Findings, published: Mapping[str, Any]) -> str:
 
 def _table1_text(found: Findings) -> str:
     rows = [list(found.table1[0]._fields), *([str(cell) for cell in row] for row in found.table1)]
-    return "Table 1: stages\n" + _columns(rows)
+    return "Table 1: stages\n" + columns(rows)
 
 
 def _figure_text(figure: Figure) -> str:
@@ -50,11 +50,11 @@ def _figure_text(figure: Figure) -> str:
         measured = curve.between(figure.floor, 1.0).measured_order()
         status = _order_status(measured - curve.order)
         times = (curve.between(0.0, math.inf).time_at_error(level) * 1e6 for level in LEVELS)
-        row = (curve.label, str(curve.order), _number(measured, ".2f"))
-        difference = _number(measured - curve.order, "+.2f")
-        rows.append((*row, difference, status, *(_number(each, ".1f") for each in times)))
+        row = (curve.label, str(curve.order), number(measured, ".2f"))
+        difference = number(measured - curve.order, "+.2f")
+        rows.append((*row, difference, status, *(number(each, ".1f") for each in times)))
     title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
-    return f"{title}\n{_columns(rows)}"
+    return f"{title}\n{columns(rows)}"
 
 
 def _order_status(difference: float) -> str:
@@ -74,35 +74,17 @@ def _claims_text(robot: str, mine: Sequence[Claim], texts: Mapping[str, str]) ->
                 f"    computed: {each.status}, {each.share:.0%} of {each.comparisons} "
                 f"comparisons, median {each.number:.3g}"
             )
-            lines += textwrap.wrap(f"({each.measure})", WIDTH, **_indented(6))
+            lines += textwrap.wrap(f"({each.measure})", WIDTH, **indented(6))
             if each.exceptions:
                 exceptions = f"except {'; '.join(each.exceptions)}"
-                lines += textwrap.wrap(exceptions, WIDTH, **_indented(6))
+                lines += textwrap.wrap(exceptions, WIDTH, **indented(6))
     return "\n".join(lines)
-
-
-def _indented(width: int) -> dict[str, Any]:
-    return {"initial_indent": " " * width, "subsequent_indent": " " * width}
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as text: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  " + row[0].ljust(widths[0])
-        + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        for row in rows
-    )  # fmt: skip
-
-
-def _number(value: float, form: str) -> str:
-    return format(value, form) if math.isfinite(value) else "-"
 
 
 # --------------------------------------------------------------------------- JSON
 def content(found: Findings, published: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything as plain values; what is not finite is None."""
-    return _plain(
+    return plain(
         {
             "paper": "galhano1994",
             "source": published["source"],
@@ -126,37 +108,21 @@ def _figure_content(figure: Figure) -> dict[str, Any]:
     return figure._asdict() | {"curves": curves}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 # -------------------------------------------------------------------------- files
 def write_tables(found: Findings, folder: Path) -> list[Path]:
     """Write ``table1.csv``, a CSV per chart and ``claims.csv``; return the files."""
     files = []
     if found.table1:
-        files.append(_csv(folder / "table1.csv", found.table1[0]._fields, found.table1))
+        files.append(write_csv(folder / "table1.csv", found.table1[0]._fields, found.table1))
     for figure in found.figures:
         rows = [_point_row(curve, point) for curve in figure.curves for point in curve.points]
         name = f"{figure.name}_{figure.robot}.csv"
-        files.append(_csv(folder / name, ("method", "label", "order", *Point._fields), rows))
+        files.append(write_csv(folder / name, ("method", "label", "order", *Point._fields), rows))
     if found.claims:
         rows = [(*each[:-1], "; ".join(each.exceptions)) for each in found.claims]
-        files.append(_csv(folder / "claims.csv", Claim._fields, rows))
+        files.append(write_csv(folder / "claims.csv", Claim._fields, rows))
     return files
 
 
 def _point_row(curve: Curve, point: Point) -> tuple[Any, ...]:
     return (curve.method, curve.label, curve.order, *point)
-
-
-def _csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        writer.writerows(rows)
-    return path

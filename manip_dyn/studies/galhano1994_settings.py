@@ -7,12 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS
 from manip_dyn.robot import load_robot
-from manip_dyn.share import share_directory
+from manip_dyn.studies.yaml_file import count, mapping, read_yaml
 from manip_dyn.validate import Vector, finite_vector, positive
 
 FAMILIES = ("fig3", "fig4", "fig5", "fig6", "fig7")
@@ -66,32 +64,27 @@ class Settings:
 
 def read_settings(path: str | Path | None = None) -> Settings:
     """Return the settings in a YAML file; default: the shipped one."""
-    file = Path(path) if path else share_directory() / "config" / "galhano1994.yaml"
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ManipDynError(f"'{file}' is not readable YAML: {reason}") from error
-    values = _mapping(f"'{file}'", content, [field.name for field in fields(Settings)])
-    methods = _mapping("methods", values["methods"], FAMILIES)
+    file, content = read_yaml("galhano1994", path)
+    values = mapping(f"'{file}'", content, [field.name for field in fields(Settings)])
+    methods = mapping("methods", values["methods"], FAMILIES)
     least, most = finite_vector("compared_errors", values["compared_errors"], 2)
     return Settings(
         motions={name: _start(name, each) for name, each in values["motions"].items()},
-        steps=tuple(sorted(_count("steps", each) for each in values["steps"])),
+        steps=tuple(sorted(count("steps", each) for each in values["steps"])),
         tolerances=tuple(positive("tolerances", each) for each in values["tolerances"]),
-        most_steps=_count("most_steps", values["most_steps"]),
-        taylor_orders=tuple(_count("taylor_orders", each) for each in values["taylor_orders"]),
+        most_steps=count("most_steps", values["most_steps"]),
+        taylor_orders=tuple(count("taylor_orders", each) for each in values["taylor_orders"]),
         methods={figure: _names(figure, methods[figure]) for figure in FAMILIES},
         energy_methods=_names("energy_methods", values["energy_methods"]),
         compared_errors=(float(least), float(most)),
-        repeats=_count("repeats", values["repeats"]),
+        repeats=count("repeats", values["repeats"]),
         slice=positive("slice", values["slice"], "s"),
     )
 
 
 def _start(name: str, content: Any) -> Start:
     n = load_robot(name).n
-    values = _mapping(f"motion of {name}", content, [field.name for field in fields(Start)])
+    values = mapping(f"motion of {name}", content, [field.name for field in fields(Start)])
     arrays = {
         key: finite_vector(f"{key} of {name}", values[key], n)
         for key in ("position", "velocity", "efforts")
@@ -99,27 +92,8 @@ def _start(name: str, content: Any) -> Start:
     return Start(**arrays, duration=positive(f"duration of {name}", values["duration"], "s"))
 
 
-def _mapping(what: str, content: Any, keys: Any) -> dict[str, Any]:
-    """Return `content` if it is a mapping with exactly these keys."""
-    if not isinstance(content, dict):
-        raise ManipDynError(f"{what} is {content!r}; expected a mapping")
-    for key in content:
-        if key not in keys:
-            raise ManipDynError(f"{what} has no '{key}'{closest(str(key), keys)}")
-    for key in keys:
-        if key not in content:
-            raise ManipDynError(f"{what} lacks '{key}'; expected {', '.join(keys)}")
-    return content
-
-
 def _names(what: str, names: Any) -> tuple[str, ...]:
     for name in names:
         if name not in METHODS:
             raise ManipDynError(f"{what} has the method '{name}'{closest(str(name), METHODS)}")
     return tuple(names)
-
-
-def _count(what: str, value: Any) -> int:
-    if not isinstance(value, int) or value < 1:
-        raise ManipDynError(f"{what} has {value!r}; expected a whole number above 0")
-    return value

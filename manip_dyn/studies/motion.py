@@ -144,7 +144,7 @@ class Motion:
         if status is not Status.SUCCESS:
             return Trial(point, None)
         found = error(*self.record(engine, steps, **limits))
-        idle = engine.space(max_steps=0.0)
+        idle = engine.space(**(limits | {"max_steps": 0.0}))
         timed = Timed(self._call(engine, space), self._call(engine, idle))
         return Trial(point._replace(error=found), timed)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
-from manip_dyn.studies import galhano1994, sandu2001
+from manip_dyn.studies import fan2003, galhano1994, sandu2001, sariyildiz2011
 
 
 class Result(Protocol):
@@ -31,8 +31,10 @@ class Paper(NamedTuple):
 
 
 PAPERS: Mapping[str, Paper] = {
+    "fan2003": Paper(fan2003.ITEMS, fan2003.recompute),
     "galhano1994": Paper(galhano1994.ITEMS, galhano1994.recompute),
     "sandu2001": Paper(sandu2001.ITEMS, sandu2001.recompute),
+    "sariyildiz2011": Paper(sariyildiz2011.ITEMS, sariyildiz2011.recompute),
 }
 
 

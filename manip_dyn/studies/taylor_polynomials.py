@@ -18,7 +18,7 @@ from manip_dyn.integrate import Series
 
 def heuristic_series(kernels: Kernels) -> Series:
     """Return T_pp: the series of y = (q, v), both to order p."""
-    return Series(kernels.series.of_state, kernels.series.rows)
+    return Series(kernels.series.of_state, kernels.series.width)
 
 
 def standard_series(kernels: Kernels) -> Series:
@@ -33,4 +33,4 @@ def standard_series(kernels: Kernels) -> Series:
             out[order, i] = out[order - 1, n + i] / order
             out[order, n + i] = 0.0
 
-    return Series(of_position, kernels.series.rows)
+    return Series(of_position, kernels.series.width)

@@ -1,17 +1,20 @@
 """The planner in closed loop with the simulator, both in lockstep over topics."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from harness import LATCHED
+from harness import LATCHED, TIMEOUT
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.nodes.planner_parameters import PLANNERS
 from manip_dyn.nodes.simulator import SimulatorNode
+from manip_dyn.share import share_directory
 
 FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
 """Fan (2003), eqs. 6.21-6.23 with the elbow held: the shoulder is a double integrator."""
@@ -91,7 +94,6 @@ def test_a_second_goal_moves_it_back(arm):
         ([], [], ["0 names"]),
         (["shoulder"], [math.nan], ["goal", "nan"]),
         (["shoulder"], [4.0], ["'shoulder' is 4", "-3.14159 to 3.14159"]),
-        (["shoulder", "elbow"], [0.0, 1.0], ["moves 2 joints", "shoulder, elbow"]),
     ],
 )
 def test_bad_goal_is_refused_and_nothing_moves(arm, names, positions, words):
@@ -174,3 +176,124 @@ def test_bad_joint_states_are_dropped_with_a_reason(ros):
     ros.spin(1.1)  # warnings are throttled to one a second
     states.publish(JointState(name=["shoulder", "elbow"], position=[0.0], velocity=[0.0, 0.0]))
     ros.expect_warning("dropped", "2 names and 1 of position")
+
+
+MOTIONS = {
+    "zero_net_work": ("ibm7535", [0.76, 0.2618], [0.0, 0.0]),
+    "minimum_time": ("ibm7535", [0.2, 0.1], [0.0, 0.0]),
+    "pd": ("cylindrical", [0.1, 0.05], [0.0, 0.0]),
+    "held against gravity": ("pa10", [0, 0.5, 0, 0.9, 0, 0.4, 0], [0.1, 0.6, 0, 1, 0, 0.5, 0]),
+}
+
+
+def told(ros, key):
+    return {v.key: v.value for v in ros.statuses[-1].values}.get(key, "")
+
+
+def moved(ros, name, simulator=None, **planner):
+    """Start simulator and planner in lockstep and wait for the arrival; return its states."""
+    robot, start, goal = MOTIONS[name]
+    method = name if name in PLANNERS else "zero_net_work"
+    states = ros.listen(JointState, "joint_states")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    common = {"robot": robot, "control_period": 0.002}
+    start = {"initial_position": [float(x) for x in start]}
+    ros.start(SimulatorNode, mode="lockstep", **common, **start, **(simulator or {}))
+    goal = [float(x) for x in goal]
+    options = {"method": method, "goal": goal, "hold_duration": 0.02, "switching": "exact"}
+    ros.start(BangBangPlannerNode, **common, **options | planner)
+    ros.until(lambda: state(ros) == "reached", "it does not arrive", timeout=60.0)
+    still = -1
+    while still != len(states):
+        still = len(states)
+        ros.spin(0.05)
+    return states
+
+
+@pytest.mark.parametrize("name", MOTIONS)
+def test_every_method_ends_within_a_millionth(ros, name):
+    tight = {"arrival_tolerance": 5e-7} if name == "pd" else {}
+    states = moved(ros, name, **tight)
+    np.testing.assert_allclose(states[-1].position, MOTIONS[name][2], atol=1e-6)
+    assert told(ros, "returns") == "0"
+    if name != "pd":
+        assert float(told(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("simulator", [
+    {"mass_scale": 1.1},
+    {"disturbance": [15.0, 3.0], "disturbance_start": 0.1, "disturbance_duration": 0.1},
+])  # fmt: skip
+def test_a_plan_that_does_not_fit_still_arrives_and_tells_the_cost(ros, simulator):
+    states = moved(ros, "minimum_time", simulator)
+    np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-3)
+    assert 0.0 < float(told(ros, "extra time [s]")) < 3.0
+
+
+def test_planning_keeps_nobody_waiting(arm, monkeypatch):
+    """While a plan is made the node answers, refuses a second goal, and can be aborted."""
+    go_on, begun = threading.Event(), threading.Event()
+    plan = PLANNERS["zero_net_work"]
+
+    def slowly(*arguments):
+        begun.set()
+        assert go_on.wait(TIMEOUT)
+        return plan(*arguments)
+
+    monkeypatch.setitem(PLANNERS, "zero_net_work", slowly)
+    send(arm, ["shoulder"], [0.5])
+    arm.until(begun.is_set, "no planning")
+    arm.until(lambda: state(arm) == "planning", "the status does not tell")
+    send(arm, ["shoulder"], [0.4])
+    arm.expect_warning("refused", "a plan is being made")
+    arm.until(lambda: told(arm, "code") == "busy", "no code")
+    assert state(arm) == "planning"
+    assert arm.call(Trigger, "bang_bang_planner/abort").success
+    arm.until(lambda: state(arm) == "aborted", "it is not aborted")
+    go_on.set()
+    arm.spin(0.3)
+    assert not arm.plans
+    assert state(arm) == "aborted"
+    send(arm, ["shoulder"], [0.9])
+    arm.until(lambda: state(arm) == "reached", "it takes no goal any more")
+
+
+def test_a_goal_that_is_here_is_reached_at_once(arm):
+    send(arm, ["shoulder"], [0.975])
+    arm.until(lambda: state(arm) == "reached", "it does not tell")
+    assert float(told(arm, "arrival time [s]")) == 0.0
+    assert np.abs(arm.states[-1].effort).max() < 1e-6
+
+
+def test_a_goal_without_a_plan_has_a_code_and_a_reason(ros, tmp_path):
+    """An arm that hangs, too weak to be held straight out."""
+    urdf = (share_directory() / "urdf" / "rr.urdf").read_text()
+    (tmp_path / "weak.urdf").write_text(urdf.replace('effort="300"', 'effort="50"'))
+    yaml = share_directory() / "urdf" / "rr.yaml"
+    (tmp_path / "weak.yaml").write_text(yaml.read_text())
+    weak = str(tmp_path / "weak.urdf")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    ros.start(SimulatorNode, mode="lockstep", robot=weak, initial_position=[-0.5 * math.pi, 0.0])
+    ros.start(BangBangPlannerNode, robot=weak)
+    ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    ros.spin(0.3)
+    states = ros.listen(JointState, "joint_states")
+    send(ros, ["joint_1"], [0.0])
+    ros.until(lambda: state(ros) == "refused", "it is not refused")
+    assert told(ros, "code") == "no_plan"
+    assert "to be held at the goal; its limit is 50" in ros.statuses[-1].message
+    assert len({s.header.stamp.nanosec for s in states}) <= 1
+
+
+@pytest.mark.parametrize(
+    ("names", "position", "code"),
+    [(["elbo"], 0.0, "bad_goal"), (["elbow"], math.inf, "bad_goal"), (["elbow"], 9.0, "bad_goal")],
+)
+def test_a_refusal_while_moving_costs_nothing(arm, names, position, code):
+    send(arm, ["shoulder"], [0.875])
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    send(arm, names, [position])
+    arm.until(lambda: any(code in [v.value for v in s.values] for s in arm.statuses), "no code")
+    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    assert float(told(arm, "extra time [s]")) == pytest.approx(0.0, abs=1e-6)

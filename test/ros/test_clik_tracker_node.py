@@ -101,3 +101,54 @@ def test_a_met_limit_is_reported(ros, tmp_path):
         lambda: any("W1" in m.status[0].message for m in diagnostics),
         "no diagnostics of the limit",
     )
+
+
+CSV = "t,x,y,z,qx,qy,qz,qw\n0,0.5,0,0.6,0,1,0,0\n1,0.5,0.1,0.6,0,1,0,0\n2,0.5,0.2,0.5,0,1,0,0\n"
+DOWN = [3.141592653589793, 0.0, 3.141592653589793]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"path": "line", "line.start": [0.5, 0.0, 0.6], "line.start_rpy": DOWN,
+         "line.end": [0.5, 0.2, 0.5]},
+        {"path": "lissajous", "lissajous.amplitudes": [0.0, 0.1, 0.05],
+         "lissajous.frequencies": [1.0, 1.0, 2.0], "lissajous.period": 5.0},
+        {"path": "waypoints",
+         "waypoints.poses": [0.5, 0.0, 0.6, *DOWN, 0.5, 0.1, 0.6, *DOWN, 0.5, 0.2, 0.5, *DOWN]},
+        {"path": "csv"},
+    ],
+    ids=lambda each: each["path"],
+)  # fmt: skip
+def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
+    file = tmp_path / "path.csv"
+    file.write_text(CSV)
+    desired = ros.listen(Path, "clik_tracker/desired_path", LATCHED)
+    errors = ros.listen(TwistStamped, "clik_tracker/error")
+    common = {"initial_position": [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0], "step": 0.02}
+    given = {"csv.file": file} if parameters["path"] == "csv" else {}
+    ros.start(ClikTrackerNode, real_time_factor=10.0, **(common | parameters | given))
+    ros.until(lambda: len(errors) > 200 and desired, "the path is not followed")
+    linear = np.array([[e.twist.linear.x, e.twist.linear.y, e.twist.linear.z] for e in errors])
+    assert np.linalg.norm(linear, axis=1).max() < 1e-6
+    places = np.array([position(p.pose) for p in desired[0].poses])
+    assert np.abs(np.diff(places, axis=0)).max() > 0.0
+
+
+def test_a_path_out_of_reach_is_told_with_where_and_how_much(ros):
+    line = {"path": "line", "line.start": [0.6, 0.0, 0.4], "line.end": [1.3, 0.0, 0.4],
+            "line.start_rpy": DOWN, "line.linear_speed": 0.5}  # fmt: skip
+    diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    ros.start(
+        ClikTrackerNode, step=0.01, gain=5.0, initial_position=[0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0],
+        real_time_factor=5.0, **line,
+    )  # fmt: skip
+    ros.expect_warning("the tool leaves the path", "at (")
+    ros.until(
+        lambda: any(
+            "off the path by up to 0.3" in m.status[0].message
+            and "at (1.3, 0, 0.4) m" in m.status[0].message
+            for m in diagnostics
+        ),
+        "no diagnostics of it",
+    )

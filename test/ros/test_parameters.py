@@ -67,13 +67,50 @@ def test_bad_parameter_is_refused_at_the_start(ros, node, parameters, words):
         ({"circle.normal": [0.0, 0.0, 0.0]}, ["normal", "parallel or zero"]),
         ({"circle.center": [3.0, 0.0, 0.0]}, ["not reached by 'pa10'"]),
         ({"circle.linear_speed": 0.0}, ["'circle.linear_speed' is 0"]),
-        ({"circle.center": [0.5, 0.0]}, ["circle center", "(2,)", "(3,)"]),
+        ({"circle.center": [0.5, 0.0]}, ["'circle.center'", "(2,)", "(3,)"]),
+        ({"path": "spiral"}, ["'path' is 'spiral'", "lissajous"]),
+        ({"path": "line", "line.start": [0.5, 0.0, 0.5]}, ["'line.end' is not set"]),
+        (
+            {
+                "path": "lissajous",
+                "lissajous.amplitudes": [0.1, 0.1, 0.1],
+                "lissajous.frequencies": [1.5, 1.0, 1.0],
+            },
+            ["'lissajous.*'", "whole numbers"],
+        ),
+        ({"path": "waypoints", "waypoints.poses": [0.5] * 7}, ["'waypoints.poses'", "7 numbers"]),
+        ({"path": "csv"}, ["'csv.file' is not set"]),
+        ({"path": "csv", "csv.file": "/no/such.csv"}, ["/no/such.csv"]),
+        ({"method": "taylor"}, ["'method' is 'taylor'", "rk4"]),
+        ({"inverse": "transpose"}, ["'inverse' is 'transpose'", "filtered"]),
+        ({"gain": 50.0}, ["gain * step is 5", "rk4 is unstable above 2.785"]),
+        ({"posture_gain": 1.0}, ["posture_gain is 1 without a posture"]),
+        ({"controlled": [1.0, 0.0]}, ["'controlled'", "six numbers"]),
+        ({"mode": "dynamic", "step": 0.001, "joint_damping": 3000.0}, ["joint_damping 3000"]),
     ],
 )
-def test_impossible_circle_is_refused(ros, parameters, words):
+def test_impossible_tracking_is_refused(ros, parameters, words):
     with pytest.raises(ManipDynError) as error:
         ros.start(ClikTrackerNode, **(NODES["clik_tracker"][1] | parameters))
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "success", "words"),
+    [
+        ("gain", 4.0, True, ""),
+        ("gain", 50.0, False, "unstable"),
+        ("posture_gain", 1.0, False, "without a posture"),
+        ("step", 0.01, False, "read-only"),
+    ],
+)
+def test_the_law_is_set_at_run_time(ros, name, value, success, words):
+    ros.start(ClikTrackerNode, **NODES["clik_tracker"][1])
+    result = ros.call(
+        SetParametersAtomically, "clik_tracker/set_parameters_atomically", values(**{name: value})
+    ).result
+    assert result.successful is success, result.reason
+    assert words in result.reason
 
 
 def test_refused_start_is_one_line_and_exit_code_2(tmp_path):

@@ -38,8 +38,55 @@ def test_lockstep_motion_is_exact_and_bit_identical_from_run_to_run():
     assert runs[0]["final_time_s"] == pytest.approx(1.14982, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "bound"),
+    [
+        ("ibm7535_minimum_time", "lockstep", 1e-6),
+        ("cylindrical_zero_net_work", "lockstep", 1e-6),
+        ("pa10_bang_bang", "lockstep", 1e-6),
+        ("pa10_bang_bang", "disturbed", 1e-3),
+        ("cylindrical_zero_net_work", "wrong_masses", 1e-3),
+    ],
+)
+def test_scenarios_arrive_and_tell_the_cost(name, mode, bound):
+    done = demo(name, "--mode", mode, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"][name][mode]
+    assert summary["final_position_error"] < bound
+    if mode == "lockstep":
+        assert summary["extra_time_s"] < 1e-6
+        assert summary["new_motions"] == 0
+    else:
+        assert 0.0 < summary["extra_time_s"] < 3.0
+
+
+def test_computed_torque_keeps_the_circle_in_lockstep():
+    done = demo("pa10_dynamic_circle", "--mode", "lockstep", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"]["pa10_dynamic_circle"]["lockstep"]
+    assert summary["missed_samples"] == 0
+    assert summary["steady_position_error_m"] <= 1e-6
+
+
+def test_singularity_is_passed_and_left():
+    done = demo("pa10_singularity", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)["scenarios"]["pa10_singularity"]["kinematic"]
+    assert summary["smallest_singular_value"] < 0.04
+    assert summary["final_position_error_m"] <= 1e-6
+
+
+def test_any_urdf_draws_the_figure():
+    urdf = share_directory() / "urdf" / "pa10.urdf"
+    done = demo("panda_lissajous", "--urdf", str(urdf), "--json")
+    assert done.returncode == 0, done.stderr
+    refused = demo("pa10_circle", "--urdf", str(urdf))
+    assert refused.returncode == 2
+    assert "has a robot of its own" in refused.stderr
+
+
 def test_circle_is_tracked_within_a_micrometre():
-    done = demo("pa10_circle", "--json")
+    done = demo("pa10_circle", "--mode", "kinematic", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)["scenarios"]["pa10_circle"]["kinematic"]
     assert summary["steady_position_error_m"] <= 1e-6
@@ -52,6 +99,7 @@ def test_circle_is_tracked_within_a_micrometre():
         ("simulator", "ibm7535_zero_net_work.yaml"),
         ("bang_bang_planner", "ibm7535_zero_net_work.yaml"),
         ("clik_tracker", "pa10_circle.yaml"),
+        ("clik_tracker", "pa10_dynamic_circle.yaml"),
     ],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

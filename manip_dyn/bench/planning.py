@@ -1,0 +1,129 @@
+"""`manip_dyn bench planning`: how long plans take to make, and how long the motions last.
+
+The motions are those of Fan (2003), tables 5.3, 5.4, 6.2 and 6.3, and one of seven joints under
+gravity. A candidate takes a problem and returns its row, or None where it does not apply.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.bench.timing import SLICE, repetitions, seconds, setting
+from manip_dyn.planning import plan_zero_net_work
+from manip_dyn.planning.grid_search import grid_search
+from manip_dyn.robot import Robot, load_robot
+
+RUNS = 9
+PACKAGES = ("manip_dyn", "numba", "scipy")
+TRIALS = 5000
+"""After how many trials the grid search is stopped."""
+
+
+class Problem(NamedTuple):
+    """A rest-to-rest motion; where the thesis has it, the first step and `Werror` of its grid."""
+
+    name: str
+    robot: Robot
+    start: tuple[float, ...]
+    goal: tuple[float, ...]
+    grid: tuple[float, float] | None = None
+
+
+class Row(NamedTuple):
+    """What a candidate made of a problem: time to plan, ms; duration of the motion, s; a note."""
+
+    problem: str
+    candidate: str
+    milliseconds: float
+    duration: float | None
+    note: str
+
+
+Candidate = Callable[[Problem], Row | None]
+
+
+class Bench(NamedTuple):
+    """The rows, and the setting they were measured in."""
+
+    setting: dict[str, str]
+    rows: list[Row]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        return {"setting": self.setting, "rows": [row._asdict() for row in self.rows]}
+
+    def __str__(self) -> str:
+        """Return a table per problem; the number in brackets is the time over the first row's."""
+        lines = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
+        for problem in dict.fromkeys(row.problem for row in self.rows):
+            rows = [row for row in self.rows if row.problem == problem]
+            lines += ["", problem, f"{'':<28}{'plan, ms':>24}{'motion, s':>12}"]
+            for row in rows:
+                ratio = row.milliseconds / rows[0].milliseconds
+                duration = "-" if row.duration is None else f"{row.duration:.4f}"
+                cell = f"{row.milliseconds:.3f} ({ratio:.4g})"
+                lines.append(f"{row.candidate:<28}{cell:>24}{duration:>12}  {row.note}")
+        return "\n".join(lines)
+
+
+def problems() -> list[Problem]:
+    """Return the motions."""
+    ibm, cylindrical, pa10 = map(load_robot, ("ibm7535", "cylindrical", "pa10"))
+    wide = (0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4), (-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5)
+    return [
+        Problem("cylindrical, table 5.3", cylindrical, (np.pi / 4, 0.0), (0.0, 0.0), (1e-3, 3e-4)),
+        Problem("cylindrical, table 5.4", cylindrical, (0.2, 0.3), (0.0, 0.0), (1e-3, 3e-4)),
+        Problem("ibm7535, table 6.2", ibm, (0.975, 0.0), (0.0, 0.0), (1e-2, 1e-4)),
+        Problem("ibm7535, table 6.3", ibm, (0.76, 0.2618), (0.0, 0.0), (1e-2, 1e-4)),
+        Problem("pa10, seven joints", pa10, *wide),
+    ]
+
+
+def zero_net_work(problem: Problem) -> Row:
+    """Time `plan_zero_net_work`."""
+
+    def plan():
+        return plan_zero_net_work(problem.robot, problem.start, problem.goal)
+
+    made, count = plan(), repetitions(plan, SLICE, time.process_time)
+    taken = [seconds(plan, count, time.process_time) / count for _ in range(RUNS)]
+    milliseconds = 1e3 * statistics.median(taken)
+    return Row(problem.name, "zero net work", milliseconds, made.t_final, made.status)
+
+
+def thesis_grid_search(problem: Problem) -> Row | None:
+    """Time the thesis's grid search once, up to `TRIALS` trials."""
+    if problem.grid is None:
+        return None
+    step, enough = problem.grid
+    arguments = (problem.robot, problem.start, problem.goal, step, 1e-4, enough, 2.0)
+    grid_search(*arguments, most=1)
+    began = time.process_time()
+    found = grid_search(*arguments, most=TRIALS)
+    milliseconds = 1e3 * (time.process_time() - began)
+    if found.success:
+        duration, note = float(found.t_arrival.max()), f"{found.trials} trials"
+    else:
+        duration, note = None, f"gave up after {found.trials} trials"
+    return Row(problem.name, "grid search of the thesis", milliseconds, duration, note)
+
+
+CANDIDATES: tuple[Candidate, ...] = (zero_net_work, thesis_grid_search)
+
+
+def bench_planning(
+    chosen: Sequence[Problem] | None = None, candidates: Sequence[Candidate] = CANDIDATES
+) -> Bench:
+    """Time every candidate on every problem."""
+    rows = [
+        row
+        for problem in (problems() if chosen is None else chosen)
+        for candidate in candidates
+        if (row := candidate(problem)) is not None
+    ]
+    return Bench(dict(setting(PACKAGES)), rows)

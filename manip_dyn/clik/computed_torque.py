@@ -1,0 +1,83 @@
+"""Computed-torque control: efforts that make an arm follow a motion of its joints.
+
+tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics cancels the arm's
+own, what is left of each joint is a double integrator with feedback (Paul 1972; Luh, Walker, Paul
+1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h; they are
+those of its middle, so that the error of holding them is of second order in h.
+
+With d = D h and k = K h^2 the sampled double integrator is stable for k / 2 < d < 2 (criterion of
+Jury for det = 1 - d + k / 2 and trace = 2 - d - k / 2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.errors import ManipDynError
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector, positive
+
+
+class JointMotion(NamedTuple):
+    """Wanted positions, velocities and accelerations of the joints, each (n,)."""
+
+    q: Vector
+    v: Vector
+    a: Vector
+
+
+class Efforts(NamedTuple):
+    """Efforts (n,), N m or N, within their limits, and which of them their limits cut (n,)."""
+
+    effort: Vector
+    saturated: np.ndarray
+
+
+class ComputedTorque:
+    """The controller of one arm.
+
+    Attributes:
+        robot: The arm; its inertial parameters are taken for true.
+    """
+
+    def __init__(self, robot: Robot, stiffness: float, damping: float, period: float):
+        """Take K, 1/s^2, and D, 1/s, of all joints and how long each effort is held, s.
+
+        Raises:
+            ManipDynError: If the feedback is unstable at this period.
+        """
+        self.robot = robot
+        self.period = positive("period", period, "s")
+        self._inverse_dynamics = customize(robot).in_place.inverse_dynamics
+        self.set_feedback(stiffness, damping)
+
+    def set_feedback(self, stiffness: float, damping: float) -> None:
+        """Take other constants; refused ones leave those before."""
+        problem = unstable_feedback(stiffness, damping, self.period)
+        if problem:
+            raise ManipDynError(problem)
+        self.stiffness, self.damping = stiffness, damping
+
+    def efforts(self, q: Vector, v: Vector, wanted: JointMotion) -> Efforts:
+        """Return what to apply for the period that begins at positions and velocities (n,)."""
+        a = wanted.a + self.damping * (wanted.v - v) + self.stiffness * (wanted.q - q)
+        half = 0.5 * self.period
+        effort = np.empty_like(q)
+        self._inverse_dynamics(q + half * v + 0.5 * half**2 * a, v + half * a, a, effort)
+        limit = self.robot.tau_max
+        return Efforts(np.clip(effort, -limit, limit), np.abs(effort) > limit)
+
+
+def unstable_feedback(stiffness: float, damping: float, period: float) -> str:
+    """Return why sampled feedback is unstable, in one sentence; empty if it is stable."""
+    d, k = damping * period, stiffness * period**2
+    if 0.0 < 0.5 * k < d < 2.0:
+        return ""
+    return (
+        f"joint_stiffness is {stiffness:g} 1/s^2 and joint_damping {damping:g} 1/s, which is "
+        f"unstable with efforts held for {period:g} s; expected 0 < joint_stiffness * "
+        f"{0.5 * period:g} s < joint_damping < {2.0 / period:g}"
+    )

@@ -1,0 +1,93 @@
+"""What a redundant arm does beside its task: wanted joint velocities, projected by the law.
+
+posture         k (q_0 - q)
+joint limits    -k times the gradient of 1/2 sum_i ((q_i - middle_i) / half range_i)^2, times
+the half range squared: towards the middle, 1/s (Liegeois 1977); joints
+without limits are left alone
+manipulability  k times the gradient of w = sqrt(det J J^T) (Yoshikawa 1985)
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import numba
+
+from manip_dyn.clik.inverse import determinant_root, multiply
+from manip_dyn.clik.pose import INNER
+from manip_dyn.clik.settings import (
+    AVOIDANCE_GAIN,
+    MANIPULABILITY_GAIN,
+    POSTURE,
+    POSTURE_GAIN,
+    Q_MAX,
+    Q_MIN,
+    THRESHOLD,
+)
+from manip_dyn.clik.singular import factorize, substitute
+
+FLOOR = 1e-3
+"""Share of the damping threshold that the gradient of w takes singular values for at least."""
+
+
+@numba.njit(**INNER)
+def wanted_velocity(q, actual, numbers, joints, task):
+    """Write the wanted null-space velocities into ``task.wish`` (n,)."""
+    posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
+    for i in range(task.wish.size):
+        wish = 0.0
+        if posture != 0.0:
+            wish += posture * (joints[POSTURE, i] - q[i])
+        if avoidance != 0.0:
+            middle = 0.5 * (joints[Q_MIN, i] + joints[Q_MAX, i])
+            if isfinite(middle):
+                wish += avoidance * (middle - q[i])
+        task.wish[i] = wish
+    if numbers[MANIPULABILITY_GAIN] != 0.0:
+        _add_gradient(actual, numbers, task)
+
+
+@numba.njit(**INNER)
+def _add_gradient(actual, numbers, task):
+    """Add gain times dw/dq_k = w trace(J^T (J J^T)^-1 dJ/dq_k)."""
+    n = task.wish.size
+    multiply(task.jacobian, numbers, task.square)
+    if not factorize(task.square, FLOOR * numbers[THRESHOLD], task.factor):
+        return
+    measure = determinant_root(task.factor, numbers)
+    for i in range(n):
+        for r in range(6):
+            task.rest[r] = task.jacobian[r, i]
+        substitute(task.factor, task.rest)
+        factor = numbers[MANIPULABILITY_GAIN] * measure * task.freedom[i]
+        for k in range(n):
+            task.wish[k] += factor * curvature(actual, task.rest, n, i, k)
+
+
+@numba.njit(**INNER)
+def curvature(actual, u, n, i, k):
+    """Return u . dJ_i/dq_k, from the columns of J alone, which `actual` has from 12 on by rows.
+
+    A column's linear part changes by the angular part of the one of both joints that is nearer
+    to the base, crossed with the linear part of the other; its angular part only with joints
+    before it. (Hourtash 2005 gives the kinematic Hessian; holds for prismatic joints too.)
+    """
+    low, high = (i, k) if i < k else (k, i)
+    total = _triple(actual, u, 0, n, low, high, 0)
+    if k < i:
+        total += _triple(actual, u, 3, n, k, i, 3)
+    return total
+
+
+@numba.njit(**INNER)
+def _triple(actual, u, first, n, low, high, part):
+    """Return u[first:first + 3] . (angular part of J_low x part of J_high)."""
+    a = 12 + 3 * n + low
+    b = 12 + part * n + high
+    ax, ay, az = actual[a], actual[a + n], actual[a + 2 * n]
+    x, y, z = actual[b], actual[b + n], actual[b + 2 * n]
+    return (
+        u[first] * (ay * z - az * y)
+        + u[first + 1] * (az * x - ax * z)
+        + u[first + 2] * (ax * y - ay * x)
+    )

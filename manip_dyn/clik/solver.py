@@ -1,0 +1,56 @@
+"""One velocity of the CLIK law at a time, for loops of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.clik.paths.evaluate import evaluate
+from manip_dyn.clik.pose import DESIRED, ROTATION, TWIST, checked_pose
+from manip_dyn.clik.program import law_module
+from manip_dyn.clik.settings import ClikSettings, checked_settings
+from manip_dyn.clik.workspace import workspace
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector, finite_vector, positive
+
+
+class JointVelocity(NamedTuple):
+    """Joint velocities (n,), rad/s or m/s, and what the speed limits left of them, 1 or less."""
+
+    velocity: Vector
+    scale: float
+
+
+class VelocitySolver:
+    """The CLIK law of one robot, called from Python.
+
+    Attributes:
+        in_place: Jitted ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
+            twist (18,) as in `clik.pose`, `memory` the attribute below, velocities into v (n,).
+            Nothing is checked or allocated.
+        memory: Its constants and scratch memory; one solver serves one thread.
+    """
+
+    def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
+        """Take the robot and the law's constants; `step`, s, is how long a velocity will hold."""
+        positive("step", step, "s")
+        self.robot = robot
+        self.settings = checked_settings(settings)
+        self.in_place: Callable[..., float] = law_module(robot, evaluate)["velocity"]
+        constants = self.settings.numbers(step), self.settings.joints(robot).ravel()
+        scratch = np.zeros(12 + 6 * robot.n), workspace(robot.n)
+        self.memory = np.concatenate([*constants, *scratch])
+
+    def __call__(
+        self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6
+    ) -> JointVelocity:
+        """Return the velocities at `q` (n,) for a desired pose and twist (6,), base frame."""
+        joints = finite_vector("q", q, self.robot.n)
+        goal = checked_pose("pose", pose)
+        desired, v = np.empty(DESIRED), np.empty(self.robot.n)
+        desired[:ROTATION], desired[ROTATION:TWIST] = goal.position, goal.rotation.ravel()
+        desired[TWIST:] = finite_vector("twist", twist, 6)
+        return JointVelocity(v, float(self.in_place(joints, desired, self.memory, v)))

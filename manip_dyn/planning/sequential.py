@@ -1,0 +1,108 @@
+"""From nothing to a nearly optimal motion: linear programs, one after the other, on a grid.
+
+The efforts are constant in each of `CELLS` equal parts of the motion. Around a motion the final
+state is linear in them and in the duration, and the fastest efforts within their limits solve a
+linear program, whose solutions are bang-bang by themselves: at most 2 n values lie between the
+limits. Its multipliers are costates at the end. A trust region keeps the steps where linear is
+near the truth (Fletcher, de la Maza 1989, Nonlinear programming and nonsmooth optimization by
+successive linear programming; Nocedal, Wright 2006, algorithm 18.4 without its second phase).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.planning.equations import compiled_equations
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+CELLS = 32
+ITERATIONS = 60
+FINE, COARSE = 1e-6, 3e-4
+"""Gains, in first durations, that are not worth another program."""
+FINER = 3
+PENALTY = 4.0
+"""Cost of missing the goal by the whole way, in durations of the first motion."""
+
+
+class Sketch(NamedTuple):
+    """A nearly optimal motion.
+
+    Attributes:
+        controls: Efforts over their limits (cells, n).
+        duration: How long it takes, s.
+        costate: Costates (2 n,) at the start, s per unit of the state.
+        miss: Scaled distance of the final state from the goal at rest, or past a limit of
+            position or speed on the way.
+        states: States (cells + 1, 2 n) at the ends of the cells.
+        pressure: Multipliers (cells + 1, 2 n) of their limits, s per unit; above 0 at upper ones.
+    """
+
+    controls: Vector
+    duration: float
+    costate: Vector
+    miss: float
+    states: Vector
+    pressure: Vector
+
+
+class Sequence:
+    """The search for one start and goal, from one motion after the other."""
+
+    def __init__(self, robot: Robot, q0: Vector, qf: Vector):
+        """Plan from rest at `q0` (n,) to rest at `qf` (n,)."""
+        self._equations: Any = compiled_equations(robot)
+        self._start, self._goal = np.concatenate([q0, 0.0 * q0]), np.concatenate([qf, 0.0 * qf])
+        self._limits, self.n = np.array(robot.tau_max), robot.n
+        self._low = np.concatenate([robot.q_min, -robot.v_max])
+        self._high = np.concatenate([robot.q_max, robot.v_max])
+
+    def along(self, swing: Vector) -> tuple[Vector, float]:
+        """Return efforts (cells, n) and duration of a smooth motion that swings out (n,) midway.
+
+        It takes as long as the limits ask for, where they allow it at all.
+        """
+        n, u = self.n, np.empty((CELLS, self.n))
+        start, way = self._start[:n], self._goal[:n] - self._start[:n]
+        short, long = 0.0, 1.0
+
+        def most(duration: float) -> float:
+            return self._equations.efforts_along(way, swing, start, duration, self._limits, u)
+
+        while most(long) > 1.0 and long < 1e3:
+            short, long = long, 2.0 * long
+        while short == 0.0 and most(0.5 * long) <= 1.0 and long > 1e-6:
+            long *= 0.5
+        short = 0.5 * long
+        for _ in range(4):
+            middle = 0.5 * (short + long)
+            short, long = (short, middle) if most(middle) <= 1.0 else (middle, long)
+        most(long)
+        return u, long
+
+    def improved(self, u: Vector, duration: float, tolerance: float = FINE) -> Sketch:
+        """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
+        controls, costate = u.copy(), np.empty(2 * self.n)
+        states, pressure = np.empty((2, len(u) + 1, 2 * self.n))
+        duration, miss = self._equations.improve(
+            self._start,
+            self._goal,
+            self._limits,
+            self._low,
+            self._high,
+            controls,
+            duration,
+            ITERATIONS,
+            tolerance,
+            PENALTY,
+            costate,
+            states,
+            pressure,
+        )
+        return Sketch(controls, duration, costate, miss, states, pressure)
+
+    def refined(self, sketch: Sketch) -> Sketch:
+        """Return the sketch improved on a grid `FINER` times as fine."""
+        return self.improved(np.repeat(sketch.controls, FINER, axis=0), sketch.duration)

@@ -1,0 +1,89 @@
+"""Where an effort may be singular: structures to try when bang-bang ones do not hold.
+
+A singular arc shows as a switching function that stays near zero, or as efforts of a linear
+program that stay between their limits over several cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manip_dyn.planning.course import Course
+from manip_dyn.planning.switching import BANG, Switching, alternating, assembled, read_off
+from manip_dyn.validate import Vector
+
+NEAR_ZERO = (0.01, 0.003, 0.04)
+"""Shares of the largest switching function that count as near zero, in the order of trial."""
+SHORTEST = 0.02
+"""Shortest arc to try, as a share of the motion."""
+RUN = 3
+"""Neighbouring cells between the limits that hint at a singular arc."""
+
+
+def near_zero(along: Course, switching: Switching) -> Iterator[Switching]:
+    """Yield structures with one singular arc where a switching function is nearly zero."""
+    t_final = switching.t_final
+    for share in NEAR_ZERO:
+        for joint in range(along.switching.shape[1]):
+            values = along.switching[:, joint] / np.abs(along.switching[:, joint]).max()
+            for first, last in _runs(np.abs(values) < share):
+                begin, end = along.times[first], along.times[last]
+                lacking = 0.5 * max(SHORTEST * t_final - (end - begin), 0.0)
+                yield _replaced(
+                    switching,
+                    joint,
+                    max(begin - lacking, 0.0),
+                    min(end + lacking, t_final),
+                    float(-np.sign(values[first - 1])) if first > 0 else 0.0,
+                    float(-np.sign(values[last + 1])) if last + 1 < len(values) else 0.0,
+                )
+
+
+def between_limits(controls: Vector, duration: float) -> Iterator[Switching]:
+    """Yield structures with one singular arc where efforts (cells, n) are between limits."""
+    switching, cells = read_off(controls, duration), len(controls)
+    h = duration / cells
+    for joint in range(controls.shape[1]):
+        u = controls[:, joint]
+        inside = np.abs(u) < BANG
+        # A single cell at a limit amid others does not end a run.
+        inside[1:-1] |= inside[:-2] & inside[2:]
+        for first, last in _runs(inside):
+            if last - first + 1 < RUN:
+                continue
+            before = float(np.sign(u[first - 1])) if first > 0 else 0.0
+            after = float(np.sign(u[last + 1])) if last + 1 < cells else 0.0
+            yield _replaced(switching, joint, first * h, (last + 1) * h, before, after)
+
+
+def _replaced(
+    switching: Switching, joint: int, begin: float, end: float, before: float, after: float
+) -> Switching:
+    """Return the structure with a singular arc of a joint and no other switch of it there.
+
+    `before` and `after` are the signs of its effort around the arc, 0 at an end of the motion.
+    """
+    signs, rows = switching.signs.copy(), []
+    for other in range(len(signs)):
+        if other != joint:
+            rows += [(t, other, value) for t, value in switching.events(other)]
+    early = [t for t, _ in switching.events(joint) if t < begin]
+    late = [t for t, _ in switching.events(joint) if t > end]
+    first = before * (-1.0) ** len(early)
+    signs[joint] = first
+    rows += [(t, joint, value) for t, value in alternating(first, early)]
+    if before != 0.0:
+        rows.append((begin, joint, 0.0))
+    if after != 0.0:
+        rows.append((end, joint, after))
+    rows += [(t, joint, value) for t, value in alternating(after, late)]
+    return assembled(signs, rows, switching.t_final)
+
+
+def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last index of every run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

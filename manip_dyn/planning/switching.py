@@ -1,0 +1,235 @@
+"""Switching structures: which joint's effort jumps when, and how they are read off a motion."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.validate import Vector
+
+SINGULAR, AT_SPEED, AT_REST, TOUCH, TOUCH_SPEED = 0.0, 2.0, 3.0, 4.0, 5.0
+"""What an effort can do besides -1, 1: be singular; keep its joint at the upper limit of speed or
+at rest at the upper limit of position (lower ones: negative); go on while the joint touches the
+limit of position or of speed."""
+BANG = 0.999
+"""Efforts beyond this share of their limit count as being at it."""
+BESIDE = 1.0
+"""Jumps within as many cells of a stay at a limit are part of it."""
+DIP = 0.02
+"""Jumps forth and back within less of a cell are noise."""
+
+
+class Switching(NamedTuple):
+    """Efforts at their limits, each with jumps from one to the other, or between them for a while.
+
+    Attributes:
+        signs: Signs of the first efforts (n,), or `SINGULAR`.
+        joints: The joint that switches, in order of time (m,).
+        values: The sign of that joint's effort afterwards (m,), or `SINGULAR`, `AT_SPEED`,
+            `AT_REST`, `TOUCH`, `TOUCH_SPEED`, the last four negative for lower limits.
+        times: When, s, not decreasing (m,).
+        t_final: End of the motion, s.
+    """
+
+    signs: Vector
+    joints: tuple[int, ...]
+    values: tuple[float, ...]
+    times: Vector
+    t_final: float
+
+    def arcs(self) -> list[tuple[float, float, Vector]]:
+        """Return begin, end (s) and signs (n,) of every arc between switches."""
+        edges, signs, found = [0.0, *self.times.tolist(), self.t_final], self.signs.copy(), []
+        for place, (begin, end) in enumerate(itertools.pairwise(edges)):
+            found.append((begin, end, signs.copy()))
+            if place < len(self.joints) and abs(self.values[place]) < TOUCH:
+                signs[self.joints[place]] = self.values[place]
+        return found
+
+    def jumps(self) -> list[tuple[int, int]]:
+        """Return the switches at which a costate jumps, and its place in (x, p).
+
+        That of the joint's position jumps where it leaves or touches a limit of position, that
+        of its speed where it touches a limit of speed or comes to it or leaves it smoothly.
+        """
+        n, arcs, found = len(self.signs), self.arcs(), []
+        for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
+            sign = arcs[place][2][joint]
+            if abs(value) == TOUCH or abs(sign) == AT_REST:
+                found.append((place, 2 * n + joint))
+            elif abs(value) == TOUCH_SPEED or smooth(sign, value):
+                found.append((place, 3 * n + joint))
+        return found
+
+    def per_joint(self) -> list[list[float]]:
+        """Return the switching times of each joint, s."""
+        return [[t for t, _ in self.events(joint)] for joint in range(len(self.signs))]
+
+    def events(self, joint: int) -> list[tuple[float, float]]:
+        """Return times, s, and new signs of one joint's switches."""
+        return [(t, value) for t, j, value in self.rows() if j == joint]
+
+    def rows(self) -> list[tuple[float, int, float]]:
+        """Return times, s, joints and new signs of all switches."""
+        return list(zip(self.times.tolist(), self.joints, self.values, strict=True))
+
+    @property
+    def has_singular(self) -> bool:
+        """Whether an effort is singular somewhere."""
+        return SINGULAR in self.values or bool(np.any(self.signs == SINGULAR))
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a joint is at a limit of position or speed somewhere."""
+        return any(abs(value) > 1.0 for value in self.values)
+
+    def key(self) -> tuple:
+        """Return what tells structures apart: first signs and order of the joints."""
+        return (*self.signs.tolist(), *self.joints, *self.values)
+
+    def tidied(self) -> Switching:
+        """Return it in order of time: crossings sorted, what has shrunk to nothing left out."""
+        signs, rows = self.signs.copy(), []
+        for joint in range(len(signs)):
+            kept: list[tuple[float, float]] = []
+            for t, value in self.events(joint):
+                if kept and t <= kept[-1][0]:
+                    begin, latest = kept.pop()
+                    t, before = 0.5 * (t + begin), _current(signs[joint], kept)
+                    if abs(latest) in (AT_REST, AT_SPEED) and value == before:
+                        kept.append(
+                            (
+                                t,
+                                math.copysign(
+                                    TOUCH if abs(latest) == AT_REST else TOUCH_SPEED, latest
+                                ),
+                            )
+                        )
+                if value != _current(signs[joint], kept):
+                    kept.append((t, value))
+            while kept and kept[0][0] <= 0.0:
+                signs[joint] = _current(signs[joint], [kept.pop(0)])
+            rows += [(t, joint, value) for t, value in kept if t < self.t_final]
+        return assembled(signs, rows, self.t_final)
+
+
+def smooth(before: float, after: float) -> bool:
+    """Return whether a joint comes to a limit of speed, or leaves it, without acceleration.
+
+    So it does where its effort cannot hold it at the limit before or afterwards.
+    """
+    if abs(after) == AT_SPEED:
+        return before * after == -AT_SPEED
+    return abs(before) == AT_SPEED and before * after == AT_SPEED
+
+
+def _current(first: float, events: list[tuple[float, float]]) -> float:
+    """Return what an effort does after its events (time, new sign); touches change nothing."""
+    signs = [value for _, value in events if abs(value) < TOUCH]
+    return signs[-1] if signs else first
+
+
+def assembled(signs: Vector, rows: list[tuple[float, int, float]], t_final: float) -> Switching:
+    """Return the structure with the switches (time, joint, new sign)."""
+    rows = sorted(rows)
+    return Switching(
+        np.asarray(signs, dtype=np.float64),
+        tuple(joint for _, joint, _ in rows),
+        tuple(float(value) for _, _, value in rows),
+        np.array([t for t, _, _ in rows]),
+        float(t_final),
+    )
+
+
+def alternating(first: float, times: list[float]) -> list[tuple[float, float]]:
+    """Return times and new signs of an effort that jumps from one limit to the other."""
+    return [(t, first * (-1.0) ** (k + 1)) for k, t in enumerate(times)]
+
+
+class Stay(NamedTuple):
+    """A joint at a limit from one end of a cell to another, `kind` as in `Switching.values`."""
+
+    joint: int
+    first: int
+    last: int
+    kind: float
+
+
+def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> Switching:
+    """Return the structure nearest to efforts over their limits (cells, n) of equal cells.
+
+    Neighbouring values between the limits become one switch with the same impulse, or two where
+    the efforts on both sides are the same; what joints do while they stay at limits is left out.
+    """
+    cells, n = controls.shape
+    h = duration / cells
+    signs, rows = np.ones(n), []
+    for joint in range(n):
+        mine = sorted(stay for stay in stays if stay.joint == joint)
+        touches = [stay for stay in mine if abs(stay.kind) >= TOUCH]
+        touched = [0.5 * (stay.first + stay.last) for stay in touches]
+        rows += [(t * h, joint, stay.kind) for t, stay in zip(touched, touches, strict=True)]
+        mine = [stay for stay in mine if abs(stay.kind) < TOUCH]
+        begins, ends = [0, *(s.last for s in mine)], [*(s.first for s in mine), cells]
+        for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            first, times = _switches(controls[begin:end, joint])
+            times = _cleared([begin + t for t in times], touched)
+            departure, arrival = begin + 0.1, end - 0.1
+            # What is left of the stay in the cells beside it is no switch.
+            while place > 0 and times and times[0] < begin + BESIDE:
+                departure, first = times.pop(0), -first
+            while place < len(mine) and times and times[-1] > end - BESIDE:
+                arrival = times.pop()
+            if place > 0:
+                rows.append((departure * h, joint, first))
+            else:
+                signs[joint] = first
+            rows += [(t * h, joint, value) for t, value in alternating(first, times)]
+            if place < len(mine):
+                rows.append((arrival * h, joint, mine[place].kind))
+    return assembled(signs, rows, duration)
+
+
+def _cleared(times: list[float], touched: list[float]) -> list[float]:
+    """Return switches without pairs beside touches, both in cells."""
+    for touch in touched:
+        near = [t for t in times if abs(t - touch) < BESIDE + 0.5]
+        kept = [sum(near) / len(near)] if len(near) % 2 else []
+        times = sorted([t for t in times if t not in near] + kept)
+    return times
+
+
+def _switches(u: Vector) -> tuple[float, list[float]]:
+    """Return the first sign and the switches, in cells, of one joint's efforts (cells,)."""
+    full = np.flatnonzero(np.abs(u) >= BANG)
+    if full.size == 0:
+        return (1.0 if u[0] >= 0.0 else -1.0), _coarse_switches(u)
+    times: list[float] = []
+    first = float(np.sign(u[full[0]]))
+    lead = 0.5 * float((1.0 - first * u[: full[0]]).sum())
+    if lead > DIP:
+        first, times = -first, [lead]
+    for a, b in itertools.pairwise(full):
+        before, after = np.sign(u[a]), np.sign(u[b])
+        middle = u[a + 1 : b]
+        against = 0.5 * (1.0 - before * middle)
+        if before != after:
+            times.append(float(b - against.sum()))
+        elif against.sum() > DIP:
+            center = float(a + 1.5 + against @ np.arange(b - a - 1) / against.sum())
+            half = 0.5 * float(against.sum())
+            times += [center - half, center + half]
+    last = full[-1]
+    tail = 0.5 * float((1.0 - np.sign(u[last]) * u[last + 1 :]).sum())
+    if tail > DIP:
+        times.append(len(u) - tail)
+    return first, times
+
+
+def _coarse_switches(u: Vector) -> list[float]:
+    """Return where the sign of efforts that are nowhere at a limit changes, in cells."""
+    return [float(k) for k in range(1, len(u)) if u[k] * u[k - 1] < 0.0]

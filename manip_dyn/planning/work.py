@@ -1,0 +1,153 @@
+"""Work on each link by the forces and moments at its joints and its weight.
+
+Newton and Euler give the force f and the moment n with which every link is pushed by the one
+before it (Fan 2003, eqs. 3.58-3.64); the power of these, less that of what the link passes on, is
+the power on the link (eqs. 5.65-5.66, 6.50-6.51), for any tree of revolute and prismatic joints::
+
+    P_i = f_i . v_i + n_i . w_i + m_i g . v_ci - sum_c (f_c . (v_i + w_i x r_c) + n_c . w_i)
+
+By the principle of work and energy it changes the link's kinetic energy, so over a motion from
+rest to rest the net work on each link is zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+POINTS = 16
+"""Points of the Gauss-Legendre rule between two knots."""
+
+
+class Moving(Protocol):
+    """What work is computed of."""
+
+    @property
+    def knots(self) -> Vector:
+        """Times between which the efforts are smooth, s."""
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,)."""
+
+    def torque(self, t: float) -> Vector:
+        """Return the efforts (n,)."""
+
+
+class WorkCurves(NamedTuple):
+    """Times (k,), s, and the work on each link up to then (k, n), J."""
+
+    time: Vector
+    work: Vector
+
+
+class _LinkMotion(NamedTuple):
+    """Motion of a link at k times, in base axes: pose, velocities, accelerations of its origin."""
+
+    rotation: Vector
+    origin: Vector
+    omega: Vector
+    velocity: Vector
+    alpha: Vector
+    acceleration: Vector
+
+
+def work_curves(robot: Robot, plan: Moving) -> WorkCurves:
+    """Return the work on each link at the knots of a plan."""
+    knots = np.unique(plan.knots)
+    if len(knots) < 2:
+        return WorkCurves(knots, np.zeros((len(knots), robot.n)))
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    half = 0.5 * np.diff(knots)
+    times = (0.5 * (knots[:-1] + knots[1:]))[:, None] + half[:, None] * nodes
+    forward = customize(robot).unchecked.forward_dynamics
+    rows = []
+    for t in times.ravel():
+        q, v = plan.state(float(t))
+        rows.append((q, v, forward(q, v, plan.torque(float(t)))))
+    q, v, a = (np.array(each) for each in zip(*rows, strict=True))
+    power = link_powers(robot, q, v, a).reshape(*times.shape, robot.n)
+    pieces = half[:, None] * np.einsum("kpn,p->kn", power, weights)
+    return WorkCurves(knots, np.vstack([np.zeros(robot.n), np.cumsum(pieces, axis=0)]))
+
+
+def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Vector:
+    """Return the power (k, n) on each link, W, at positions, velocities, accelerations (k, n)."""
+    links = _link_motions(robot, q, v, a)
+    count, n = q.shape
+    forces, moments = np.zeros((n, count, 3)), np.zeros((n, count, 3))
+    powers = np.zeros((count, n))
+    for i in reversed(range(n)):
+        body, link = robot.bodies[i], links[i]
+        lever = link.rotation @ body.com
+        acceleration = (
+            link.acceleration
+            + np.cross(link.alpha, lever)
+            + np.cross(link.omega, np.cross(link.omega, lever))
+        )
+        force = body.mass * (acceleration - robot.gravity)
+        tensor = link.rotation @ body.inertia @ link.rotation.swapaxes(1, 2)
+        spin = np.einsum("kij,kj->ki", tensor, link.omega)
+        forces[i] += force
+        moments[i] += (
+            np.einsum("kij,kj->ki", tensor, link.alpha)
+            + np.cross(link.omega, spin)
+            + np.cross(lever, force)
+        )
+        at_center = link.velocity + np.cross(link.omega, lever)
+        powers[:, i] += _dot(forces[i], link.velocity) + _dot(moments[i], link.omega)
+        powers[:, i] += body.mass * at_center @ robot.gravity
+        k = body.parent
+        if k >= 0:
+            arm = link.origin - links[k].origin
+            at_joint = links[k].velocity + np.cross(links[k].omega, arm)
+            powers[:, k] -= _dot(forces[i], at_joint) + _dot(moments[i], links[k].omega)
+            forces[k] += forces[i]
+            moments[k] += moments[i] + np.cross(arm, forces[i])
+    return powers
+
+
+def _link_motions(robot: Robot, q: Vector, v: Vector, a: Vector) -> list[_LinkMotion]:
+    """Return the links' motions, base to tips (Fan 2003, eqs. 3.60-3.64)."""
+    count = len(q)
+    still = np.zeros((count, 3))
+    base = _LinkMotion(np.tile(np.eye(3), (count, 1, 1)), *[still] * 5)
+    links: list[_LinkMotion] = []
+    for i, body in enumerate(robot.bodies):
+        above = links[body.parent] if body.parent >= 0 else base
+        frame = above.rotation @ body.rotation
+        axis = frame[:, :, 2]
+        arm = above.rotation @ body.translation
+        turn, rate, push = np.tile(np.eye(3), (count, 1, 1)), v[:, i, None], a[:, i, None]
+        if body.prismatic:
+            arm = arm + axis * q[:, i, None]
+        else:
+            cosine, sine = np.cos(q[:, i]), np.sin(q[:, i])
+            turn[:, 0, 0], turn[:, 0, 1], turn[:, 1, 0], turn[:, 1, 1] = (
+                cosine,
+                -sine,
+                sine,
+                cosine,
+            )
+        omega, alpha = above.omega, above.alpha
+        velocity = above.velocity + np.cross(omega, arm)
+        acceleration = (
+            above.acceleration + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+        )
+        if body.prismatic:
+            velocity = velocity + axis * rate
+            acceleration = acceleration + axis * push + 2.0 * np.cross(omega, axis * rate)
+        else:
+            alpha = alpha + axis * push + np.cross(omega, axis * rate)
+            omega = omega + axis * rate
+        pose = (frame @ turn, above.origin + arm)
+        links.append(_LinkMotion(*pose, omega, velocity, alpha, acceleration))
+    return links
+
+
+def _dot(a: Vector, b: Vector) -> Vector:
+    return np.einsum("ki,ki->k", a, b)

@@ -1,0 +1,139 @@
+"""Sariyildiz et al. (2011): Figures 4 to 18 recomputed, and the paper's claims judged.
+
+Sariyildiz, E., Temeltas, H., Performance analysis of numerical integration methods in the
+trajectory tracking application of redundant robot manipulators (2011). What the paper does not
+print is in ``config/sariyildiz2011.yaml``, and is varied.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from manip_dyn.bench.timing import setting
+from manip_dyn.studies import sariyildiz2011_choices as choices
+from manip_dyn.studies import sariyildiz2011_cost as cost
+from manip_dyn.studies import sariyildiz2011_figures as figures
+from manip_dyn.studies import sariyildiz2011_report as report
+from manip_dyn.studies.panel_charts import draw
+from manip_dyn.studies.panels import Chart, Table
+from manip_dyn.studies.sariyildiz2011_claims import Claim, claims
+from manip_dyn.studies.sariyildiz2011_findings import Findings
+from manip_dyn.studies.sariyildiz2011_runs import Runs
+from manip_dyn.studies.sariyildiz2011_settings import Settings, read_settings
+
+PUBLISHED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+METHODS: dict[str, str] = PUBLISHED["methods"]
+SIX = tuple(METHODS.values())
+PRINTED: dict[str, float] = PUBLISHED["position_error_at_100ms_m"]
+FIGURES = tuple(f"fig{k}" for k in range(4, 19))
+ITEMS = (*FIGURES, "gain", "circles", "orders", "choices", "claims", "all")
+
+
+class Sariyildiz2011(Findings):
+    """What the study found, and how it is told."""
+
+    def __str__(self) -> str:
+        """Return all tables."""
+        return report.text(self, PUBLISHED)
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; what is not a number is null."""
+        return report.content(self, PUBLISHED)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write a CSV per table and chart, and PNG and SVG of each chart; return the files."""
+        files = report.write_tables(self, folder)
+        for chart in self.charts:
+            files += draw(chart, folder)
+        return files
+
+
+def recompute(
+    item: str = "all",
+    settings: Settings | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Sariyildiz2011:
+    """Return an item of the paper, recomputed.
+
+    Args:
+        item: One of `ITEMS`.
+        settings: Default: those in ``config/sariyildiz2011.yaml``.
+        progress: Told what is being done.
+    """
+    chosen = settings or read_settings()
+    study = _Study(
+        Runs(chosen, PUBLISHED["linear_speed_m_s"], PUBLISHED["angular_speed_rad_s"]), progress
+    )
+    study.add(item)
+    return Sariyildiz2011(
+        dict(setting(("manip_dyn", "numba", "numpy"))),
+        tuple(study.charts),
+        tuple(study.tables),
+        tuple(study.claims),
+    )
+
+
+class _Study:
+    """Collects what is asked for; runs, costs and variations are computed once."""
+
+    def __init__(self, runs: Runs, progress: Callable[[str], None]):
+        self._runs, self._progress = runs, progress
+        self._costs: dict[str, cost.Cost] = {}
+        self._varied: list[choices.Varied] = []
+        self.charts: list[Chart] = []
+        self.tables: list[Table] = []
+        self.claims: list[Claim] = []
+
+    def add(self, item: str) -> None:
+        """Compute an item."""
+        if item == "all":
+            for each in ITEMS[:-1]:
+                self.add(each)
+            self.tables += self._figure_tables()
+            return
+        self._progress(item)
+        if item in FIGURES:
+            self.charts.append(self._figure(item))
+        elif item == "gain":
+            self.charts.append(choices.gain_chart(self._runs, SIX))
+            self.tables.append(choices.gain_table(self._runs, SIX))
+        elif item == "circles":
+            self.charts.append(choices.circles_chart(self._runs, SIX, PRINTED))
+            self.tables.append(choices.circles_table(self._runs, SIX))
+        elif item == "orders":
+            chart, table = choices.orders(self._runs, SIX)
+            self.charts.append(chart)
+            self.tables.append(table)
+        elif item == "choices":
+            self.tables.append(choices.choices_table(self._variations()))
+        else:
+            singular = figures.singular_cases(self._runs, SIX)
+            self.claims += claims(self._variations(), self._cost(), singular, PRINTED)
+
+    def _figure(self, name: str) -> Chart:
+        if name in METHODS:
+            return figures.error_chart(name, METHODS[name], PUBLISHED["sampling_s"], self._runs)
+        if name in ("fig7", "fig8"):
+            return cost.chart(name, self._cost(), figures.LABELS)
+        if name in ("fig4", "fig5", "fig6"):
+            return figures.path_chart(name, self._runs)
+        return figures.singular_chart(name, self._runs)
+
+    def _figure_tables(self) -> list[Table]:
+        """Return the numbers of Figures 7 to 18."""
+        return [
+            cost.table(self._cost()),
+            figures.error_table(SIX, PUBLISHED["sampling_s"], self._runs),
+            figures.singular_table(figures.singular_cases(self._runs, SIX)),
+        ]
+
+    def _cost(self) -> dict[str, cost.Cost]:
+        self._costs = self._costs or cost.costs(self._runs, SIX)
+        return self._costs
+
+    def _variations(self) -> list[choices.Varied]:
+        self._varied = self._varied or choices.varied(self._runs, SIX)
+        return self._varied
