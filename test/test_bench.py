@@ -9,7 +9,7 @@ import manip_dyn as md
 from manip_dyn.bench import planning
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
-from manip_dyn.bench.integrators import Problem, _time_at, bench_integrators
+from manip_dyn.bench.integrators import Problem, bench_integrators, time_at
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
 from manip_dyn.clik import ClikSettings
@@ -86,8 +86,8 @@ def test_integrators_are_timed_at_equal_error():
 
 def test_times_are_read_at_the_target_error():
     points = [(1e-3, 1.0), (1e-5, 4.0), (1e-4, 5.0)]
-    assert _time_at(points, 1e-4) == pytest.approx(2e3)
-    assert _time_at(points, 1e-6) is None
+    assert time_at(points, 1e-4) == pytest.approx(2e3)
+    assert time_at(points, 1e-6) is None
 
 
 def test_planning_is_timed_beside_the_grid_search():
