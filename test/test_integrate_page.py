@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "integrators.md"
 DESIGN = (
     "rk1 rk2 rk2_heun rk3 rk4 rk5 rk6 rk7 rk8 rk10 rkf12 rkf23 rkf34 rkf45 rkf56 rkf78 rkv56 "
     "rkv67 rkv78 rkb12 rkb24 rkb34 rkb45 rkb56 rkdp54 rkdp87 taylor euler_trapezoidal ab4 abm4 "
-    "rosenbrock_nystrom rosenbrock_w"
+    "rosenbrock_nystrom rosenbrock_w rodas5p"
 )
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numba import njit
+from test_integrate_tableaus import density, trees
 
 import manip_dyn as md
 from manip_dyn.integrate import METHODS, Options, compile_engine
@@ -27,7 +28,10 @@ def swing(t, y, p, out):
 
 @njit
 def slopes(t, y, p, out, by_time):
-    """Its derivatives; the quadrature's too."""
+    """Its derivatives, the quadrature's too; with a parameter, numbers that are no derivatives."""
+    if p.size:
+        out[0, 0], out[0, 1] = -3.0, -1.0
+        return
     out[0, 0] = -np.cos(y[0]) - 0.3 * y[1] - 0.2 * y[1] ** 2 * np.sin(y[0])
     out[0, 1] = -0.3 * y[0] + 0.4 * y[1] * np.cos(y[0])
     out[1, 0], out[1, 1] = t, 2.0 * y[1]
@@ -42,12 +46,6 @@ def weighted_slopes(t, y, p, out, by_time):
     out[0, :3] *= mass
     by_time[0] *= mass
     out[0, 3] = mass
-
-
-@njit
-def wrong_slopes(t, y, p, out, by_time):
-    """No derivatives at all."""
-    out[0, 0], out[0, 1] = -3.0, -1.0
 
 
 @njit
@@ -83,33 +81,35 @@ def exact():
     return md.integrate(swing, (0.0, END), START, rtol=1e-13, atol=1e-13).y_last
 
 
-def solved(method, jacobian, count, rhs=swing):
-    return md.integrate(rhs, (0.0, END), START, method=method, step=END / count, jacobian=jacobian)
+def solved(method, jacobian, count, p=None):
+    return md.integrate(
+        swing, (0.0, END), START, method=method, step=END / count, jacobian=jacobian, p=p
+    )
 
 
 # -------------------------------------------------------------------- coefficients
 def conditions(table, b, order):
     """Return the residuals of the order conditions of Rosenbrock methods, exactly.
 
-    Hairer, Wanner, Solving ODEs II, table IV.7.1.
+    Hairer, Wanner, Solving ODEs II, theorem IV.7.4: a node with one branch takes beta = alpha +
+    gamma, one with several takes alpha.
     """
     s = range(table.stages)
-    alpha, beta = table.alpha, [
-        [table.alpha[i][j] + table.gamma[i][j] for j in s] for i in s
-    ]  # fmt: skip
-    a, ones = table.alpha_sums, [Fraction(1)] * table.stages
-    times = lambda matrix, x: [sum(matrix[i][j] * x[j] for j in s) for i in s]  # noqa: E731
-    dot = lambda *rows: sum(np.prod([row[i] for row in rows], dtype=object) for i in s)  # noqa: E731
-    chain = times(beta, ones)
-    found = [dot(b) - 1, dot(b, chain) - Fraction(1, 2)]
-    found += [dot(b, a, a) - Fraction(1, 3), dot(b, times(beta, chain)) - Fraction(1, 6)]
-    found += [
-        dot(b, a, a, a) - Fraction(1, 4),
-        dot(b, a, times(alpha, chain)) - Fraction(1, 8),
-        dot(b, times(beta, [x * x for x in a])) - Fraction(1, 12),
-        dot(b, times(beta, times(beta, chain))) - Fraction(1, 24),
+    beta = [[table.alpha[i][j] + table.gamma[i][j] for j in s] for i in s]
+
+    def phi(tree):
+        found, matrix = [Fraction(1)] * table.stages, beta if len(tree) == 1 else table.alpha
+        for branch in tree:
+            inner = phi(branch)
+            found = [found[i] * sum(matrix[i][j] * inner[j] for j in s) for i in s]
+        return found
+
+    return [
+        sum(weight * value for weight, value in zip(b, phi(tree), strict=True))
+        - Fraction(1, density(tree)[1])
+        for each in range(1, order + 1)
+        for tree in trees(each)
     ]
-    return found[: {1: 1, 2: 2, 3: 4, 4: 8}[order]]
 
 
 def test_all_order_conditions_hold_exactly_for_any_gamma():
@@ -118,6 +118,14 @@ def test_all_order_conditions_hold_exactly_for_any_gamma():
         assert conditions(table, table.b, 4) == [0] * 8
         assert conditions(table, table.b_hat, 3) == [0] * 4
         assert any(conditions(table, table.b_hat, 4))
+
+
+def test_order_five_holds_to_the_digits_that_are_printed():
+    table = METHODS["rodas5p"].tableau
+    assert len(conditions(table, table.b, 5)) == 17
+    assert max(map(abs, conditions(table, table.b, 5))) < 1e-12
+    assert max(map(abs, conditions(table, table.b_hat, 4))) < 1e-12
+    assert max(map(abs, conditions(table, table.b_hat, 5))) > 1e-5
 
 
 def test_the_w_method_has_order_two_whatever_its_gamma_matrix():
@@ -168,11 +176,16 @@ def test_no_tableau_is_accepted_that_is_no_rosenbrock_method():
 # -------------------------------------------------------------------------- orders
 @pytest.mark.parametrize(
     ("method", "order", "way"),
-    [*(("rosenbrock_nystrom", 4, way) for way in WAYS), ("rosenbrock_w", 2, "exact")],
+    [
+        *(("rosenbrock_nystrom", 4, way) for way in WAYS),
+        ("rosenbrock_w", 2, "exact"),
+        ("rodas5p", 5, "mass"),
+    ],
 )
 def test_the_order_is_the_claimed_one_in_every_form(method, order, way, exact):
     errors = [
-        np.abs(solved(method, WAYS[way], count).y_last - exact).max() for count in (100, 200, 400)
+        np.abs(solved(method, WAYS[way], count).y_last - exact).max()
+        for count in ((40, 80, 160) if order == 5 else (100, 200, 400))
     ]
     slope = np.polyfit([0, 1, 2], -np.log2(errors), 1)[0]
     assert slope == pytest.approx(order, abs=0.15)
@@ -196,11 +209,11 @@ def test_embedded_solutions_have_their_orders(exact):
 
 
 def test_only_the_w_method_keeps_its_order_with_a_wrong_jacobian(exact):
-    wrong = md.Jacobian(wrong_slopes, 1)
     orders = {}
     for method in ("rosenbrock_nystrom", "rosenbrock_w"):
         errors = [
-            np.abs(solved(method, wrong, count).y_last - exact).max() for count in (200, 400, 800)
+            np.abs(solved(method, WAYS["exact"], count, [1.0]).y_last - exact).max()
+            for count in (200, 400, 800)
         ]
         orders[method] = np.polyfit([0, 1, 2], -np.log2(errors), 1)[0]
     assert orders["rosenbrock_w"] == pytest.approx(2.0, abs=0.1)
@@ -215,55 +228,40 @@ def test_all_forms_make_the_same_step():
 
 
 # ----------------------------------------------------------------------- stability
-@pytest.mark.parametrize(
-    ("method", "limit"), [("rosenbrock_nystrom", 2e-8), ("rosenbrock_w", 1e-9)]
-)
+METHODS_AND_LIMITS = (("rosenbrock_nystrom", 2e-8), ("rosenbrock_w", 1e-9), ("rodas5p", 1e-9))
+
+
+@pytest.mark.parametrize(("method", "limit"), METHODS_AND_LIMITS)
 def test_a_step_damps_what_is_infinitely_fast(method, limit):
-    """|R(z)| of the compiled step on y' = z y falls to its limit, and is below 1 before."""
-    growth = [growth_of(method, z) for z in -np.logspace(-1, 12, 27)]
+    """|R(z)| of the compiled step on v' = z v falls to its limit, and is below 1 before."""
+    growth = [abs(stepped(method, [0.0, 1.0], z, 0.0).y_last[1]) for z in -np.logspace(-1, 12, 27)]
     assert max(growth) < 1.0
     assert growth[-1] < limit
 
 
-@pytest.mark.parametrize("method", ["rosenbrock_nystrom", "rosenbrock_w"])
+@pytest.mark.parametrize("method", [name for name, _ in METHODS_AND_LIMITS])
 def test_a_step_does_not_grow_on_any_oscillation(method):
     """A-stability: y'' = -w^2 y has its eigenvalues on the imaginary axis."""
     for w in np.logspace(-1, 6, 29):
-        norms = []
-        for start in ([1.0, 0.0], [0.0, w]):
-            found = md.integrate(
-                oscillation, (0.0, 1.0), start, method=method, step=1.0,
-                p=np.array([0.0, -(w**2)]), jacobian=md.Jacobian(oscillation_slopes, 1),
-            ).y_last  # fmt: skip
-            norms.append(found * [1.0, 1.0 / w])
+        norms = [
+            stepped(method, start, 0.0, -(w**2)).y_last * [1.0, 1.0 / w]
+            for start in ([1.0, 0.0], [0.0, w])
+        ]
         assert np.abs(np.linalg.eigvals(np.array(norms))).max() < 1.0 + 1e-9
+
+
+def stepped(method, start, damping, stiffness):
+    """Return one step of 1 s on `oscillation`."""
+    return md.integrate(
+        oscillation, (0.0, 1.0), start, method=method, step=1.0,
+        p=np.array([damping, stiffness]), jacobian=md.Jacobian(oscillation_slopes, 1),
+    )  # fmt: skip
 
 
 @njit
 def oscillation_slopes(t, y, p, out, by_time):
     """Derivatives of `oscillation`."""
     out[0, 0], out[0, 1] = p[1], p[0]
-
-
-@njit
-def decay(t, y, p, out):
-    """y' = p y."""
-    out[0] = p[0] * y[0]
-
-
-@njit
-def decay_slope(t, y, p, out, by_time):
-    """Its derivative."""
-    out[0, 0] = p[0]
-
-
-def growth_of(method, z):
-    return abs(
-        md.integrate(
-            decay, (0.0, 1.0), [1.0], method=method, step=1.0, p=np.array([z]),
-            jacobian=decay_slope,
-        ).y_last[0]
-    )  # fmt: skip
 
 
 def test_steps_follow_the_slow_solution_not_the_fast_time_constant():
@@ -289,10 +287,11 @@ def forced(rate, tolerance, estimate):
 
 
 def test_estimates_agree_where_motion_is_not_stiff(exact):
+    """The scaled one with a mass matrix, the plain one without."""
     ends = [
         md.integrate(swing, (0.0, END), START, method="rosenbrock_nystrom", rtol=1e-7,
-                     jacobian=WAYS["mass"], estimate=estimate)
-        for estimate in ("plain", "scaled")
+                     jacobian=WAYS[way], estimate=estimate)
+        for way, estimate in (("exact", "plain"), ("mass", "scaled"))
     ]  # fmt: skip
     assert abs(ends[0].steps - ends[1].steps) <= 3
     for end in ends:
@@ -312,12 +311,9 @@ def test_factorization_solves_what_numpy_solves():
 
 
 def test_a_singular_step_is_a_status():
-    """1 / gamma I - h J is singular for J = 1 / (gamma h)."""
-    step = 0.5
-    z = 1.0 / (float(ORDER_FOUR.diagonal) * step)
-    found = md.integrate(decay, (0.0, 10.0), [1.0], method="rosenbrock_nystrom", step=step,
-                         p=np.array([z]), jacobian=decay_slope)  # fmt: skip
-    assert not found.success or np.abs(found.y_last[0]) > 1e10
+    """1 / gamma I - h J is singular for J = 1 / gamma and a step of 1."""
+    found = stepped("rosenbrock_nystrom", [0.0, 1.0], 1.0 / float(ORDER_FOUR.diagonal), 0.0)
+    assert not found.success or np.abs(found.y_last[1]) > 1e10
 
 
 # ----------------------------------------------------------------- the rest of a loop
@@ -330,11 +326,13 @@ def test_events_dense_output_and_switches_work():
         out[0] = y[0]
 
     found = md.integrate(swing, (0.0, 5.0), START, events=crossing, dense=True, **options)
-    check = md.integrate(swing, (0.0, 5.0), START, events=crossing, rtol=1e-12)
-    assert found.t_last == pytest.approx(check.t_last, abs=1e-8)
     middle = 0.5 * found.t_last
-    exact = md.integrate(swing, (0.0, middle), START, rtol=1e-12).y_last
-    np.testing.assert_allclose(found(middle), exact, atol=1e-7)
+    exact = md.integrate(
+        swing, (0.0, found.t_last), START, rtol=1e-13, atol=1e-13, t_eval=[middle]
+    )
+    assert found.status is md.Status.EVENT
+    assert exact.y_last[0] == pytest.approx(0.0, abs=1e-8)
+    np.testing.assert_allclose(found(middle), exact.y[0], atol=1e-7)
 
 
 def test_time_is_not_read_beyond_a_switch():

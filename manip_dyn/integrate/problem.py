@@ -230,7 +230,7 @@ def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
     if jacobian is not None and not isinstance(method, Rosenbrock):
         raise ManipDynError(
             f"jacobian is given, but method '{method.name}' takes none; expected "
-            "rosenbrock_nystrom or rosenbrock_w"
+            "rosenbrock_nystrom, rosenbrock_w or rodas5p"
         )
     found = jacobian if isinstance(jacobian, Jacobian) else Jacobian(jacobian)
     if 2 * found.positions > size:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from manip_dyn.integrate.adams import Adams
 from manip_dyn.integrate.method import Method
+from manip_dyn.integrate.rodas5p import rodas5p
 from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.rosenbrock_tableau import order_four, w_method
 from manip_dyn.integrate.runge_kutta import RungeKutta
@@ -30,6 +31,7 @@ _ALL: tuple[Method, ...] = (
     Adams("abm4", corrected=True),
     Rosenbrock("rosenbrock_nystrom", order_four()),
     Rosenbrock("rosenbrock_w", w_method(), w=True),
+    Rosenbrock("rodas5p", rodas5p()),
 )
 
 ALIASES = MappingProxyType({"euler": "rk1"})

@@ -73,6 +73,43 @@ class RosenbrockTableau:
             if found:
                 raise ManipDynError(f"a Rosenbrock tableau {fault}")
 
+    @classmethod
+    def solved(
+        cls,
+        gamma: Fraction,
+        a: Matrix,
+        c: Matrix,
+        m: Row,
+        m_hat: Row,
+        order: int,
+        embedded_order: int,
+        source: str,
+    ) -> RosenbrockTableau:
+        """Return the tableau of coefficients as programs use them, those of solved stages.
+
+        Args:
+            gamma: The number on the diagonal.
+            a: What `a` is (s, s).
+            c: What `c` is (s, s).
+            m: Weights (s,) of the solved stages; to as many digits as are known.
+            m_hat: The same of the solution that is compared with.
+            order: Order of `m`.
+            embedded_order: Order of `m_hat`.
+            source: Author and year.
+        """
+        s = range(len(m))
+        inverse = tuple(tuple((1 / gamma if i == j else 0) - c[i][j] for j in s) for i in s)
+        matrix = _inverse(inverse)
+
+        def weights(row: Row) -> Row:
+            """Return weights of sum 1, in spite of the digits that are missing."""
+            b = _product((row,), matrix)[0]
+            return (1 - sum(b[1:], Fraction(0)), *b[1:])
+
+        return cls(
+            _product(a, matrix), matrix, weights(m), weights(m_hat), order, embedded_order, source
+        )
+
     @property
     def stages(self) -> int:
         """The number of linear systems of a step."""
