@@ -35,8 +35,10 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "cartesian": ("cartesian", PAPER),
     "cartesian, scaled": ("cartesian", PAPER | {"estimate": "scaled"}),
     "cartesian, our control": ("cartesian", {}),
+    "joint, rodas5p": ("joint", {"method": "rodas5p"}),
+    "cartesian, rodas5p": ("cartesian", {"method": "rodas5p"}),
 }
-"""Run -> coordinates, and more arguments of `integrate`."""
+"""Run -> coordinates, and more arguments of `integrate`; the last two have another method."""
 
 
 class Run(NamedTuple):
@@ -69,11 +71,12 @@ def reference() -> Run:
 
 def run(coordinates: str, tolerance: float, options: dict[str, Any]) -> Run:
     """Return a run in joint or Cartesian coordinates at a tolerance."""
+    options = {"method": "rosenbrock_nystrom"} | options
     if coordinates == "joint":
         robot = load_robot("stiff_pendulum")
         kernels = customize(robot)
         found = integrate(
-            kernels.right_hand_side, (0.0, DURATION), _start(), method="rosenbrock_nystrom",
+            kernels.right_hand_side, (0.0, DURATION), _start(),
             rtol=tolerance, atol=tolerance, p=np.zeros(2),
             jacobian=Jacobian(kernels.linearization, 2, mass=True), **options,
         )  # fmt: skip
