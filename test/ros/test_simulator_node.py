@@ -38,9 +38,9 @@ def lockstep(ros):
     return start_lockstep(ros)
 
 
-def start_lockstep(ros, **parameters):
+def start_lockstep(ros, robot="ibm7535", **parameters):
     states = ros.listen(JointState, "joint_states")
-    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", **parameters)
+    ros.start(SimulatorNode, robot=robot, mode="lockstep", **parameters)
     ros.until(lambda: states, "no joint states")
     ros.commands = ros.publisher(Float64MultiArray, "simulator/commands")
     ros.trajectories = ros.publisher(JointTrajectory, "simulator/effort_trajectory")
@@ -94,6 +94,21 @@ def test_lockstep_state_is_the_core_simulation(lockstep):
         simulation.advance(PERIOD)
     assert list(state.position) == simulation.q.tolist()
     assert list(state.velocity) == simulation.v.tolist()
+
+
+def test_a_stiff_robot_is_integrated_by_a_stiff_method(ros):
+    """Against an explicit method in the core, which resolves the time constant of 1e-5 s."""
+    q, v = [6.2, -0.2], [0.0, 10.0]
+    start_lockstep(
+        ros, robot="stiff_pendulum", integrator="rosenbrock_nystrom", rtol=1e-8,
+        control_period=0.01, initial_position=q, initial_velocity=v,
+    )  # fmt: skip
+    for _ in range(10):
+        state = command(ros, 0.0, 0.0)
+    robot = md.load_robot("stiff_pendulum")
+    exact = md.simulate(robot, q, v, [0.0, 0.0], 0.1, method="rkdp54", rtol=1e-9)
+    np.testing.assert_allclose(state.position, exact.q[-1], atol=1e-6)
+    np.testing.assert_allclose(state.velocity, exact.v[-1], atol=1e-5)
 
 
 @pytest.mark.parametrize(
