@@ -7,10 +7,9 @@ whose steps stability rules throughout; they say so. Figure 2 is the pendulum, f
 
 from __future__ import annotations
 
-import csv
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +20,12 @@ from manip_dyn.bench.timing import setting
 from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
-from manip_dyn.plots import figure_type
+from manip_dyn.studies.panel_charts import draw
+from manip_dyn.studies.panels import Chart, Line, Panel
+from manip_dyn.studies.plain_text import columns
+from manip_dyn.studies.plain_values import write_csv
 from manip_dyn.studies.sandu2001_pendulum import RUNS, Run, errors, reference, run
+from manip_dyn.validate import Vector
 
 PUBLISHED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 TOLERANCES = tuple(PUBLISHED["tolerances"])
@@ -66,45 +69,43 @@ class Sandu2001:
     errors: tuple[ErrorRow, ...] = ()
     times: tuple[TimeRow, ...] = ()
     car: tuple[tuple[str, float, float], ...] = ()
-    pendulum: Run | None = None
-    motion: MechanismMotion | None = None
+    charts: tuple[Chart, ...] = ()
 
     def __str__(self) -> str:
         """Return all tables."""
-        lines = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
+        parts = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
         for rows in (self.errors, self.times):
             if rows:
-                lines += ["", "  ".join(rows[0]._fields)]
-                lines += ["  ".join(_shown(value) for value in row) for row in rows]
-        lines += [f"{name}: published {a:g}, computed {b:.6g}" for name, a, b in self.car]
-        return "\n".join(lines)
+                parts.append(
+                    columns([rows[0]._fields, *([_shown(x) for x in row] for row in rows)])
+                )
+        if self.car:
+            head = ("HMMWV", "published", "computed")
+            parts.append(columns([head, *([_shown(x) for x in row] for row in self.car)]))
+        return "\n\n".join(parts)
 
     def content(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
         return {
+            "paper": "sandu2001",
             "setting": self.setting,
             "errors": [row._asdict() for row in self.errors],
             "times": [row._asdict() for row in self.times],
             "car": [{"name": n, "published": a, "computed": b} for n, a, b in self.car],
+            "charts": [chart.content() for chart in self.charts],
         }
 
     def write(self, folder: Path) -> list[Path]:
-        """Write a CSV per kind of table and the figures as PNG and SVG; return the files."""
-        files = []
-        for name, rows in (("errors", self.errors), ("times", self.times)):
-            if rows:
-                files.append(folder / f"sandu2001_{name}.csv")
-                with files[-1].open("w", newline="", encoding="utf-8") as file:
-                    csv.writer(file).writerows([rows[0]._fields, *rows])
-        if self.pendulum is not None:
-            curves = [("angle [rad]", self.pendulum.t, self.pendulum.states[:, 0]),
-                      ("rate [rad/s]", self.pendulum.t, self.pendulum.states[:, 1])]  # fmt: skip
-            files += _draw(folder / "sandu2001_fig2", curves)
-        if self.motion is not None:
-            t = self.motion.t
-            curves = [("chassis height [m]", t, self.motion.q[:, 2]),
-                      ("step [s]", t[1:], np.diff(t))]  # fmt: skip
-            files += _draw(folder / "sandu2001_fig5", curves, log_last=True)
+        """Write a CSV per kind of table and figure, and the figures; return the files."""
+        files = [
+            write_csv(folder / f"sandu2001_{name}.csv", rows[0]._fields, rows)
+            for name, rows in (("errors", self.errors), ("times", self.times))
+            if rows
+        ]
+        for chart in self.charts:
+            head = ("panel", "line", "x", "y")
+            files += [write_csv(folder / f"{chart.name}.csv", head, chart.rows())]
+            files += draw(chart, folder)
         return files
 
 
@@ -129,7 +130,7 @@ def recompute(
             rows = _error_rows(exact, tolerances, runs, progress)
             found = replace(found, errors=tuple(r for r in rows if item in (r.table, "all")))
         if item in ("fig2", "all"):
-            found = replace(found, pendulum=run("joint", 1e-6, {}))
+            found = replace(found, charts=(_pendulum_chart(run("joint", 1e-6, {})),))
     if item in ("table3", "all"):
         progress("table3")
         found = replace(found, times=tuple(_explicit_rows(tolerances)))
@@ -138,7 +139,9 @@ def recompute(
         found = replace(found, times=(*found.times, *_implicit_rows(tolerances)))
     if item in ("fig5", "all"):
         progress("fig5")
-        found = _with_car(found)
+        motion = simulate_mechanism(hmmwv(), 5.0, rtol=1e-3)
+        charts = (*found.charts, _car_chart(motion))
+        found = replace(found, charts=charts, car=(*_facts(motion), *_leads(found.times)))
     return found
 
 
@@ -195,34 +198,61 @@ def _timed(car, duration: float, tolerance: float, method: str) -> tuple[float, 
     return time.process_time() - began, motion
 
 
-def _with_car(found: Sandu2001) -> Sandu2001:
+def _facts(motion: MechanismMotion) -> tuple[tuple[str, float, float], ...]:
     car = hmmwv()
-    motion = simulate_mechanism(car, 5.0, rtol=1e-3)
     fastest = float(linearization(car).eigenvalues[0].real)
-    facts = (
+    return (
         ("degrees of freedom", 18.0, float(car.freedoms)),
         ("dominant eigenvalue [1/s]", PUBLISHED["dominant_eigenvalue"], fastest),
         ("chassis height after 5 s [m]", PUBLISHED["settled_height"], float(motion.q[-1, 2])),
         ("largest violation of a constraint", 0.0, motion.violation),
     )
-    return replace(found, motion=motion, car=facts)
+
+
+def _leads(times: tuple[TimeRow, ...]) -> list[tuple[str, float, float]]:
+    """Return how many times the explicit method takes as long, over 4 s at each tolerance."""
+    rows = {(row.table, row.tolerance): row for row in times if row.duration_s == 4}
+    return [
+        (
+            f"explicit over implicit time, 4 s at {row.tolerance:g}",
+            row.published_s / rows["table4", row.tolerance].published_s,
+            row.computed_s / rows["table4", row.tolerance].computed_s,
+        )
+        for (table, _), row in rows.items()
+        if table == "table3"
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    return columns([head, *([_shown(value) for value in row] for row in rows)])
 
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _draw(stem: Path, curves: list, log_last: bool = False) -> list[Path]:
-    picture = figure_type()(figsize=(8.0, 5.4), layout="constrained")
-    panels = picture.subplots(len(curves), 1, sharex=True)
-    for axes, (label, t, values) in zip(panels, curves, strict=True):
-        axes.plot(t, values)
-        axes.set_ylabel(label)
-        axes.grid(alpha=0.3)
-    if log_last:
-        panels[-1].set_yscale("log")
-    panels[-1].set_xlabel("time [s]")
-    files = [stem.with_suffix(f".{kind}") for kind in ("png", "svg")]
-    for file in files:
-        picture.savefig(file, dpi=130)
-    return files
+def _pendulum_chart(found: Run) -> Chart:
+    """Return figure 2."""
+    labels = ("angle [rad]", "rate [rad/s]")
+    panels = tuple(
+        Panel(title, "time [s]", label, (_line(found.t, found.states[:, i]),))
+        for i, (title, label) in enumerate(
+            zip(("angle of body 1", "its rate"), labels, strict=True)
+        )
+    )
+    return Chart("sandu2001_fig2", "Figure 2: the stiff double pendulum", panels, 2, (10.0, 4.2))
+
+
+def _car_chart(motion: MechanismMotion) -> Chart:
+    """Return figure 5."""
+    height = _line(motion.t, motion.q[:, 2])
+    steps = _line(motion.t[1:], np.diff(motion.t))
+    panels = (
+        Panel("chassis height", "time [s]", "height [m]", (height,)),
+        Panel("step at 1e-3", "time [s]", "step [s]", (steps,), log_y=True),
+    )
+    return Chart("sandu2001_fig5", "Figure 5: the HMMWV over a bump", panels, 1, (8.0, 6.6))
+
+
+def _line(t: Vector, values: Vector) -> Line:
+    return Line("", tuple(t.tolist()), tuple(values.tolist()))
