@@ -88,6 +88,8 @@ def test_error_estimates_are_asymptotically_right(name):
     engine, method, start = scripted_engine(name), METHODS[name], 2.0
     lower = min(method.order, method.embedded_order)
     longest = {1: 0.001, 2: 0.02, 3: 0.05, 4: 0.08, 5: 0.15, 6: 0.2, 7: 0.3}[lower]
+    if name == "rodas5p":  # its first term nearly vanishes on this curve
+        longest = 0.02
     steps = longest * 0.8 ** np.arange(4)
     estimates, errors, tolerance = [], [], 1e-2
     for step in steps:
