@@ -10,6 +10,7 @@ from manip_dyn.bench import planning
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
 from manip_dyn.bench.integrators import Problem, bench_integrators, time_at
+from manip_dyn.bench.stiff import TARGETS, _until_exact
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
 from manip_dyn.clik import ClikSettings
@@ -101,3 +102,9 @@ def test_planning_is_timed_beside_the_grid_search():
     assert grid.duration == pytest.approx(ours.duration, abs=0.02)
     assert "grid search of the thesis" in str(bench)
     assert json.loads(json.dumps(bench.content()))["rows"][0]["problem"] == "short"
+
+
+def test_stiff_candidates_run_until_the_finest_target_is_met():
+    errors = (1e-3, 0.5 * TARGETS[-1], 1e-2 * TARGETS[-1])
+    solvers = (lambda error=error: np.array([error]) for error in errors)
+    assert [point[0] for point in _until_exact(solvers, np.zeros(1))] == list(errors[:2])
