@@ -1,5 +1,6 @@
 """Constrained multibody systems in Cartesian coordinates; Sandu et al. (2001)."""
 
+from manip_dyn.multibody.description import load_mechanism, shipped_mechanisms
 from manip_dyn.multibody.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
@@ -12,5 +13,7 @@ __all__ = [
     "RotationalSpring",
     "Spring",
     "Tyre",
+    "load_mechanism",
+    "shipped_mechanisms",
     "simulate_mechanism",
 ]

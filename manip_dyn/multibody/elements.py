@@ -229,6 +229,7 @@ class Tyre:
         positive(f"{where}, radius", self.radius, "m")
         for name in ("stiffness", "damping", "bump", "speed"):
             not_negative(f"{where}, {name}", getattr(self, name))
+        finite_vector(f"{where}, hit", [self.hit], 1)
 
     @property
     def switches(self) -> list[float]:
@@ -244,7 +245,8 @@ Force = Spring | RotationalSpring | Tyre
 
 def _two(where: str, value: Any) -> Vector:
     """Return a pair of vectors (2, 3); one counts for both."""
-    if np.ndim(value) == 1:
+    sequences = (list, tuple, np.ndarray)
+    if not isinstance(value, sequences) or not any(isinstance(each, sequences) for each in value):
         return np.tile(finite_vector(where, value, 3), (2, 1))
     rows = [finite_vector(where, each, 3) for each in value]
     if len(rows) != 2:
