@@ -20,7 +20,7 @@ from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.partition import partition
 from manip_dyn.multibody.primitives import PRIMITIVES, kernels
-from manip_dyn.multibody.simulate import prepared
+from manip_dyn.multibody.simulation import prepared
 
 Z = (0.0, 0.0, 1.0)
 

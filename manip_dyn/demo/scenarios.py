@@ -28,11 +28,19 @@ class Run(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """A scenario: its nodes and runs. Its parameters file is ``config/<name>.yaml``."""
+    """A scenario: its nodes and runs. Its parameters file is ``config/<name>.yaml``.
+
+    Attributes:
+        name: Its name.
+        nodes: Which nodes it starts.
+        runs: What it shows.
+        monitor: Which node measures it.
+    """
 
     name: str
     nodes: tuple[str, ...]
     runs: tuple[Run, ...]
+    monitor: str = "monitor"
 
     @property
     def params_file(self) -> Path:
@@ -92,6 +100,26 @@ SCENARIOS = (
                 {"final_position_error": 1e-7, "missed_samples": 0},
             ),
         ),
+    ),
+    Scenario(
+        "hmmwv",
+        ("mechanism",),
+        (
+            Run(
+                "fast",
+                "HMMWV, 14 bodies with closed loops, stiff: 4 s over a bump by the "
+                "Rosenbrock-Nystrom method",
+                (("mechanism", "mode", "fast"),),
+                {
+                    "final_height_error_m": 5e-3,
+                    "late_change_of_height_m": 1e-3,
+                    "max_violation": 1e-10,
+                    "missed_samples": 0,
+                },
+                timeout=300.0,
+            ),
+        ),
+        monitor="mechanism_monitor",
     ),
 )
 

@@ -4,11 +4,13 @@ from manip_dyn.multibody.description import load_mechanism, shipped_mechanisms
 from manip_dyn.multibody.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
+from manip_dyn.multibody.simulation import MechanismSimulation
 
 __all__ = [
     "Joint",
     "Mechanism",
     "MechanismMotion",
+    "MechanismSimulation",
     "MovingBody",
     "RotationalSpring",
     "Spring",
