@@ -5,8 +5,10 @@ from manip_dyn.multibody.elements import Joint, MovingBody, RotationalSpring, Sp
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
+from manip_dyn.multibody.user_force import BodyState, UserForce
 
 __all__ = [
+    "BodyState",
     "Joint",
     "Mechanism",
     "MechanismMotion",
@@ -15,6 +17,7 @@ __all__ = [
     "RotationalSpring",
     "Spring",
     "Tyre",
+    "UserForce",
     "load_mechanism",
     "shipped_mechanisms",
     "simulate_mechanism",

@@ -13,6 +13,7 @@ import numpy as np
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.multibody.primitives import rotation
+from manip_dyn.multibody.user_force import UserForce
 from manip_dyn.robot import check_inertia_tensor
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
@@ -240,7 +241,7 @@ class Tyre:
         return [self.hit, self.hit + 2.0 * half / self.speed]
 
 
-Force = Spring | RotationalSpring | Tyre
+Force = Spring | RotationalSpring | Tyre | UserForce
 
 
 def _two(where: str, value: Any) -> Vector:

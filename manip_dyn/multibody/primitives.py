@@ -122,7 +122,7 @@ def _traced(primitive: Callable[..., Any], order: int) -> Function:
         acceleration = rates([speed], x, motion[0])[0] + vec.dot(slope, motion[1])
         results += gradient(acceleration, x)
         results += [each for row in derivatives(slope, x) for each in row]
-    return _function(f"{primitive.__name__}_{order}", (*arguments, "r"), graph, results)
+    return traced_function(f"{primitive.__name__}_{order}", (*arguments, "r"), graph, results)
 
 
 def _traced_inertia() -> Function:
@@ -137,14 +137,17 @@ def _traced_inertia() -> Function:
     results = [*force]
     for inputs in (e, v, a):
         results += [each for row in derivatives(force, inputs) for each in row]
-    return _function("inertia", ("e", "v", "a", "j"), graph, results)
+    return traced_function("inertia", ("e", "v", "a", "j"), graph, results)
 
 
 def _inputs(graph: Graph, name: str, size: int) -> list[Scalar]:
     return [graph.input(f"{name}[{i}]") for i in range(size)]
 
 
-def _function(name: str, arguments: tuple[str, ...], graph: Graph, results: list) -> Function:
+def traced_function(
+    name: str, arguments: tuple[str, ...], graph: Graph, results: list
+) -> Function:
+    """Return a function of arrays that writes the results into ``out``."""
     values = [graph.lift(each) for each in results]
     declaration = Declaration(name, "multibody", arguments, lambda n: (len(values),))
     return Function(
