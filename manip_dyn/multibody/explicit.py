@@ -58,23 +58,26 @@ class FirstOrder:
     def __call__(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
         self.evaluations += 1
-        tools().derivative(t, y, self._tables, self._out)
+        tools().derivative(t, _own(y), self._tables, self._out)
         return self._out.copy()
 
     def worn(self, t: float, y: Vector) -> bool:
         """Return whether the condition number asks for a new partition."""
-        tools().growth(t, y, self._tables, self._worn)
+        tools().growth(t, _own(y), self._tables, self._worn)
         return bool(self._worn[0] > 0.0)
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
         """Return all coordinates and rates (N,), and the largest violation of a constraint."""
         size, worst = self.mechanism.size, np.zeros(1)
         q, v = np.empty((1, size)), np.empty((1, size))
-        state = np.ascontiguousarray(y, dtype=np.float64)[np.newaxis]
-        self._tables.flags[0] = 0
-        if tools().expand(state, self._tables, q, v, worst) < 1:
+        if tools().expand(_own(y)[np.newaxis], self._tables, q, v, worst) < 1:
             raise ManipDynError("the mechanism cannot be assembled where the solver has led it")
         return q[0], v[0], float(worst[0])
+
+
+def _own(y: Vector) -> Vector:
+    """Return a copy of the one kind of array that the machine code is for."""
+    return np.array(y, dtype=np.float64, order="C")
 
 
 def simulate_by_adams(
