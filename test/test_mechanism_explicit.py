@@ -50,6 +50,21 @@ def test_its_derivatives_are_j1_and_j2():
     )
 
 
+def test_a_partition_is_worn_when_its_condition_number_has_grown_by_a_quarter():
+    """The 1-norm condition number of the dependent gradients, by numpy along a motion."""
+    mechanism = load_mechanism("slider_crank")
+    rhs = FirstOrder(mechanism)
+    motion = solve_ivp(FirstOrder(mechanism), (0.0, 0.4), rhs.y0, rtol=1e-8, max_step=5e-3)
+    dependent, found = rhs.partition.dependent, []
+    first = np.linalg.cond(mechanism.gradients(mechanism.q0)[:, dependent], 1)
+    for t, y in zip(motion.t, motion.y.T, strict=True):
+        growth = np.linalg.cond(mechanism.gradients(rhs.expanded(y)[0])[:, dependent], 1) / first
+        if abs(growth - 1.25) > 0.01:
+            found.append(rhs.worn(t, y))
+            assert found[-1] == (growth > 1.25)
+    assert {True, False} == set(found)
+
+
 def test_steps_end_where_forces_jump():
     body = MovingBody("wheel", 20.0, (0.5, 0.9, 0.5), (0, 0, 0.38))
     joints = [Joint("translational", ("ground", "wheel"), (0, 0, 0.38), (0, 0, 1))]

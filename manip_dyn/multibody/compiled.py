@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -55,6 +56,7 @@ def linearize(t, y, tables, out, by_time, acceleration):
 '''
 
 
+@cache
 def tools() -> ModuleType:
     """Return ``begin(y, tables)``, ``expand(states, tables, q, v, worst)`` and the others.
 

@@ -10,6 +10,7 @@ once over the expression graph, which gives their derivatives up to order 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -89,6 +90,7 @@ PRIMITIVES: tuple[Callable[..., Any], ...] = (dot_1, dot_2, point, distance, nor
 DOT_1, DOT_2, POINT, DISTANCE, NORM = range(len(PRIMITIVES))
 
 
+@cache
 def kernels() -> ModuleType:
     """Return the compiled primitives and the inertia, generated once for all mechanisms.
 
