@@ -15,7 +15,7 @@ from manip_dyn.multibody.shapes import bumps, lines, shapes
 from manip_dyn.validate import Vector
 
 COLOURS = {
-    "box": (0.55, 0.6, 0.5, 0.8),
+    "box": (0.55, 0.6, 0.5, 0.5),
     "cylinder": (0.15, 0.15, 0.15, 1.0),
     "spring": (0.9, 0.6, 0.1, 1.0),
     "rod": (0.3, 0.5, 0.8, 1.0),
