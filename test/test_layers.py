@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "planning": {"planning", "codegen", "robot", "integrate"},
     "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
-    "demo": {"demo", "clik", "codegen", "robot"},
+    "demo": {"demo", "clik", "multibody", "codegen", "robot"},
     "studies": {
         "studies",
         "simulation",
@@ -34,7 +34,17 @@ MAY_IMPORT = {
         "bench",
         "plots",
     },
-    "nodes": {"nodes", "integrate", "demo", "clik", "planning", "simulation", "codegen", "robot"},
+    "nodes": {
+        "nodes",
+        "integrate",
+        "demo",
+        "clik",
+        "planning",
+        "multibody",
+        "simulation",
+        "codegen",
+        "robot",
+    },
 }
 """Folder -> folders it may import; `CORE` is everybody's."""
 

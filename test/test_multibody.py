@@ -20,7 +20,7 @@ from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.partition import partition
 from manip_dyn.multibody.primitives import PRIMITIVES, kernels
-from manip_dyn.multibody.simulate import prepared
+from manip_dyn.multibody.simulation import prepared
 
 Z = (0.0, 0.0, 1.0)
 
@@ -338,6 +338,10 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
                            [Joint("spherical", ("ground", "a"), (0, 0, 0))]), "violate"),
         (lambda: Mechanism([], []), "no bodies"),
         (lambda: simulate_mechanism("car", 1.0), "expected a Mechanism"),
+        (lambda: stiff_pendulum().starting_at(np.ones(14)), "the start violates a constraint by"),
+        (lambda: stiff_pendulum().starting_at(np.full(14, np.nan)), "q is"),
+        (lambda: stiff_pendulum().starting_at(stiff_pendulum().q0, np.ones(14)),
+         "initial velocities violate"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(make, message):

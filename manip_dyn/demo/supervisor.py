@@ -37,7 +37,7 @@ def perform(scenario: Scenario, run: Run, progress: Callable[[float], None]) -> 
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
         nodes: dict[str, Node] = {}
         try:
-            monitor = nodes["monitor"] = Node("monitor", scenario, run, Path(folder))
+            monitor = nodes["monitor"] = Node(scenario.monitor, scenario, run, Path(folder))
             deadline = time.monotonic() + run.timeout
             for content in _lines(nodes, monitor, run, deadline):
                 if "ready" in content:

@@ -13,6 +13,7 @@ import numpy as np
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.multibody.primitives import rotation
+from manip_dyn.multibody.user_force import UserForce
 from manip_dyn.robot import check_inertia_tensor
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
@@ -229,6 +230,7 @@ class Tyre:
         positive(f"{where}, radius", self.radius, "m")
         for name in ("stiffness", "damping", "bump", "speed"):
             not_negative(f"{where}, {name}", getattr(self, name))
+        finite_vector(f"{where}, hit", [self.hit], 1)
 
     @property
     def switches(self) -> list[float]:
@@ -239,12 +241,13 @@ class Tyre:
         return [self.hit, self.hit + 2.0 * half / self.speed]
 
 
-Force = Spring | RotationalSpring | Tyre
+Force = Spring | RotationalSpring | Tyre | UserForce
 
 
 def _two(where: str, value: Any) -> Vector:
     """Return a pair of vectors (2, 3); one counts for both."""
-    if np.ndim(value) == 1:
+    sequences = (list, tuple, np.ndarray)
+    if not isinstance(value, sequences) or not any(isinstance(each, sequences) for each in value):
         return np.tile(finite_vector(where, value, 3), (2, 1))
     rows = [finite_vector(where, each, 3) for each in value]
     if len(rows) != 2:

@@ -11,6 +11,7 @@ from math import atan2, sqrt
 from numba import njit
 
 from manip_dyn.multibody.constraints import OPTIONS, gather, primitive_1, primitive_2
+from manip_dyn.multibody.pointers import call_address
 from manip_dyn.multibody.primitives import (
     DISTANCE,
     DOT_1,
@@ -22,6 +23,12 @@ from manip_dyn.multibody.primitives import (
 )
 from manip_dyn.multibody.road import height
 from manip_dyn.multibody.tables import ROTATIONAL_SPRING, SPRING, TYRE
+from manip_dyn.multibody.user_force import (
+    BY_POSITION,
+    BY_TIME,
+    BY_VELOCITY,
+    USER_RESULT,
+)
 
 
 @njit(**OPTIONS)
@@ -90,12 +97,44 @@ def angle(p, k, order):
 
 
 @njit(**OPTIONS)
+def add_user_forces(t, p, order):
+    """Add the forces that Python functions describe, as `add_forces` does."""
+    bodies, found = p.mass.shape[0], p.user_result
+    x, v = p.local[0], p.local[1]
+    for k in range(p.user_rows.shape[0]):
+        row = p.user_rows[k]
+        gather(p.q, row, x)
+        gather(p.v, row, v)
+        found[USER_RESULT] = t
+        time = found[USER_RESULT:].ctypes.data
+        call_address(
+            p.user_calls[k, order - 1], time, x.ctypes.data, v.ctypes.data, found.ctypes.data
+        )
+        for i in range(SIZE):
+            body = row[1 + i // 7]
+            if body == bodies:
+                continue
+            place = 7 * body + i % 7
+            p.force[place] += found[i]
+            if order < 2:
+                continue
+            p.by_time[place] += found[BY_TIME + i]
+            for j in range(SIZE):
+                other = row[1 + j // 7]
+                if other < bodies:
+                    column = 7 * other + j % 7
+                    p.stiffness[place, column] -= found[BY_POSITION + SIZE * i + j]
+                    p.damping[place, column] -= found[BY_VELOCITY + SIZE * i + j]
+
+
+@njit(**OPTIONS)
 def add_forces(t, p, order):
     """Add gravity and all forces to `force`; for order 2 their derivatives, negative, too."""
     bodies = p.mass.shape[0]
     for b in range(bodies):
         for i in range(3):
             p.force[7 * b + i] += p.mass[b] * p.gravity[i]
+    add_user_forces(t, p, order)
     x, v, a = p.local[0], p.local[1], p.local[2]
     result = p.result[0]
     for k in range(p.force_rows.shape[0]):

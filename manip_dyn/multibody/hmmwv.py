@@ -5,6 +5,9 @@ tyres of 296325 N/m and 3502 N s/m, a half-cylinder of 0.1 m diameter at 10 mph,
 1.2 s. The 80 constraints are a translational joint for the rack (5), its lock (1), Euler
 parameters (14) and 15 per corner: two revolute joints, one spherical joint, two distances.
 
+The fast eigenvalues are the printed damping of the struts over the mass that they feel: -2.6e5
+per s means 7.7 kg at a strut's foot. That mass is not printed, nor where the struts stand.
+
 Not printed, and taken from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban,
 Madsen, Melanz, BSD licence): masses, inertias, hard points. Ours: the upper arm carries the
 spindle by the spherical joint; a short lateral rod from the lower arm, under tension, and the tie
@@ -42,7 +45,8 @@ ROD = 0.1
 """Length of the rod from the lower arm to the spindle, m."""
 STRUT_LEVER, STRUT_LENGTH = 1.37, 0.4
 """Where the strut stands, as a share of the way from the upper arm's axis to its ball joint, and
-its length, m. The share is the one with the paper's dominant eigenvalue, -2.6e5 per s."""
+its length, m. The mass at the foot falls with the square of the share: at the ball joint, share
+1, it is 14.5 kg and the eigenvalue -1.38e5 per s; this share is the one with the paper's."""
 
 # x forward, y left, z up, inches, from the middle of the lower arm's axis; left side.
 FRONT = {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.multibody.elements import Force, Joint, RotationalSpring, Spring
+from manip_dyn.multibody.elements import Joint, RotationalSpring, Spring, Tyre
 from manip_dyn.multibody.primitives import DISTANCE, DOT_1, DOT_2, POINT
 from manip_dyn.multibody.tables import ROTATIONAL_SPRING, SPRING, TYRE
 from manip_dyn.validate import Vector
@@ -50,7 +50,9 @@ def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
     return [*parallel, still, row(DOT_2, f), row(DOT_2, g)]
 
 
-def force_row(force: Force, poses: Sequence[Pose]) -> tuple[int, Vector, Vector]:
+def force_row(
+    force: Spring | RotationalSpring | Tyre, poses: Sequence[Pose]
+) -> tuple[int, Vector, Vector]:
     """Return the law of a force, r and second r (24,), and the law's constants (8,)."""
     constants = np.zeros(8)
     if isinstance(force, Spring):

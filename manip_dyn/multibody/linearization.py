@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.multibody.compiled import tools
 from manip_dyn.multibody.mechanism import Mechanism
-from manip_dyn.multibody.simulate import prepared
+from manip_dyn.multibody.simulation import prepared
 from manip_dyn.validate import Vector
 
 

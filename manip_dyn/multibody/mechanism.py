@@ -14,6 +14,7 @@ from manip_dyn.multibody.joints import Pose, force_row, joint_rows
 from manip_dyn.multibody.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.primitives import NORM, RESULT, SIZE, kernels
 from manip_dyn.multibody.tables import Tables
+from manip_dyn.multibody.user_force import USER_RESULT, UserForce
 from manip_dyn.validate import Vector, finite_vector
 
 TOLERANCE = 1e-12
@@ -90,8 +91,14 @@ class Mechanism:
         places = np.full(size + 7, -1 - n)
         places[roles.dependent] = np.arange(m)
         places[roles.independent] = -1 - np.arange(n)
-        laws = [(each, force_row(each, self._poses(each.bodies, self.q0))) for each in self.forces]
+        own = [each for each in self.forces if isinstance(each, UserForce)]
+        laws = [
+            (each, force_row(each, self._poses(each.bodies, self.q0)))
+            for each in self.forces
+            if not isinstance(each, UserForce)
+        ]
         rows = [(row[0], *self._places(each.bodies)) for each, row in laws]
+        own_rows = [(0, *self._places(each.bodies)) for each in own]
         return Tables(
             rows=self._table,
             numbers=self._numbers,
@@ -102,6 +109,9 @@ class Mechanism:
             force_rows=np.array(rows, dtype=np.int64).reshape(-1, 3),
             force_numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
             force_constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
+            user_rows=np.array(own_rows, dtype=np.int64).reshape(-1, 3),
+            user_calls=np.array([each.addresses() for each in own], np.int64).reshape(-1, 2),
+            user_result=np.zeros(USER_RESULT + 1),
             dependent=roles.dependent.copy(),
             independent=roles.independent.copy(),
             roles=places,

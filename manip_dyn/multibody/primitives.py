@@ -10,6 +10,7 @@ once over the expression graph, which gives their derivatives up to order 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -89,6 +90,7 @@ PRIMITIVES: tuple[Callable[..., Any], ...] = (dot_1, dot_2, point, distance, nor
 DOT_1, DOT_2, POINT, DISTANCE, NORM = range(len(PRIMITIVES))
 
 
+@cache
 def kernels() -> ModuleType:
     """Return the compiled primitives and the inertia, generated once for all mechanisms.
 
@@ -122,7 +124,7 @@ def _traced(primitive: Callable[..., Any], order: int) -> Function:
         acceleration = rates([speed], x, motion[0])[0] + vec.dot(slope, motion[1])
         results += gradient(acceleration, x)
         results += [each for row in derivatives(slope, x) for each in row]
-    return _function(f"{primitive.__name__}_{order}", (*arguments, "r"), graph, results)
+    return traced_function(f"{primitive.__name__}_{order}", (*arguments, "r"), graph, results)
 
 
 def _traced_inertia() -> Function:
@@ -137,14 +139,17 @@ def _traced_inertia() -> Function:
     results = [*force]
     for inputs in (e, v, a):
         results += [each for row in derivatives(force, inputs) for each in row]
-    return _function("inertia", ("e", "v", "a", "j"), graph, results)
+    return traced_function("inertia", ("e", "v", "a", "j"), graph, results)
 
 
 def _inputs(graph: Graph, name: str, size: int) -> list[Scalar]:
     return [graph.input(f"{name}[{i}]") for i in range(size)]
 
 
-def _function(name: str, arguments: tuple[str, ...], graph: Graph, results: list) -> Function:
+def traced_function(
+    name: str, arguments: tuple[str, ...], graph: Graph, results: list
+) -> Function:
+    """Return a function of arrays that writes the results into ``out``."""
     values = [graph.lift(each) for each in results]
     declaration = Declaration(name, "multibody", arguments, lambda n: (len(values),))
     return Function(

@@ -1,0 +1,160 @@
+"""A mechanism as y' = f(t, y) for any solver, and by Adams methods of variable order.
+
+Algorithm 2 of Sandu et al. (2001): the solver integrates the independent positions and velocities,
+the dependent ones follow from the constraints wherever f is evaluated, and a worn partition ends
+the solver's history. Theirs was DDEABM of Shampine and Watts; here it is VODE (Brown, Byrne and
+Hindmarsh 1989) with Adams-Moulton formulas of order 1 to 12 and functional iteration, by scipy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy.integrate import ode
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.partition import Partition
+from manip_dyn.multibody.partition import partition as partition_of
+from manip_dyn.multibody.simulate import MechanismMotion
+from manip_dyn.multibody.simulation import prepared
+from manip_dyn.validate import Vector, positive
+
+HIGHEST_ORDER = 12
+Sample = tuple[float, Vector, Vector, float]
+"""Time, coordinates, rates, violation."""
+
+
+class FirstOrder:
+    """``f(t, y)`` of a mechanism: y (2 n,) are its independent positions and their rates.
+
+    Attributes:
+        y0: The state (2 n,) where it was made.
+        partition: Which coordinates lead.
+        evaluations: How often it was called.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: Vector | None = None,
+        v: Vector | None = None,
+        partition: Partition | None = None,
+    ):
+        """Lead by a partition from q and v (N,) on; default: the assembly and its partition."""
+        self.mechanism = mechanism
+        q = mechanism.q0 if q is None else q
+        self.partition = mechanism.partition if partition is None else partition
+        self._tables, self.y0 = prepared(
+            mechanism, q, mechanism.v0 if v is None else v, self.partition
+        )
+        self.evaluations = 0
+        self._out, self._worn = np.zeros(len(self.y0)), np.zeros(1)
+
+    def __call__(self, t: float, y: Vector) -> Vector:
+        """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
+        self.evaluations += 1
+        tools().derivative(t, _own(y), self._tables, self._out)
+        return self._out.copy()
+
+    def worn(self, t: float, y: Vector) -> bool:
+        """Return whether the condition number asks for a new partition."""
+        tools().growth(t, _own(y), self._tables, self._worn)
+        return bool(self._worn[0] > 0.0)
+
+    def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
+        """Return all coordinates and rates (N,), and the largest violation of a constraint."""
+        size, worst = self.mechanism.size, np.zeros(1)
+        q, v = np.empty((1, size)), np.empty((1, size))
+        if tools().expand(_own(y)[np.newaxis], self._tables, q, v, worst) < 1:
+            raise ManipDynError("the mechanism cannot be assembled where the solver has led it")
+        return q[0], v[0], float(worst[0])
+
+
+def _own(y: Vector) -> Vector:
+    """Return a copy of the one kind of array that the machine code is for."""
+    return np.array(y, dtype=np.float64, order="C")
+
+
+def simulate_by_adams(
+    mechanism: Mechanism, duration: float, *, rtol: float = 1e-6, atol: float | None = None
+) -> MechanismMotion:
+    """Simulate a mechanism from its assembly on, explicitly, by Adams methods.
+
+    Args:
+        mechanism: What moves; where it is stiff, stability rules the steps.
+        duration: s.
+        rtol: Relative tolerance of the independent coordinates and velocities.
+        atol: Absolute tolerance, m and per s. Default: as much as rtol.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
+    duration, rtol = positive("duration", duration, "s"), positive("rtol", rtol)
+    tolerances = (rtol, rtol if atol is None else positive("atol", atol))
+    ends = [*(each for each in mechanism.switches if 0.0 < each < duration), duration]
+    used = [FirstOrder(mechanism)]
+    samples = [(0.0, *used[0].expanded(used[0].y0))]
+    reason = ""
+    try:
+        while samples[-1][0] < duration:
+            t = samples[-1][0]
+            worn = _add_samples(samples, used[-1], next(e for e in ends if e > t), tolerances)
+            used.append(_successor(used[-1], samples[-1], worn))
+    except ManipDynError as error:
+        reason = str(error)
+    times, q, v, violations = (np.array(each) for each in zip(*samples, strict=True))
+    return MechanismMotion(
+        t=times,
+        q=q,
+        v=v,
+        success=not reason,
+        reason=reason or f"t = {duration:.9g} s was reached",
+        steps=len(samples) - 1,
+        failures=0,
+        evaluations=sum(each.evaluations for each in used),
+        partitions=1 + sum(a.partition is not b.partition for a, b in pairwise(used)),
+        violation=float(violations.max()),
+    )
+
+
+def _add_samples(
+    samples: list[Sample], rhs: FirstOrder, end: float, tolerances: tuple[float, float]
+) -> bool:
+    """Add every step up to a time; return whether a worn partition ended it before."""
+    for t, y in _steps(rhs, samples[-1][0], end, tolerances):
+        samples.append((t, *rhs.expanded(y)))
+        if rhs.worn(t, y):
+            return True
+    return False
+
+
+def _steps(
+    rhs: FirstOrder, t: float, end: float, tolerances: tuple[float, float]
+) -> Iterator[tuple[float, Vector]]:
+    """Yield time and state after each step of the solver, the last at the end."""
+    solver = ode(rhs).set_integrator(
+        "vode", method="adams", order=HIGHEST_ORDER, rtol=tolerances[0], atol=tolerances[1]
+    )
+    solver.set_initial_value(rhs.y0, t)
+    while solver.t < end:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its failures are told below
+            y = solver.integrate(end, step=True)
+            if solver.t > end:
+                y = solver.integrate(end)  # between its last two steps
+        if not (solver.successful() and np.isfinite(y).all()):
+            raise ManipDynError(f"the Adams method cannot go on at t = {solver.t:.9g} s")
+        yield solver.t, y
+
+
+def _successor(rhs: FirstOrder, sample: Sample, worn: bool) -> FirstOrder:
+    """Return f(t, y) from a sample on, with a new partition where the old one is worn."""
+    t, q, v, _ = sample
+    roles = partition_of(rhs.mechanism.gradients(q)) if worn else rhs.partition
+    if roles.redundant.size:
+        raise ManipDynError(f"the mechanism is in a singular position at t = {t:.9g} s")
+    return FirstOrder(rhs.mechanism, q, v, roles)

@@ -1,0 +1,145 @@
+"""`MechanismSimulation`: a mechanism that moves on, from partition to partition.
+
+Algorithm 1 of Sandu et al. (2001) with the Rosenbrock methods, their algorithm 2 with explicit
+ones; a new partition whenever the condition number has grown by a quarter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
+from manip_dyn.integrate.rosenbrock import Rosenbrock
+from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.partition import Partition, partition
+from manip_dyn.multibody.state_space import linearized, rates, worn
+from manip_dyn.multibody.tables import Tables
+from manip_dyn.validate import Vector
+
+AT_ONCE = 1e9
+"""Tolerance of the event that asks for a new partition: it need not be found in time."""
+
+
+class Samples(NamedTuple):
+    """Times (k,), s, coordinates (k, N) and their rates (k, N), the first where it began."""
+
+    t: Vector
+    q: Vector
+    v: Vector
+
+
+class MechanismSimulation:
+    """The state of one moving mechanism; `advance_to` moves it in time.
+
+    Attributes:
+        mechanism: What moves.
+        t: Time, s.
+        q: Coordinates (N,): position and Euler parameters of each body, m.
+        v: Their rates (N,).
+        reason: Why it cannot go on, in one sentence; empty as long as it can.
+        violation: Largest violation of a constraint so far.
+        statistics: Steps, failures, evaluations and partitions so far.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        method: str = "rosenbrock_nystrom",
+        rtol: float | None = None,
+        atol: float | None = None,
+        step: float | None = None,
+        **options: Any,
+    ):
+        """Begin at the assembly; the arguments are those of `simulate_mechanism`."""
+        if not isinstance(mechanism, Mechanism):
+            raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
+        if step is None:
+            rtol = 1e-6 if rtol is None else rtol
+            options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
+        else:
+            options |= {"step": step}
+        if isinstance(METHODS.get(method), Rosenbrock):
+            options["jacobian"] = Jacobian(linearized, mechanism.freedoms, mass=True)
+        self.mechanism = mechanism
+        self._given = {"method": method, **options}
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the assembly at time zero."""
+        self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
+        self.reason = ""
+        self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
+        self._worst = np.zeros(1)
+        self._options = dict(self._given)
+        self._use(self.mechanism.partition)
+
+    @property
+    def violation(self) -> float:
+        """Largest violation of a constraint over all samples."""
+        return float(self._worst[0])
+
+    def advance_to(self, end: float) -> list[Samples]:
+        """Move on to the time `end`, s, or until there is a `reason` not to; return the steps."""
+        parts = []
+        while self.t < end and not self.reason:
+            solution = self._solved(end)
+            parts.append(self._expanded(solution))
+            self.t, self.q, self.v = parts[-1].t[-1], parts[-1].q[-1], parts[-1].v[-1]
+            self._y = solution.y_last
+            for name in ("steps", "failures", "evaluations"):
+                self.statistics[name] += getattr(solution, name)
+            if solution.status is Status.EVENT:
+                self._repartition()
+            elif not solution.success:
+                self.reason = solution.reason
+        return parts
+
+    def _use(self, roles: Partition) -> None:
+        self._tables, self._y = prepared(self.mechanism, self.q, self.v, roles)
+        self.statistics["partitions"] += 1
+
+    def _repartition(self) -> None:
+        roles = partition(self.mechanism.gradients(self.q))
+        if roles.redundant.size:
+            self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
+        else:
+            self._use(roles)
+
+    def _solved(self, end: float) -> Solution:
+        events = Events(worn, terminal=True, direction=1, tolerance=AT_ONCE)
+        switches = [time for time in self.mechanism.switches if self.t < time < end]
+        solution = integrate(
+            rates, (self.t, end), self._y, p=self._tables, events=events,
+            t_switch=switches or None, **self._options,
+        )  # fmt: skip
+        if len(solution.t) > 1 and "rtol" in self._options:
+            # The last step was shortened if it met the end.
+            self._options["first_step"] = float(np.diff(solution.t[-3:]).max())
+        return solution
+
+    def _expanded(self, solution: Solution) -> Samples:
+        """Return all coordinates and all velocities of a solution's samples."""
+        size, tables = self.mechanism.size, self._tables
+        q, v = np.empty((len(solution.t), size)), np.empty((len(solution.t), size))
+        tables.flags[0] = 0
+        tables.q[:size] = self.q
+        done = tools().expand(solution.y, tables, q, v, self._worst)
+        if done < len(q):
+            raise ManipDynError(f"the mechanism cannot be assembled at t = {solution.t[done]:g} s")
+        return Samples(solution.t, q, v)
+
+
+def prepared(
+    mechanism: Mechanism, q: Vector, v: Vector, roles: Partition
+) -> tuple[Tables, Vector]:
+    """Return tables and state y (2 n,) of a partition, with consistent velocities."""
+    tables = mechanism.tables(q, roles)
+    y = np.concatenate([q[roles.independent], v[roles.independent]])
+    if not tools().begin(y, tables):
+        raise ManipDynError("the mechanism cannot be assembled in its position")
+    return tables, y

@@ -1,0 +1,91 @@
+"""The HMMWV of Sandu et al. (2001): counts, where its eigenvalue comes from, how it settles."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from manip_dyn.multibody import Spring, simulate_mechanism
+from manip_dyn.multibody.elements import JOINTS
+from manip_dyn.multibody.explicit import FirstOrder
+from manip_dyn.multibody.hmmwv import STRUT_DAMPING, STRUT_STIFFNESS, hmmwv
+from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.partition import partition
+from manip_dyn.multibody.primitives import rotation
+
+
+@pytest.fixture(scope="module")
+def car():
+    return hmmwv()
+
+
+def test_its_eighty_constraints_are_those_of_the_printed_joints(car):
+    kinds = Counter(joint.kind for joint in car.joints)
+    assert kinds == {"translational": 1, "component": 1, "revolute": 8, "spherical": 4,
+                     "distance": 8}  # fmt: skip
+    assert sum(JOINTS[kind] * count for kind, count in kinds.items()) + 14 == 80
+    assert (len(car.bodies), car.size, car.constraints, car.freedoms) == (14, 98, 80, 18)
+    roles = partition(car.gradients(car.q0))
+    assert (len(roles.independent), len(roles.dependent), len(roles.redundant)) == (18, 80, 0)
+
+
+def inverse_mass_at_struts(car):
+    """Return J M^-1 J^T (4, 4), 1/kg, on the constraints, by numpy in all 98 coordinates.
+
+    J holds the slopes of the struts' lengths, by differences; the constraints' forces are those of
+    the equations with multipliers, not of a partition.
+    """
+    mass, names = np.zeros((car.size, car.size)), [body.name for body in car.bodies]
+    for k, body in enumerate(car.bodies):
+        w, x, y, z = body.orientation
+        lever = 2.0 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+        at = slice(7 * k + 3, 7 * k + 7)
+        mass[7 * k : 7 * k + 3, 7 * k : 7 * k + 3] = body.mass * np.eye(3)
+        mass[at, at] = lever.T @ np.diag(body.inertia[:3]) @ lever
+    struts = [force for force in car.forces if isinstance(force, Spring)]
+
+    def lengths(q):
+        return np.array([np.linalg.norm(end(q, s, 1) - end(q, s, 0)) for s in struts])
+
+    def end(q, strut, which):
+        k = names.index(strut.bodies[which])
+        body, x = car.bodies[k], q[7 * k : 7 * k + 7]
+        arm = body.rotation.T @ (strut.points[which] - body.position)
+        return x[:3] + np.array(rotation(x[3:].tolist())) @ arm
+
+    steps = 1e-6 * np.eye(car.size)
+    slopes = np.array([(lengths(car.q0 + s) - lengths(car.q0 - s)) / 2e-6 for s in steps]).T
+    phi = car.gradients(car.q0)
+    matrix = np.block([[mass, phi.T], [phi, np.zeros((80, 80))]])
+    return slopes @ np.linalg.solve(matrix, np.vstack([slopes.T, np.zeros((80, 4))]))[:98]
+
+
+def test_its_fast_eigenvalues_are_the_struts_damping_over_the_mass_that_they_feel(car):
+    """Two roots of w (s C + K) + s^2 for each strut; tyres move them by less than 0.1 %."""
+    inverse = np.linalg.eigvalsh(inverse_mass_at_struts(car))
+    fast = [np.roots([1.0, STRUT_DAMPING * w, STRUT_STIFFNESS * w]).min() for w in inverse]
+    found = linearization(car).eigenvalues
+    np.testing.assert_allclose(found[:4].real, np.sort(fast), rtol=1e-3)
+    assert np.abs(found[:4].imag).max() == 0.0
+    assert found[4].real > -1e3  # nothing else is fast
+    assert 1.0 / inverse[-1] == pytest.approx(2e6 / 2.6e5, rel=0.01)  # kg: printed C over lambda
+
+
+def test_differences_of_its_explicit_right_hand_side_have_the_same_eigenvalues(car):
+    rhs, d = FirstOrder(car), 1e-7
+    columns = [(rhs(0.0, rhs.y0 + s) - rhs(0.0, rhs.y0 - s)) / (2 * d) for s in d * np.eye(36)]
+    found = np.linalg.eigvals(np.transpose(columns))
+    fast = np.sort(found.real)[:4]
+    np.testing.assert_allclose(fast, linearization(car).eigenvalues[:4].real, rtol=1e-5)
+
+
+def test_it_settles_at_the_printed_height_with_its_constraints_kept(car):
+    motion = simulate_mechanism(car, 4.0, rtol=1e-3)
+    assert motion.success, motion.reason
+    assert motion.violation < 1e-10
+    assert motion.partitions > 1
+    height = motion.q[:, 2]
+    assert height[-1] == pytest.approx(0.71, abs=5e-3)
+    assert height.max() > height[-1] + 0.02  # the bump was met
+    assert np.ptp(height[motion.t > 3.5]) < 1e-3
+    assert set(car.switches) <= set(motion.t)

@@ -1,0 +1,137 @@
+"""Mechanisms in YAML: what Python would have made, and one clear sentence for each mistake."""
+
+import numpy as np
+import pytest
+import yaml
+
+import manip_dyn as md
+from manip_dyn.multibody import (
+    Joint,
+    Mechanism,
+    MovingBody,
+    RotationalSpring,
+    Spring,
+    Tyre,
+    load_mechanism,
+    shipped_mechanisms,
+)
+
+PENDULUM = """
+gravity: [0.0, -9.81, 0.0]
+bodies:
+  arm: {mass: 3, inertia: [0.01, 1, 1], position: [1, 0, 0]}
+  wheel: {mass: 1.0, inertia: [0.1, 0.1, 0.2, 0, 0, 0], position: [2, 0, 0], velocity: [0, 0, 0]}
+joints:
+  pin: {kind: revolute, bodies: [ground, arm], axis: [0, 0, 1]}
+  end: {kind: spherical, bodies: [arm, wheel], points: [2, 0, 0]}
+forces:
+  - {kind: rotational_spring, bodies: [ground, arm], axis: [0, 0, 1], stiffness: 4e2, damping: 15}
+  - {kind: spring, bodies: [arm, wheel], points: [[1, 1, 0], [2, 1, 0]], stiffness: 2e7}
+  - {kind: tyre, body: wheel, point: [2, 0, 0], radius: 0.4, stiffness: 1.0e+3}
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_is_what_python_describes(tmp_path):
+    text = PENDULUM.replace("velocity: [0, 0, 0]", "orientation: [0.6, 0, 0, 0.8]")
+    found = load_mechanism(written(tmp_path, text))
+    z = (0, 0, 1)
+    same = Mechanism(
+        [
+            MovingBody("arm", 3.0, (0.01, 1, 1), (1, 0, 0)),
+            MovingBody("wheel", 1.0, (0.1, 0.1, 0.2), (2, 0, 0), (0.6, 0, 0, 0.8)),
+        ],
+        [
+            Joint("revolute", ("ground", "arm"), (0, 0, 0), z, "pin"),
+            Joint("spherical", ("arm", "wheel"), (2, 0, 0), name="end"),
+        ],
+        [
+            RotationalSpring(("ground", "arm"), z, 400.0, 15.0),
+            Spring(("arm", "wheel"), [(1, 1, 0), (2, 1, 0)], 2e7),
+            Tyre("wheel", (2, 0, 0), 0.4, 1e3),
+        ],
+        (0, -9.81, 0),
+    )
+    for mine, other in zip(
+        found.tables(found.q0, found.partition), same.tables(same.q0, same.partition), strict=True
+    ):
+        np.testing.assert_array_equal(mine, other)
+    assert [joint.name for joint in found.joints] == ["pin", "end"]
+
+
+@pytest.mark.parametrize("name", shipped_mechanisms())
+def test_shipped_mechanisms_load_by_name(name):
+    mechanism = load_mechanism(name)
+    assert np.abs(mechanism.violations(mechanism.q0)).max() == 0.0
+    assert np.abs(mechanism.gradients(mechanism.q0) @ mechanism.v0).max() < 1e-11
+    assert mechanism.freedoms == {"four_bar": 1, "hmmwv": 18, "slider_crank": 1}[name]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[ground, arm], axis: [0, 0, 1]}\n  end", "[ground, amr], axis: [0, 0, 1]}\n  end",
+         "no body 'amr'; did you mean 'arm'"),
+        ("kind: revolute", "kind: hinge", "of kind 'hinge'; known: spherical"),
+        ("kind: spring", "kind: sprig", "force 2 is of kind 'sprig'; did you mean 'spring'"),
+        ("[arm, wheel], points: [2, 0, 0]", "[arm, arm], points: [2, 0, 0]", "'arm' with itself"),
+        ("joints:\n", "joints:\n  twice: {kind: spherical, bodies: [ground, arm]}\n",
+         "3 constraints are redundant .* see twice, pin"),
+        ("mass: 3", "mass: -3", "body 'arm', mass is -3 kg; expected a number above 0"),
+        ("mass: 3", "mass: .nan", "body 'arm', mass is nan kg"),
+        ("mass: 3,", "", "body 'arm' has no 'mass'"),
+        ("mass: 3", "mas: 3", "body 'arm' has the unknown key 'mas'; did you mean 'mass'"),
+        ("position: [1, 0, 0]", "position: [1, .inf, 0]", "body 'arm', position is .*finite"),
+        ("position: [1, 0, 0]", "position: [1, 0]", r"shape \(2,\); expected \(3,\)"),
+        ("position: [1, 0, 0]", "orientation: [1, 0.1, 0, 0]", "Euler parameters of norm 1.004"),
+        ("velocity: [0, 0, 0]", "velocity: [0, 0.1, 0]", "initial velocities violate end by 0.1"),
+        ("points: [2, 0, 0]", "points: 2", "joint 'end', points has shape"),
+        ("points: [2, 0, 0]", "points: null", "joint 'end', points"),
+        (", axis: [0, 0, 1]}\n  end", "}\n  end", "joint 'pin' has the axis None; expected an"),
+        ("stiffness: 2e7", "stiffness: soft", "stiffness is 'soft'; expected a number"),
+        ("bodies: [arm, wheel]", "bodies: arm", "connects 'arm'; expected the names of two b"),
+        ("bodies:\n", "parts:\n", "unknown key 'parts'"),
+        ("bodies:\n", "bodies: {arm: {mass: 1\n", "not readable YAML"),
+        ("  wheel: {", "  arm: {mass: 1}\n  wheel: {", "the key 'arm' stands twice"),
+        ("gravity: [0.0, -9.81, 0.0]", "gravity: [0.0]", "gravity has shape"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_file(tmp_path, old, new, message):
+    text = PENDULUM.replace(old, new, 1)
+    assert text != PENDULUM
+    with pytest.raises(md.ManipDynError, match=message) as told:
+        load_mechanism(written(tmp_path, text))
+    assert "mine.yaml" in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(("key", "value"), [("forces", {}), ("joints", []), ("bodies", None)])
+def test_a_part_of_another_kind_is_told(tmp_path, key, value):
+    content = yaml.safe_load(PENDULUM) | {key: value}
+    with pytest.raises(md.ManipDynError, match=f"{key} is .*; expected"):
+        load_mechanism(written(tmp_path, yaml.safe_dump(content)))
+
+
+def test_unconnected_bodies_and_a_rigid_mechanism_are_told(tmp_path):
+    content = yaml.safe_load(PENDULUM)
+    content["forces"], content["joints"]["end"] = [], content["joints"].pop("end")
+    del content["joints"]["end"]
+    with pytest.raises(md.ManipDynError, match="'wheel' is not connected with 'arm'"):
+        load_mechanism(written(tmp_path, yaml.safe_dump(content)))
+    content["joints"] = {
+        "weld": {"kind": "fixed", "bodies": ["ground", "arm"]},
+        "bolt": {"kind": "fixed", "bodies": ["arm", "wheel"]},
+    }
+    with pytest.raises(md.ManipDynError, match="leave no freedom"):
+        load_mechanism(written(tmp_path, yaml.safe_dump(content)))
+
+
+@pytest.mark.parametrize("source", ["four_bra", "", "no/such/file.yaml"])
+def test_an_unknown_name_or_file_is_told(source):
+    with pytest.raises(md.ManipDynError, match=r"mean 'four_bar'|unknown|not readable"):
+        load_mechanism(source)

@@ -1,0 +1,169 @@
+"""Forces written in Python: their derivatives, Newton's third law, the laws they replace."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.codegen.expression import sine
+from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
+from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
+
+PAIR = ("a", "b")
+
+
+class Exact:
+    """A rational number that takes floats as the rationals that they are."""
+
+    def __init__(self, value):
+        self.value = Fraction(getattr(value, "value", value))
+
+    def __float__(self):
+        return float(self.value)
+
+    def __neg__(self):
+        return Exact(-self.value)
+
+
+def _operation(name):
+    def apply(self, other):
+        return Exact(getattr(self.value, name)(Exact(other).value))
+
+    return apply
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    for _each in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Exact, _each, _operation(_each))
+
+
+def coupled(t, first, second):
+    """A force and a moment of everything that a function is given; rational."""
+    way = [b - a for a, b in zip(first.position, second.position, strict=True)]
+    speed = [b - a for a, b in zip(first.velocity, second.velocity, strict=True)]
+    square = sum((each * each for each in way), 1)
+    force = [
+        5 * w / square - s * s * s + t * first.rotation[0][k] for k, (w, s) in
+        enumerate(zip(way, speed, strict=True))
+    ]  # fmt: skip
+    spin = zip(first.angular_velocity, second.angular_velocity, strict=True)
+    return force, [u * t - w * second.rotation[2][1] for u, w in spin]
+
+
+def test_derivatives_are_those_of_exact_differences():
+    """In rational arithmetic, with steps of 1e-25: the differences are good to 50 digits."""
+    rng = np.random.default_rng(3)
+    force, t, d = UserForce(PAIR, coupled), Exact(0.4375), Exact(Fraction(1, 10**25))
+    x, v = ([Exact(float(k) / 64) for k in rng.integers(-99, 99, 14)] for _ in range(2))
+    found = force.evaluated(float(t), [float(k) for k in x], [float(k) for k in v])
+    value = force.generalized(t, x, v)
+    np.testing.assert_allclose(found[VALUE:BY_POSITION], [float(k) for k in value], rtol=1e-13)
+
+    def slope(which, place):
+        ends = []
+        for sign in (1, -1):
+            moved = {"t": t, "x": list(x), "v": list(v)}
+            if which == "t":
+                moved["t"] += sign * d
+            else:
+                moved[which][place] += sign * d
+            ends.append(force.generalized(**moved))
+        return [float((high - low) / (2 * d)) for high, low in zip(*ends, strict=True)]
+
+    for which, first, last in (("x", BY_POSITION, BY_VELOCITY), ("v", BY_VELOCITY, BY_TIME)):
+        wanted = np.transpose([slope(which, k) for k in range(14)])
+        matrix = found[first:last].reshape(14, 14)
+        np.testing.assert_allclose(matrix, wanted, rtol=1e-12, atol=1e-12 * abs(wanted).max())
+    np.testing.assert_allclose(found[BY_TIME:], slope("t", 0), rtol=1e-12, atol=1e-13)
+
+
+def test_action_and_reaction_do_no_work_on_a_common_motion():
+    """Bodies that move together as one rigid body: any translation, any rotation."""
+    rng = np.random.default_rng(5)
+    x, v = rng.normal(size=(2, 14))
+    for k in (3, 10):
+        x[k : k + 4] /= np.linalg.norm(x[k : k + 4])
+    force = UserForce(PAIR, coupled).evaluated(0.4, x, v)[:14]
+    assert np.abs(force).max() > 1.0
+    shift, turn = rng.normal(size=(2, 3))
+    motion = np.zeros(14)
+    for k in (0, 7):
+        w, e = x[k + 3], x[k + 4 : k + 7]
+        motion[k : k + 3] = shift + np.cross(turn, x[k : k + 3])
+        motion[k + 3] = -0.5 * turn @ e
+        motion[k + 4 : k + 7] = 0.5 * (w * turn + np.cross(turn, e))
+    assert force @ motion == pytest.approx(0.0, abs=1e-12)
+
+
+def wheel_with(force):
+    """Return a wheel on a turning arm that a force supports."""
+    bodies = [
+        MovingBody("arm", 3.0, (0.1, 0.4, 0.4), (0.5, 0, 0.5)),
+        MovingBody("wheel", 5.0, (0.2, 0.3, 0.2), (1.0, 0, 0.5), velocity=(0, 0, 0.0)),
+    ]
+    joints = [
+        Joint("revolute", ("ground", "arm"), (0, 0, 0.5), (0, 1, 0)),
+        Joint("revolute", ("arm", "wheel"), (1.0, 0, 0.5), (0, 1, 0)),
+    ]
+    return Mechanism(bodies, joints, [force])
+
+
+def test_a_tyre_written_in_python_is_the_tyre():
+    def spring(t, ground, wheel):
+        push = -900.0 * (wheel.position[2] - 0.45) - 30.0 * wheel.velocity[2]
+        return [0.0, 0.0, push], [0.0, 0.0, 0.0]
+
+    ways = Tyre("wheel", (1.0, 0, 0.5), 0.45, 900.0, 30.0), UserForce(("ground", "wheel"), spring)
+    here, there = (linearization(wheel_with(force)) for force in ways)
+    for mine, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-10)
+    ends = [simulate_mechanism(wheel_with(force), 0.3, rtol=1e-8) for force in ways]
+    np.testing.assert_allclose(ends[0].q[-1], ends[1].q[-1], atol=1e-7)
+
+
+def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
+    """J1, J2 and the slope by time of a mechanism against differences of its accelerations."""
+
+    def wind(t, ground, wheel):
+        gust = 4.0 + 3.0 * sine(5.0 * t) - wheel.velocity[0]
+        return [gust * gust, 0.0, 2.0 * gust], [0.0, -0.5 * wheel.angular_velocity[1] * gust, 0.0]
+
+    mechanism = wheel_with(UserForce(("ground", "wheel"), wind))
+    free = np.linalg.svd(mechanism.gradients(mechanism.q0))[2][mechanism.constraints :]
+    mechanism = mechanism.starting_at(mechanism.q0, free.T @ [0.7, -1.3])
+    t, n, d = 0.13, mechanism.freedoms, 1e-5
+    exact = linearization(mechanism, t)
+
+    def accelerations(t, y):
+        tables, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+        found = np.zeros(n)
+        tools().linearize(t, y, tables, np.zeros((n, 3 * n)), np.zeros(n), found)
+        return found
+
+    for k, step in enumerate(d * np.eye(2 * n)):
+        slope = (accelerations(t, exact.y + step) - accelerations(t, exact.y - step)) / (2 * d)
+        column = exact.by_position[:, k] if k < n else exact.by_velocity[:, k - n]
+        np.testing.assert_allclose(column, slope, rtol=1e-6, atol=1e-6)
+    slope = (accelerations(t + d, exact.y) - accelerations(t - d, exact.y)) / (2 * d)
+    np.testing.assert_allclose(exact.by_time, slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t, a, b: [0.0, 0.0, 0.0],
+        lambda t, a, b: ([0.0, 0.0], [0.0, 0.0, 0.0]),
+        lambda t, a, b: ([0.0, 0.0, 0.0], [0.0, 0.0, np.sqrt(a.position[0])]),
+        lambda t, a, b: ([0.0, 0.0, a.position[0] ** 2], [0.0, 0.0, 0.0]),
+        lambda t, a, b: ([0.0, 0.0, np.nan], [0.0, 0.0, 0.0]),
+        lambda t: ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+        "drag",
+    ],
+)
+def test_a_function_that_is_none_is_told(function):
+    with pytest.raises(md.ManipDynError, match="user force a-b"):
+        UserForce(PAIR, function)
