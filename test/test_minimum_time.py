@@ -308,6 +308,12 @@ def test_bad_arguments_are_refused(q0, qf, words):
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("plan", [md.plan_minimum_time, md.plan_zero_net_work])
+def test_what_is_no_robot_is_refused(plan):
+    with pytest.raises(ManipDynError, match="robot is 'ibm7535'; expected a Robot"):
+        plan("ibm7535", [0.0, 0.0], [1.0, 0.0])
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -64,6 +64,7 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> BangBangPla
             motion that was found passes a limit of position or speed on the way, or none was
             found.
     """
+    customize(robot)  # refuses what is no robot
     start, goal = _checked(robot, q0, qf)
     hold = _hold(robot, "goal", goal)
     if np.abs(goal - start).max() < STILL:

@@ -40,6 +40,7 @@ def plan_zero_net_work(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
         ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, or none
             of these motions exists.
     """
+    customize(robot)  # refuses what is no robot
     start, goal = finite_vector("start", q0, robot.n), finite_vector("goal", qf, robot.n)
     robot.check_within_limits("start", start)
     robot.check_within_limits("goal", goal)
