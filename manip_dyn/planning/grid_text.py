@@ -37,9 +37,8 @@ def sweep(kernels, start, limits, duration, u, states, jacobians, levers):
         for i in range(m):
             middle[i] = x[i] + 0.5 * h * second[i]
         rates(kernels, middle, tau, third)
-        call(
-            kernels.forward_dynamics_derivatives, (middle[:n], middle[n:], tau, jacobians[k])
-        )
+        q, v = middle[:n], middle[n:]
+        call(kernels.forward_dynamics_derivatives, (q, v, tau, jacobians[k]))
         for i in range(m):
             middle[i] = x[i] + h * third[i]
         rates(kernels, middle, tau, fourth)
@@ -246,8 +245,7 @@ def improve(
                 flat_trial[j] = min(max(flat[j] + step[j], -1.0), 1.0)
             new_duration = duration + step[size]
             sweep(
-                kernels, start, limits, new_duration, trial, new_states, new_jacobians,
-                new_levers,
+                kernels, start, limits, new_duration, trial, new_states, new_jacobians, new_levers
             )
             count = watch(new_states, lowest, highest, 0.0 * near, watched, count)
             lacking(goal, new_states, lowest, highest, scale, watched, count, new_right)

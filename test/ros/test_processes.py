@@ -162,8 +162,11 @@ def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        text=True,
     )
-    time.sleep(4.0)
+    while "pa10_circle" not in process.stdout.readline():
+        assert process.poll() is None, "the demo ended by itself"
+    time.sleep(2.0)  # nodes have been started
     if number == signal.SIGINT:
         os.killpg(process.pid, number)  # as a terminal's Ctrl-C does
     else:
