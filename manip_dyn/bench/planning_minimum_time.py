@@ -77,6 +77,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], flo
     inverse_dynamics = customize(robot).unchecked.inverse_dynamics
     path = toppra.SplineInterpolator([0.0, 1.0], np.array([start, goal]))
     limits = np.column_stack([-robot.tau_max, robot.tau_max])
+    bounds = np.column_stack([-robot.v_max, robot.v_max])
     grid = np.linspace(0.0, 1.0, INTERVALS + 1)
 
     def solve() -> float:
@@ -86,7 +87,8 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], flo
             np.zeros(robot.n),
             discretization_scheme=toppra.constraint.DiscretizationType.Interpolation,
         )
-        instance = toppra.algorithm.TOPPRA([efforts], path, gridpoints=grid)
+        speeds = toppra.constraint.JointVelocityConstraint(bounds)
+        instance = toppra.algorithm.TOPPRA([efforts, speeds], path, gridpoints=grid)
         return float(instance.compute_trajectory(0.0, 0.0).duration)
 
     return solve
