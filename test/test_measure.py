@@ -6,6 +6,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.clik import Pose
 from manip_dyn.demo.measure import MotionLog, TrackingLog, first_whole_round
+from manip_dyn.demo.scenarios import SCENARIOS
 
 PERIOD = 1_000_000
 
@@ -89,3 +90,9 @@ def test_tracking_errors_of_known_offsets():
 
 def test_a_path_that_is_heard_late_is_measured_from_its_next_round_on():
     assert [first_whole_round(t, 16.0) for t in (0.0, 0.2, 3.0, 16.5)] == [0.0, 0.0, 16.0, 32.0]
+
+
+def test_the_usual_runs_have_some_of_each_scenario_and_kind():
+    usual = [run.label for each in SCENARIOS for run in each.runs if run.usual]
+    assert all(any(run.usual for run in each.runs) for each in SCENARIOS)
+    assert set(usual) == {run.label for each in SCENARIOS for run in each.runs}
