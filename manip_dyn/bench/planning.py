@@ -71,7 +71,7 @@ class Bench(NamedTuple):
             lines += ["", problem, f"{'':<28}{'plan, ms':>24}{'motion, s':>12}"]
             for row in rows:
                 ratio = row.milliseconds / rows[0].milliseconds
-                duration = "-" if row.duration is None else f"{row.duration:.4f}"
+                duration = "-" if row.duration is None else f"{row.duration:.5f}"
                 cell = f"{row.milliseconds:.3f} ({ratio:.4g})"
                 lines.append(f"{row.candidate:<28}{cell:>24}{duration:>12}  {row.note}")
         return "\n".join(lines)
