@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
     Attributes:
         counts: How many came out how. For minimum time ``certified`` (``with a singular arc``
-            among them), ``uncertified``, refused for a ``limit`` or because none was ``found``.
+            or ``along limits`` among them), ``uncertified``, refused for a ``limit`` or because none was ``found``.
         worst: Largest distance from the goal at rest after an independent simulation.
         milliseconds: Quantiles 0.5 and 0.9 of the time of a plan.
     """
@@ -64,8 +64,9 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
         finally:
             times.append((time.perf_counter() - began) * 1e3)
         counts["certified" if plan.success else "uncertified"] += 1
-        if plan.success and plan.certificate is not None and plan.certificate.singular_arcs:
-            counts["with a singular arc"] += 1
+        if plan.success and plan.certificate is not None:
+            counts["with a singular arc"] += bool(plan.certificate.singular_arcs)
+            counts["along limits"] += bool(plan.certificate.limit_arcs)
         worst = max(worst, float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max()))
     median, most = np.quantile(times, [0.5, 0.9])
     return Outcome(robot.name, counts, worst, (float(median), float(most)))
