@@ -28,7 +28,8 @@ class Outcome(NamedTuple):
 
     Attributes:
         counts: How many came out how. For minimum time ``certified`` (``with a singular arc``
-            or ``along limits`` among them), ``uncertified``, refused for a ``limit`` or because none was ``found``.
+            or ``along limits`` among them), ``uncertified``, refused for a ``limit`` or because
+            none was ``found``.
         worst: Largest distance from the goal at rest after an independent simulation.
         milliseconds: Quantiles 0.5 and 0.9 of the time of a plan.
     """
