@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from manip_dyn.codegen.by_address import addresses
 from manip_dyn.generated import generated_module
-from manip_dyn.integrate.functions import importable
 from manip_dyn.planning import grid_text
+from manip_dyn.planning.held_motion import import_lines
 from manip_dyn.robot import Robot
 
 
@@ -187,9 +187,7 @@ def kernels_of(robot: Robot) -> Kernels:
 @lru_cache(maxsize=1)
 def compiled_constrained() -> ModuleType:
     """Return the module of `CONSTRAINED_TEXT`."""
-    home = importable(compiled_equations().canonical)
-    assert home is not None
-    imports = f"from {home[0]} import canonical"
+    imports = import_lines(compiled_equations().canonical)
     return _module("constrained", CONSTRAINED_TEXT.format(imports=imports))
 
 

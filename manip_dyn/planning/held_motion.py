@@ -40,6 +40,12 @@ def rates(t, y, p, out):
 TOLERANCES: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 2000}
 
 
+def import_lines(*functions: Any) -> str:
+    """Return what imports compiled global functions into a generated module."""
+    homes = [(each.py_func.__module__, each.py_func.__name__) for each in functions]
+    return "\n".join(f"from {module} import {name}" for module, name in homes)
+
+
 class Kernels(NamedTuple):
     """Addresses of the kernels of one robot, and of `run` of the loop."""
 
