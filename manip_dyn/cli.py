@@ -126,6 +126,11 @@ def _add_plan(commands) -> None:
     _add_robot_options(command)
     command.add_argument("--start", required=True, help="joint positions, as in --start=-0.1,0")
     command.add_argument("--goal", required=True, help="joint positions, as in --goal=0.5,0")
+    command.add_argument(
+        "--slew-rate",
+        type=float,
+        help="most that efforts may change, N m/s or N/s; ramps, no jumps",
+    )
     command.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.set_defaults(run=_plan)
@@ -134,7 +139,7 @@ def _add_plan(commands) -> None:
 def _plan(options: argparse.Namespace) -> int:
     robot = _robot(options)
     start, goal = _numbers("--start", options.start), _numbers("--goal", options.goal)
-    plan = plan_zero_net_work(robot, start, goal)
+    plan = plan_zero_net_work(robot, start, goal, slew_rate=options.slew_rate)
     if options.plot:
         plot_plan(robot, plan, options.plot)
     content = {
