@@ -39,7 +39,7 @@ PARAMETERS = (
     Parameter("switching", "exact", "exact: a switch inside a period goes to the effort "
               "trajectory topic at its exact time; sampled: to the command topic as the mean "
               "effort of the period", choices=("exact", "sampled")),
-    Parameter("slew_rate", 0.0, "Most that efforts planned by zero_net_work change; 0: they may jump",
+    Parameter("slew_rate", 0.0, "Most that efforts change, for zero_net_work; 0: they may jump",
               "N m/s or N/s", 0.0, 1e12),
     Parameter("stiffness", TUNING.stiffness, "Acceleration per position error", "1/s^2", 0.0, 1e6),
     Parameter("damping", TUNING.damping, "Acceleration per velocity error", "1/s", 0.0, 1e6),

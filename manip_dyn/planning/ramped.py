@@ -6,7 +6,7 @@ together (`ramps`), and linear programs make the motion fast (`ramped_search`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,8 +22,8 @@ from manip_dyn.planning.ramps import Ramps
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
-STRETCHES = (1.2, 1.6, 2.4, 4.0)
-"""Durations of first motions over that without ramps."""
+SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
+"""Durations of first motions: over that without ramps, of one to the next, over the expected."""
 WAYS = (0.1, 0.2, 0.4, 0.7, 1.0)
 """Shares of the way by which a first motion grows."""
 MOST_STARTS = 3
@@ -84,6 +84,9 @@ class _Task(NamedTuple):
     slew_rate: Vector
 
 
+_Found = tuple[RampedSearch, Result]
+
+
 def slew_rates(robot: Robot, slew_rate: ArrayLike) -> Vector:
     """Return the slew rates (n,) that one number or one per joint means."""
     given = np.full(robot.n, slew_rate) if np.ndim(slew_rate) == 0 else slew_rate
@@ -110,8 +113,8 @@ def with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
     if plan.t_final == 0.0:
         return plan
     robot = plan.robot
-    search, found = _fastest(_Task(robot, plan.q0, plan.qf, (hold, plan.hold), slew_rate),
-                             plan.t_final)  # fmt: skip
+    task = _Task(robot, plan.q0, plan.qf, (hold, plan.hold), slew_rate)
+    search, found = _fastest(task, plan.t_final)
     t_final, times = search.ramps.duration(found.x), search.ramps.parted(found.x)[1]
     status = "solved" if found.best else "near_minimum"
     reason = f"{_described(robot, search.ramps, found)}; {plan.t_final:.6g} s without ramps"
@@ -123,6 +126,16 @@ def with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
     )  # fmt: skip
 
 
+def _expected(task: _Task, t_final: float) -> float:
+    """Return how long the way takes about: `t_final`, s, where ramps do not matter.
+
+    Where they do, a double integrator with full efforts F takes t_final for a way that ramps
+    alone, of slope r, make in the cube root of 8 F / r t_final^2.
+    """
+    rise = float(np.max(task.robot.tau_max / task.slew_rate))
+    return max(t_final, float(np.cbrt(8.0 * rise * t_final**2)))
+
+
 def _described(robot: Robot, ramps: Ramps, found: Result) -> str:
     shares = np.abs(ramps.parted(found.x)[0] / ramps.limit).max(axis=0)
     full = [robot.joint_names[i] for i in np.flatnonzero(shares > FULL)]
@@ -132,21 +145,15 @@ def _described(robot: Robot, ramps: Ramps, found: Result) -> str:
     return f"{switches} per joint with finite ramps; {at}; {best}"
 
 
-def _fastest(task: _Task, t_final: float) -> tuple[RampedSearch, Result]:
+def _fastest(task: _Task, t_final: float) -> _Found:
     """Return the fastest motion found within all limits, and the search it comes from."""
-    found: list[tuple[RampedSearch, Result]] = []
-    reason = "no search converged"
-    for levels in (2, 3):
-        for search, x in _starts(task, levels, t_final):
-            result, passed = _within_limits(task.robot, search, x)
-            if not passed:
-                found.append((search, result))
-                if task.robot.n > MOST_STARTS:
-                    break
-            elif result.miss < MISS:
-                reason = passed
-        if found and not _cruises(task.robot, *_quickest(found)):
-            break
+    found, reason = _tried(task, _starts(task, 2, t_final))
+    if not found:
+        found, reason = _tried(task, _starts(task, 3, t_final))
+    elif _would_cruise(task.robot, *_quickest(found)):
+        found += _tried(task, _with_middles(task, *_quickest(found)))[0]
+        if task.robot.n <= MOST_STARTS:
+            found += _tried(task, _starts(task, 3, t_final))[0]
     if not found:
         rates = ", ".join(f"{rate:g}" for rate in np.unique(task.slew_rate))
         raise ManipDynError(
@@ -155,11 +162,26 @@ def _fastest(task: _Task, t_final: float) -> tuple[RampedSearch, Result]:
     return _quickest(found)
 
 
-def _quickest(found: list[tuple[RampedSearch, Result]]) -> tuple[RampedSearch, Result]:
+def _tried(task: _Task, starts: Iterable[tuple[RampedSearch, Vector]]) -> tuple[list[_Found], str]:
+    """Return the motions within all limits to which first ones lead, or why there are none."""
+    found: list[_Found] = []
+    reason = "no search converged"
+    for search, x in starts:
+        result, passed = _within_limits(task.robot, search, x)
+        if not passed:
+            found.append((search, result))
+            if task.robot.n > MOST_STARTS:
+                break
+        elif result.miss < MISS:
+            reason = passed
+    return found, reason
+
+
+def _quickest(found: list[_Found]) -> _Found:
     return min(found, key=lambda each: float(each[1].x[-1]))
 
 
-def _cruises(robot: Robot, search: RampedSearch, found: Result) -> bool:
+def _would_cruise(robot: Robot, search: RampedSearch, found: Result) -> bool:
     """Return whether a joint comes to its speed limit: it would cruise if it had three levels."""
     speeds = np.abs(search.nodes(found.x, CHECKED)[1][:, robot.n :]).max(axis=0)
     return bool(np.any(speeds > FAST * robot.v_max))
@@ -167,14 +189,24 @@ def _cruises(robot: Robot, search: RampedSearch, found: Result) -> bool:
 
 def _starts(task: _Task, levels: int, t_final: float) -> Iterator[tuple[RampedSearch, Vector]]:
     """Yield searches with the motions to begin with."""
-    for stretch in STRETCHES:
-        grown = _grown(task, levels, stretch, t_final)
+    expected, duration = _expected(task, t_final), SHORTEST * t_final
+    while duration < LONGEST * expected:
+        grown = _grown(task, levels, duration, expected)
         if grown is not None:
             yield grown
+        duration *= RATIO
+
+
+def _with_middles(
+    task: _Task, search: RampedSearch, found: Result
+) -> Iterator[tuple[RampedSearch, Vector]]:
+    """Yield the search with three levels that begins with what one with two found."""
+    ramps, x = search.ramps.with_middle(found.x)
+    yield RampedSearch(task.robot, task.start, task.goal, ramps), x
 
 
 def _grown(
-    task: _Task, levels: int, stretch: float, t_final: float
+    task: _Task, levels: int, duration: float, scale: float
 ) -> tuple[RampedSearch, Vector] | None:
     """Return the motion to which one by little of the way grows, or None.
 
@@ -186,11 +218,11 @@ def _grown(
     for share in WAYS:
         goal = task.start + share * (task.goal - task.start)
         hold = begin if share < 1.0 else end
-        ramps = Ramps(begin, hold, robot.tau_max, task.slew_rate, t_final, levels)
+        ramps = Ramps(begin, hold, robot.tau_max, task.slew_rate, scale, levels)
         search = RampedSearch(robot, task.start, goal, ramps)
-        duration = stretch * share**0.25 * t_final
-        switches = duration * np.arange(1, levels)[:, None] / levels + np.zeros((1, robot.n))
-        x = search.arriving(ramps.joined(efforts, switches, duration))
+        lasting = share**0.25 * duration
+        switches = lasting * np.arange(1, levels)[:, None] / levels + np.zeros((1, robot.n))
+        x = search.arriving(ramps.joined(efforts, switches, lasting))
         if x is None:
             return None
         efforts, grown = ramps.parted(x)[0], (search, x)

@@ -12,7 +12,7 @@ switches (levels - 1, n) over the duration, duration over a time scale).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,15 @@ class Ramps:
         """Return the levels (levels, n) and the switches (levels - 1, n), s."""
         shares = x[:-1].reshape(-1, self.n)
         return shares[: self.levels] * self.limit, shares[self.levels :] * self.duration(x)
+
+    def with_middle(self, x: Vector) -> tuple[Ramps, Vector]:
+        """Return the same motion by two levels as one by three: the middle one is on the ramp."""
+        (first, second), (switch,) = self.parted(x)
+        quarter = 0.25 * np.abs(second - first) / self.slew_rate
+        ramps = replace(self, levels=3)
+        levels = np.array([first, 0.5 * (first + second), second])
+        switches = np.array([switch - quarter, switch + quarter])
+        return ramps, ramps.joined(levels, switches, self.duration(x))
 
     def corners(self, x: Vector) -> tuple[Vector, Vector]:
         """Return times and efforts (n, 2 levels + 2) between which each effort is linear."""
