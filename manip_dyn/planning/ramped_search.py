@@ -22,7 +22,9 @@ from manip_dyn.validate import Vector
 NODES = 24
 """Parts of a motion at whose ends limits of position and speed are rows of the programs."""
 NUDGE = 1e-6
+"""Differences by which derivatives are taken."""
 ITERATIONS = 120
+"""Programs before giving up."""
 PENALTY = 8.0
 """Cost of missing the goal by the whole way, in time scales."""
 WIDEST, FIRST, SHRINKS = 0.5, 0.1, 16
@@ -32,10 +34,13 @@ GAIN = 2e-6
 CLOSE, TIGHT = 0.5, 1e-6
 """Scaled distances from a limit from which on it is a row of the program; is kept to."""
 CORRECTIONS = 3
+"""Chord steps back to where the conditions are met."""
 NEWTON_STEPS, HALVINGS, ARRIVED = 15, 8, 1e-6
 """Steps towards a first motion, how often one is shortened, and what it may miss, scaled."""
 MISS, SETTLED = 1e-9, 1e-11
 """How far from the goal and from rest a motion may end, and is tried to, rad, m and per s."""
+STRICT = 100.0
+"""How much less, in s, ramps may lack: where they overlap, efforts would jump."""
 
 
 class Reached(NamedTuple):
@@ -55,7 +60,7 @@ class Result(NamedTuple):
 
     Attributes:
         x: The motion.
-        miss: Distance from the goal at rest, rad, m and per s, or what ramps lack, s.
+        miss: Distance from the goal at rest, rad, m and per s, or `STRICT` times the lack of ramps.
         best: Whether no program finds a faster one nearby.
     """
 
@@ -187,7 +192,7 @@ class RampedSearch:
 
     def _miss(self, at: Reached) -> float:
         lack = -at.left[: self.ramps.levels * self.ramps.n].min() * self.ramps.scale
-        return float(max(np.abs(at.ends * self._scale).max(), lack))
+        return float(max(np.abs(at.ends * self._scale).max(), STRICT * lack))
 
     def _slopes(self, x: Vector, here: Reached, size: int | None = None) -> Reached:
         """Return the derivatives by `x`, or its first `size` numbers, one a column."""
