@@ -60,7 +60,7 @@ class Result(NamedTuple):
 
     Attributes:
         x: The motion.
-        miss: Distance from the goal at rest, rad, m and per s, or `STRICT` times the lack of ramps.
+        miss: Distance from the goal at rest, rad, m and per s, or `STRICT` times the overlap, s.
         best: Whether no program finds a faster one nearby.
     """
 
