@@ -140,6 +140,11 @@ def _add_plan(commands) -> None:
         default="zero_net_work",
         help="one switch per joint, or the fastest motion there is (default: %(default)s)",
     )
+    command.add_argument(
+        "--slew-rate",
+        type=float,
+        help="most that efforts may change, N m/s or N/s; ramps, no jumps",
+    )
     command.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.set_defaults(run=_plan)
@@ -148,7 +153,13 @@ def _add_plan(commands) -> None:
 def _plan(options: argparse.Namespace) -> int:
     robot = robot_of(options)
     start, goal = numbers("--start", options.start), numbers("--goal", options.goal)
-    plan = PLANS[options.method](robot, start, goal)
+    if options.slew_rate is not None and options.method != "zero_net_work":
+        raise ManipDynError(
+            f"--slew-rate is {options.slew_rate:g} with --method {options.method}; expected "
+            "--method zero_net_work"
+        )
+    limited = {} if options.slew_rate is None else {"slew_rate": options.slew_rate}
+    plan = PLANS[options.method](robot, start, goal, **limited)
     if options.plot:
         plot_plan(robot, plan, options.plot)
     content = {
