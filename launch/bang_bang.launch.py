@@ -5,7 +5,7 @@ from pathlib import Path
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, Shutdown
 from launch.conditions import IfCondition
-from launch.substitutions import FileContent, LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import FileContent, LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
@@ -17,7 +17,7 @@ OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
 
 
 def _shared(folder, argument, suffix):
-    return PathJoinSubstitution([str(SHARE), folder, [LaunchConfiguration(argument), suffix]])
+    return [f"{SHARE / folder}/", LaunchConfiguration(argument), suffix]
 
 
 def _number(argument):

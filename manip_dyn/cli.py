@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
+from collections.abc import Callable
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from manip_dyn.cli_options import add_robot_options, numbers, print_content, robot_of
 from manip_dyn.cli_reports import add_reports
 from manip_dyn.clik import (
     ERRORS,
@@ -25,9 +26,9 @@ from manip_dyn.clik import (
 from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
 from manip_dyn.errors import ManipDynError
-from manip_dyn.planning import plan_zero_net_work
+from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.plots import plot_plan
-from manip_dyn.robot import Robot, load_robot
+from manip_dyn.robot import load_robot
 from manip_dyn.share import shipped_robots
 from manip_dyn.simulation import simulate
 from manip_dyn.validate import finite_vector
@@ -78,12 +79,13 @@ def _add_demo(commands) -> None:
         "a subscriber process of its own, stop them and print a summary. Exit code 0: every run "
         "stayed within its bounds.",
     )
-    command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: all)")
+    command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: some of each)")
+    command.add_argument("--all", action="store_true", help="every run of all scenarios")
     command.add_argument("--mode", help="only the run of this label, such as lockstep")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
     command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
-    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json, o.urdf, o.tip))
+    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json, o.urdf, o.tip, o.all))
 
 
 # ------------------------------------------------------------------------- robots
@@ -94,7 +96,7 @@ def _add_robots(commands) -> None:
         description="List the shipped robots, or describe one (or any URDF).",
     )
     command.add_argument("robot", nargs="?", help="name of a shipped robot or path of a URDF")
-    _add_robot_options(command)
+    add_robot_options(command)
     command.set_defaults(run=_robots)
 
 
@@ -103,7 +105,7 @@ def _robots(options: argparse.Namespace) -> int:
         for name in shipped_robots():
             print(f"{name:<22} {load_robot(name).n} joint(s)")
         return DONE
-    robot = _robot(options)
+    robot = robot_of(options)
     print(f"{robot.name}: {robot.n} joints, {robot.base} to {robot.tip}")
     print(f"{'joint':<24}{'type':<12}{'lower':>10}{'upper':>10}{'speed':>10}{'effort':>10}")
     columns = (robot.joint_names, robot.joint_types, robot.q_min, robot.q_max, robot.v_max)
@@ -115,37 +117,69 @@ def _robots(options: argparse.Namespace) -> int:
 
 
 # --------------------------------------------------------------------------- plan
+PLANS: dict[str, Callable[..., Plan | BangBangPlan]] = {
+    "zero_net_work": plan_zero_net_work,
+    "minimum_time": plan_minimum_time,
+}
+
+
 def _add_plan(commands) -> None:
     command = commands.add_parser(
         "plan",
-        help="plan a zero-net-work motion",
-        description="Plan a rest-to-rest bang-bang motion with one switch per joint.",
+        help="plan a zero-net-work or minimum-time motion",
+        description="Plan a bang-bang motion from rest to rest.",
         epilog="example: manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
-    _add_robot_options(command)
+    add_robot_options(command)
     command.add_argument("--start", required=True, help="joint positions, as in --start=-0.1,0")
     command.add_argument("--goal", required=True, help="joint positions, as in --goal=0.5,0")
+    command.add_argument(
+        "--method",
+        choices=list(PLANS),
+        default="zero_net_work",
+        help="one switch per joint, or the fastest motion there is (default: %(default)s)",
+    )
+    command.add_argument(
+        "--slew-rate",
+        type=float,
+        help="most that efforts may change, N m/s or N/s; ramps, no jumps",
+    )
     command.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.set_defaults(run=_plan)
 
 
 def _plan(options: argparse.Namespace) -> int:
-    robot = _robot(options)
-    start, goal = _numbers("--start", options.start), _numbers("--goal", options.goal)
-    plan = plan_zero_net_work(robot, start, goal)
+    robot = robot_of(options)
+    start, goal = numbers("--start", options.start), numbers("--goal", options.goal)
+    if options.slew_rate is not None and options.method != "zero_net_work":
+        raise ManipDynError(
+            f"--slew-rate is {options.slew_rate:g} with --method {options.method}; expected "
+            "--method zero_net_work"
+        )
+    limited = {} if options.slew_rate is None else {"slew_rate": options.slew_rate}
+    plan = PLANS[options.method](robot, start, goal, **limited)
     if options.plot:
         plot_plan(robot, plan, options.plot)
     content = {
         "status": plan.status,
         "reason": plan.reason,
         "switch_times": dict(zip(robot.joint_names, plan.switch_times, strict=True)),
-        "arrival_times": dict(zip(robot.joint_names, plan.arrival_times, strict=True)),
         "t_final": plan.t_final,
         "net_work": plan.net_work.tolist(),
     }
-    _print(content, options.json)
+    if isinstance(plan, Plan):
+        content["arrival_times"] = dict(zip(robot.joint_names, plan.arrival_times, strict=True))
+    elif plan.certificate is not None:
+        proof = plan.certificate
+        content["certificate"] = {
+            "holds": proof.holds,
+            "boundary": proof.boundary,
+            "hamiltonian": proof.hamiltonian,
+            "margin": float(proof.margin),
+        }
+    print_content(content, options.json)
     return DONE
 
 
@@ -158,7 +192,7 @@ def _add_simulate(commands) -> None:
         epilog="example: manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 1",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
-    _add_robot_options(command)
+    add_robot_options(command)
     command.add_argument("--start", help="joint positions, comma separated (default: zeros)")
     command.add_argument("--torque", help="joint efforts, comma separated (default: zeros)")
     command.add_argument("--duration", type=float, default=1.0, help="s (default: 1)")
@@ -172,9 +206,9 @@ def _add_simulate(commands) -> None:
 
 
 def _simulate(options: argparse.Namespace) -> int:
-    robot = _robot(options)
-    start = _numbers("--start", options.start, robot)
-    torque = _numbers("--torque", options.torque, robot)
+    robot = robot_of(options)
+    start = numbers("--start", options.start, robot)
+    torque = numbers("--torque", options.torque, robot)
     zero = np.zeros(robot.n)
     result = simulate(
         robot, start, zero, torque, options.duration, options.step, options.duration,
@@ -189,7 +223,7 @@ def _simulate(options: argparse.Namespace) -> int:
         "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
         **result.statistics,
     }
-    _print(content, options.json)
+    print_content(content, options.json)
     return DONE if result.success else FAILED
 
 
@@ -204,7 +238,7 @@ def _add_track(commands) -> None:
         "--rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
     )
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
-    _add_robot_options(command)
+    add_robot_options(command)
     command.add_argument("--csv", metavar="FILE", help="a path: t, x, y, z, qx, qy, qz, qw")
     command.add_argument("--center", help="centre of a circle, m")
     command.add_argument("--normal", default="0,0,1", help="its axis (default: 0,0,1)")
@@ -228,9 +262,9 @@ def _add_track(commands) -> None:
 
 
 def _track(options: argparse.Namespace) -> int:
-    robot = _robot(options)
+    robot = robot_of(options)
     path = _path(options)
-    guess = None if options.start is None else _numbers("--start", options.start)
+    guess = None if options.start is None else numbers("--start", options.start)
     start = posture_for(robot, path.pose(0.0), middle_posture(robot) if guess is None else guess)
     settings = ClikSettings(
         gain=options.gain, inverse=options.inverse, orientation_error=options.orientation_error
@@ -249,7 +283,7 @@ def _track(options: argparse.Namespace) -> int:
         if tracking.drift is None
         else np.abs(tracking.drift).max(axis=1).tolist(),
     }
-    _print(content, options.json)
+    print_content(content, options.json)
     return DONE if tracking.success else FAILED
 
 
@@ -259,7 +293,7 @@ def _path(options: argparse.Namespace) -> Path:
     if options.center is None:
         raise ManipDynError("there is no path; expected --center of a circle, or --csv FILE")
     center, normal, first, rpy = (
-        finite_vector(f"--{name}", _numbers(f"--{name}", getattr(options, name)), 3)
+        finite_vector(f"--{name}", numbers(f"--{name}", getattr(options, name)), 3)
         for name in ("center", "normal", "first", "rpy")
     )
     tool = Rotation.from_euler("xyz", rpy).as_matrix()
@@ -270,37 +304,5 @@ def _path(options: argparse.Namespace) -> Path:
 
 
 # ------------------------------------------------------------------------- shared
-def _add_robot_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--lock", action="append", default=[], metavar="JOINT=POSITION", help="hold a joint fixed"
-    )
-    command.add_argument("--tip", help="link whose frame is the tool")
-
-
-def _robot(options: argparse.Namespace) -> Robot:
-    lock = {}
-    for entry in options.lock:
-        joint, _, position = entry.partition("=")
-        lock[joint] = float(_numbers(f"--lock {joint}", position)[0])
-    return load_robot(options.robot, lock=lock, tip=options.tip)
-
-
-def _numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:
-    if text is None and robot is not None:
-        return np.zeros(robot.n)
-    try:
-        return np.array([float(word) for word in str(text).split(",")])
-    except ValueError as error:
-        raise ManipDynError(f"{name} is '{text}'; expected numbers with commas") from error
-
-
-def _print(content: dict, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(content, indent=2))
-        return
-    for key, value in content.items():
-        print(f"{key:<28} {value}")
-
-
 if __name__ == "__main__":
     sys.exit(main())

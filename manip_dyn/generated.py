@@ -68,7 +68,7 @@ def _module(name: str, text: Callable[[], str]) -> ModuleType:
             path = _write(path, text() + COMPLETE)
         try:
             _modules[name] = _load(name, path)
-        except RuntimeError as error:  # numba finds no folder to keep machine code in
+        except (RuntimeError, OSError) as error:  # numba cannot keep machine code there
             path = _fallback(path, str(error))
             path.write_text(text() + COMPLETE, encoding="utf-8")
             _modules[name] = _load(name, path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.planning import Plan
+from manip_dyn.planning import BangBangPlan, Plan
 from manip_dyn.robot import Robot
 
 
@@ -23,10 +23,12 @@ def figure_type() -> Any:
     return Figure
 
 
-def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
+def plot_plan(robot: Robot, plan: Plan | BangBangPlan, file: str | Path) -> None:
     """Draw positions, velocities and efforts of a plan over time into `file` (PNG, SVG, PDF)."""
     end = max(plan.t_final, 1e-3)
-    jumps = np.unique([end, *plan.arrival_times, *(t for ts in plan.switch_times for t in ts)])
+    switches = [t for times in plan.switch_times for t in times]
+    arrivals = plan.arrival_times if isinstance(plan, Plan) else []
+    jumps = np.unique([end, *arrivals, *switches])
     t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *jumps, *np.nextafter(jumps, 0.0)])
     states = [plan.state(float(each)) for each in t]
     rows = (
@@ -36,7 +38,8 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     )
     figure = figure_type()(figsize=(7.0, 7.0), layout="constrained")
     figure.suptitle(
-        f"{robot.name}: first switch at {plan.t_switch:.5f} s, arrival at {plan.t_final:.5f} s"
+        f"{robot.name}: first switch at {min(switches, default=0.0):.5f} s, "
+        f"arrival at {plan.t_final:.5f} s"
     )
     for axes, (label, suffix, values) in zip(
         figure.subplots(3, 1, sharex=True), rows, strict=True

@@ -91,15 +91,21 @@ def test_times_are_read_at_the_target_error():
     assert time_at(points, 1e-6) is None
 
 
-def test_planning_is_timed_beside_the_grid_search():
+def test_planning_is_timed_beside_its_peers():
+    """The same motion by all of them: the exact minimum time is the shortest."""
     robot = md.load_robot("cylindrical")
     problem = planning.Problem("short", robot, (0.1, 0.0), (0.0, 0.0), (1e-3, 3e-4))
     bench = planning.bench_planning([problem])
-    ours, grid = bench.rows
-    assert ours.note == "solved"
-    assert ours.milliseconds > 0.0
-    assert grid.milliseconds > 0.0
+    rows = {row.candidate: row for row in bench.rows}
+    ours, grid = rows["zero net work"], rows["grid search of the thesis"]
+    assert ours.note == rows["minimum time"].note == "solved"
+    assert all(row.milliseconds > 0.0 for row in bench.rows)
     assert grid.duration == pytest.approx(ours.duration, abs=0.02)
+    shortest = rows.pop("minimum time").duration
+    del rows["grid search of the thesis"]  # it stops before the goal
+    assert all(row.duration > shortest - 1e-6 for row in rows.values())
+    if "CasADi + IPOPT collocation" in rows:
+        assert rows["CasADi + IPOPT collocation"].duration < shortest + 1e-3
     assert "grid search of the thesis" in str(bench)
     assert json.loads(json.dumps(bench.content()))["rows"][0]["problem"] == "short"
 

@@ -22,10 +22,21 @@ def test_plan_answers_as_the_api(capsys):
     assert answer["switch_times"] == {"shoulder": plan.switch_times[0], "elbow": []}
 
 
-def test_plan_draws_a_picture(tmp_path):
+def test_plan_of_minimum_time_has_its_certificate(capsys):
+    arguments = ["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--json"]
+    assert main([*arguments, "--method", "minimum_time"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
+    assert answer["t_final"] == plan.t_final
+    assert answer["certificate"]["holds"]
+    assert answer["certificate"]["boundary"] == plan.certificate.boundary
+
+
+@pytest.mark.parametrize("method", ["zero_net_work", "minimum_time"])
+def test_plan_draws_a_picture(tmp_path, method):
     file = tmp_path / "plan.png"
     arguments = ["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--plot", str(file)]
-    assert main(arguments) == 0
+    assert main([*arguments, "--method", method]) == 0
     assert file.read_bytes().startswith(b"\x89PNG")
 
 

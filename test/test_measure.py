@@ -6,6 +6,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.clik import Pose
 from manip_dyn.demo.measure import FreeLog, MotionLog, TrackingLog, first_whole_round
+from manip_dyn.demo.scenarios import SCENARIOS
 
 PERIOD = 1_000_000
 
@@ -103,3 +104,9 @@ def test_a_free_motion_is_measured_from_time_zero_to_its_end():
     assert summary["missed_samples"] == 0
     assert summary["final_position_error"] == pytest.approx(1e-3)
     assert summary["max_velocity"] == 3.0
+
+
+def test_the_usual_runs_have_some_of_each_scenario_and_kind():
+    usual = [run.label for each in SCENARIOS for run in each.runs if run.usual]
+    assert all(any(run.usual for run in each.runs) for each in SCENARIOS)
+    assert set(usual) == {run.label for each in SCENARIOS for run in each.runs}

@@ -9,7 +9,7 @@ from arms import ARM, changed, write, write_shipped
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.bench.planning_minimum_time import GOAL, START, collocation, straight_path
+from manip_dyn.bench.planning_minimum_time import collocation, straight_path
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.linear_program import solve_linear_program
 from manip_dyn.planning.switching import Switching, read_off
@@ -17,6 +17,8 @@ from manip_dyn.planning.switching import Switching, read_off
 MGL = 5.0 * 9.8 * 0.3
 """Fan (2003), section 4.2.4: m g l of the vertical link, N m."""
 
+START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
+"""Fan (2003), table 6.3."""
 CYLINDRICAL = """<robot name="rp">
   <link name="base"/>
   <joint name="turn" type="revolute">
@@ -304,6 +306,12 @@ def test_bad_arguments_are_refused(q0, qf, words):
     with pytest.raises(ManipDynError) as error:
         md.plan_minimum_time(md.load_robot("ibm7535"), q0, qf)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("plan", [md.plan_minimum_time, md.plan_zero_net_work])
+def test_what_is_no_robot_is_refused(plan):
+    with pytest.raises(ManipDynError, match="robot is 'ibm7535'; expected a Robot"):
+        plan("ibm7535", [0.0, 0.0], [1.0, 0.0])
 
 
 @pytest.mark.parametrize(

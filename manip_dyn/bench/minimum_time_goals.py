@@ -27,8 +27,9 @@ class Outcome(NamedTuple):
     """What came out for the goals of one robot.
 
     Attributes:
-        counts: How many were ``certified`` (``with a singular arc`` among them),
-            ``uncertified`` or refused for a ``limit`` or because none was ``found``.
+        counts: How many came out how. For minimum time ``certified`` (``with a singular arc``
+            or ``along limits`` among them), ``uncertified``, refused for a ``limit`` or because
+            none was ``found``.
         worst: Largest distance from the goal at rest after an independent simulation.
         milliseconds: Quantiles 0.5 and 0.9 of the time of a plan.
     """
@@ -37,6 +38,15 @@ class Outcome(NamedTuple):
     counts: Counter[str]
     worst: float
     milliseconds: tuple[float, float]
+
+    def sentence(self, count: int) -> str:
+        """Return all this of `count` goals."""
+        told = ", ".join(f"{number} {what}" for what, number in self.counts.items())
+        median, most = self.milliseconds
+        return (
+            f"{self.robot}: {told} of {count}; worst end {self.worst:.1e}; "
+            f"{median:.2g} ms (90 %: {most:.2g} ms)"
+        )
 
 
 def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
@@ -55,8 +65,9 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
         finally:
             times.append((time.perf_counter() - began) * 1e3)
         counts["certified" if plan.success else "uncertified"] += 1
-        if plan.success and plan.certificate is not None and plan.certificate.singular_arcs:
-            counts["with a singular arc"] += 1
+        if plan.success and plan.certificate is not None:
+            counts["with a singular arc"] += bool(plan.certificate.singular_arcs)
+            counts["along limits"] += bool(plan.certificate.limit_arcs)
         worst = max(worst, float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max()))
     median, most = np.quantile(times, [0.5, 0.9])
     return Outcome(robot.name, counts, worst, (float(median), float(most)))
@@ -84,9 +95,4 @@ def final_state(plan: BangBangPlan) -> Vector:
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for name in sys.argv[2:] or ROBOTS:
-        outcome = random_goals(load_robot(name), count)
-        told = ", ".join(f"{number} {what}" for what, number in outcome.counts.items())
-        print(
-            f"{outcome.robot}: {told} of {count}; worst end {outcome.worst:.1e}; "
-            f"{outcome.milliseconds[0]:.0f} ms (90 %: {outcome.milliseconds[1]:.0f} ms)"
-        )
+        print(random_goals(load_robot(name), count).sentence(count))

@@ -13,13 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.bench.peers import installed
+from manip_dyn.bench.planning_minimum_time import collocation, straight_path
 from manip_dyn.bench.timing import SLICE, repetitions, seconds, setting
-from manip_dyn.planning import plan_zero_net_work
+from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.grid_search import grid_search
 from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9
-PACKAGES = ("manip_dyn", "numba", "scipy")
+MOST_JOINTS = 2
+"""Of the arms that minimum time is asked of."""
+PACKAGES = ("manip_dyn", "numba", "scipy", "casadi", "toppra")
+FIRST = 1.5
+"""Duration that the collocation starts from, s."""
 TRIALS = 5000
 """After how many trials the grid search is stopped."""
 
@@ -65,7 +71,7 @@ class Bench(NamedTuple):
             lines += ["", problem, f"{'':<28}{'plan, ms':>24}{'motion, s':>12}"]
             for row in rows:
                 ratio = row.milliseconds / rows[0].milliseconds
-                duration = "-" if row.duration is None else f"{row.duration:.4f}"
+                duration = "-" if row.duration is None else f"{row.duration:.5f}"
                 cell = f"{row.milliseconds:.3f} ({ratio:.4g})"
                 lines.append(f"{row.candidate:<28}{cell:>24}{duration:>12}  {row.note}")
         return "\n".join(lines)
@@ -90,10 +96,43 @@ def zero_net_work(problem: Problem) -> Row:
     def plan():
         return plan_zero_net_work(problem.robot, problem.start, problem.goal)
 
-    made, count = plan(), repetitions(plan, SLICE, time.process_time)
+    made = plan()
+    return Row(problem.name, "zero net work", _milliseconds(plan), made.t_final, made.status)
+
+
+def minimum_time(problem: Problem) -> Row | None:
+    """Time `plan_minimum_time`, which is for arms of few joints."""
+    if problem.robot.n > MOST_JOINTS:
+        return None
+
+    def plan():
+        return plan_minimum_time(problem.robot, problem.start, problem.goal)
+
+    made = plan()
+    return Row(problem.name, "minimum time", _milliseconds(plan), made.t_final, made.status)
+
+
+def casadi_collocation(problem: Problem) -> Row | None:
+    """Time CasADi with IPOPT on the same, the efforts constant in each of 100 intervals."""
+    if problem.robot.n > MOST_JOINTS or not installed("casadi"):
+        return None
+    plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal), FIRST)
+    return Row(problem.name, "CasADi + IPOPT collocation", _milliseconds(plan), plan(), "")
+
+
+def toppra_straight_path(problem: Problem) -> Row | None:
+    """Time TOPP-RA on the straight joint path."""
+    if not installed("toppra"):
+        return None
+    plan = straight_path(problem.robot, np.array(problem.start), np.array(problem.goal))
+    return Row(problem.name, "TOPP-RA, straight path", _milliseconds(plan), plan(), "")
+
+
+def _milliseconds(plan: Callable[[], object]) -> float:
+    """Return the median time of a plan."""
+    count = repetitions(plan, SLICE, time.process_time)
     taken = [seconds(plan, count, time.process_time) / count for _ in range(RUNS)]
-    milliseconds = 1e3 * statistics.median(taken)
-    return Row(problem.name, "zero net work", milliseconds, made.t_final, made.status)
+    return 1e3 * statistics.median(taken)
 
 
 def thesis_grid_search(problem: Problem) -> Row | None:
@@ -113,7 +152,13 @@ def thesis_grid_search(problem: Problem) -> Row | None:
     return Row(problem.name, "grid search of the thesis", milliseconds, duration, note)
 
 
-CANDIDATES: tuple[Candidate, ...] = (zero_net_work, thesis_grid_search)
+CANDIDATES: tuple[Candidate, ...] = (
+    zero_net_work,
+    thesis_grid_search,
+    minimum_time,
+    casadi_collocation,
+    toppra_straight_path,
+)
 
 
 def bench_planning(

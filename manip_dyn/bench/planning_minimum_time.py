@@ -1,80 +1,22 @@
-"""Exact minimum time beside direct collocation and the time-optimal motion on a straight path.
+"""The peers of minimum time: direct collocation, and the time-optimal motion on a straight path.
 
-The motion is that of Fan (2003), table 6.3: the IBM 7535 from (0.76, 0.2618) rad to 0. The
-certified plan is compared with CasADi and IPOPT, whose problem is built once and only solved in
-the timing, and with TOPP-RA, which keeps to the straight line between start and goal.
+Both return a function that plans once more and returns the duration of the motion. CasADi and
+IPOPT build their problem once and only solve it there; TOPP-RA keeps to the straight line between
+start and goal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 
 from manip_dyn.bench.graphs import motion
-from manip_dyn.bench.peers import installed
-from manip_dyn.bench.timing import Candidate, compare, setting
 from manip_dyn.codegen import customize
-from manip_dyn.planning import plan_minimum_time
-from manip_dyn.robot import Robot, load_robot
+from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 INTERVALS = 100
-PACKAGES = ("manip_dyn", "numba", "scipy", "casadi", "toppra")
-START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
-
-
-class MinimumTimeRow(NamedTuple):
-    """A candidate: milliseconds per plan, their ratio to ours, the motion's duration in s."""
-
-    candidate: str
-    milliseconds: float
-    ratio: float
-    duration: float
-
-
-class MinimumTimeBench(NamedTuple):
-    """The rows, and the setting they were measured in."""
-
-    setting: dict[str, str]
-    rows: list[MinimumTimeRow]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {"setting": self.setting, "rows": [row._asdict() for row in self.rows]}
-
-    def __str__(self) -> str:
-        """Return a table."""
-        head = f"{'minimum time, IBM 7535':<44}{'ms':>10}{'ratio':>8}{'motion, s':>12}"
-        rows = [
-            f"{row.candidate:<44}{row.milliseconds:>10.2f}{row.ratio:>8.2f}{row.duration:>12.6f}"
-            for row in self.rows
-        ]
-        return "\n".join([", ".join(f"{k} {v}" for k, v in self.setting.items()), head, *rows])
-
-
-def bench_minimum_time(rounds: int = 7) -> MinimumTimeBench:
-    """Time our plan and the peers that are installed."""
-    robot = load_robot("ibm7535")
-    peers = list(_candidates(robot, START, GOAL))
-    timings = compare([Candidate(name, plan) for name, plan in peers], rounds)
-    rows = [
-        MinimumTimeRow(timing.name, timing.microseconds * 1e-3, timing.ratio, plan())
-        for timing, (_, plan) in zip(timings, peers, strict=True)
-    ]
-    return MinimumTimeBench(dict(setting(PACKAGES)), rows)
-
-
-def _candidates(
-    robot: Robot, start: Vector, goal: Vector
-) -> Iterator[tuple[str, Callable[[], float]]]:
-    """Yield names and functions that plan and return the duration, s."""
-    yield "manip_dyn, certified", lambda: plan_minimum_time(robot, start, goal).t_final
-    if installed("casadi"):
-        yield "CasADi + IPOPT, direct collocation", collocation(robot, start, goal, 1.5)
-    if installed("toppra"):
-        yield "TOPP-RA, straight joint path", straight_path(robot, start, goal)
 
 
 def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Callable[[], float]:
@@ -135,6 +77,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], flo
     inverse_dynamics = customize(robot).unchecked.inverse_dynamics
     path = toppra.SplineInterpolator([0.0, 1.0], np.array([start, goal]))
     limits = np.column_stack([-robot.tau_max, robot.tau_max])
+    bounds = np.column_stack([-robot.v_max, robot.v_max])
     grid = np.linspace(0.0, 1.0, INTERVALS + 1)
 
     def solve() -> float:
@@ -144,7 +87,8 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], flo
             np.zeros(robot.n),
             discretization_scheme=toppra.constraint.DiscretizationType.Interpolation,
         )
-        instance = toppra.algorithm.TOPPRA([efforts], path, gridpoints=grid)
+        speeds = toppra.constraint.JointVelocityConstraint(bounds)
+        instance = toppra.algorithm.TOPPRA([efforts, speeds], path, gridpoints=grid)
         return float(instance.compute_trajectory(0.0, 0.0).duration)
 
     return solve

@@ -19,17 +19,19 @@ def demo(
     as_json: bool,
     urdf: str | None = None,
     tip: str | None = None,
+    everything: bool = False,
 ) -> int:
     """Run one scenario or all of them; return 0 if every run stayed within its bounds.
 
     Among all of them one whose robot is not installed is skipped, which the summary says.
 
     Args:
-        name: Scenario, or None for all.
+        name: Scenario, or None for the usual runs of all.
         mode: Label of the only run to perform, or None for all.
         as_json: Print one JSON object instead of progress and a table.
         urdf: Robot for a scenario that takes any.
         tip: Its tool link.
+        everything: Whether all runs of all scenarios are meant where none is named.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
@@ -47,7 +49,7 @@ def demo(
             print(f"\n{plain.name}: skipped: {error}", file=sys.stderr)
             continue
         for run in each.runs:
-            if mode in (None, run.label):
+            if run.label == mode or (mode is None and (run.usual or name or everything)):
                 summary = _perform(each, run, as_json)
                 summaries.setdefault(each.name, {})[run.label] = summary
     success = all(run["success"] for runs in summaries.values() for run in runs.values())

@@ -18,6 +18,7 @@ class Run(NamedTuple):
         overrides: (node, parameter, value) set beside the parameters file.
         bounds: Largest value that a good run has, by key of its summary.
         timeout: Wall time after which the run has failed, s.
+        usual: Whether it belongs to what runs where no scenario is named.
     """
 
     label: str
@@ -25,6 +26,7 @@ class Run(NamedTuple):
     overrides: tuple[tuple[str, str, str], ...]
     bounds: dict[str, float]
     timeout: float = 120.0
+    usual: bool = True
 
 
 class Scenario(NamedTuple):
@@ -87,9 +89,12 @@ LOCKSTEP = (
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
-def _motion(name: str, what: str) -> Scenario:
-    """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses."""
-    runs = (
+def _motion(name: str, what: str, usual: tuple[str, ...]) -> Scenario:
+    """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses.
+
+    `usual` are the labels of its usual runs.
+    """
+    runs: tuple[Run, ...] = (
         Run(
             "lockstep",
             f"{what}, planner and simulator in lockstep",
@@ -115,6 +120,7 @@ def _motion(name: str, what: str) -> Scenario:
             ARRIVES,
         ),
     )
+    runs = tuple(run._replace(usual=run.label in usual) for run in runs)
     return Scenario(name, ("simulator", "bang_bang_planner"), runs)
 
 
@@ -205,10 +211,22 @@ SCENARIOS = (
         ),
         PANDA,
     ),
-    _motion("ibm7535_zero_net_work", "IBM 7535: zero-net-work bang-bang motion"),
-    _motion("ibm7535_minimum_time", "IBM 7535: certified minimum time"),
-    _motion("cylindrical_zero_net_work", "cylindrical arm: zero-net-work bang-bang motion"),
-    _motion("pa10_bang_bang", "PA-10: seven joints against gravity at their limits"),
+    _motion(
+        "ibm7535_zero_net_work",
+        "IBM 7535: zero-net-work bang-bang motion",
+        ("lockstep", "real_time"),
+    ),
+    _motion("ibm7535_minimum_time", "IBM 7535: certified minimum time", ("lockstep",)),
+    _motion(
+        "cylindrical_zero_net_work",
+        "cylindrical arm: zero-net-work bang-bang motion",
+        ("wrong_masses",),
+    ),
+    _motion(
+        "pa10_bang_bang",
+        "PA-10: seven joints against gravity at their limits",
+        ("lockstep", "disturbed"),
+    ),
     Scenario(
         "stiff_pendulum",
         ("simulator",),

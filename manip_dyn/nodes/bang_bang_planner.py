@@ -17,7 +17,7 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import diagnostics, messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import declare
-from manip_dyn.nodes.planner_parameters import PARAMETERS, PLANNERS, tuning_from
+from manip_dyn.nodes.planner_parameters import PARAMETERS, planner_from, tuning_from
 from manip_dyn.nodes.run import run
 from manip_dyn.nodes.worker import Worker
 from manip_dyn.planning import PlanExecutor, Segment, mean_effort
@@ -44,6 +44,7 @@ class BangBangPlannerNode(SetUpNode):
         self._values = declare(self, PARAMETERS)
         self._robot = messages.load_robot_from_parameters(self._values)
         self._tuning = tuning_from(self._values)
+        self._planner = planner_from(self._values)
         self._goal = self._parameter_goal()
         self._awaiting_start = self._goal is not None and self._values["autostart"]
         self._executor: PlanExecutor | None = None
@@ -207,7 +208,7 @@ class BangBangPlannerNode(SetUpNode):
     def _prepare(self, start: Vector, goal: Vector) -> Prepared:
         """Plan and sample; in the worker's thread, where it may take its time."""
         values, robot = self._values, self._robot
-        plan = PLANNERS[values["method"]](robot, start, goal)
+        plan = self._planner(robot, start, goal)
         period = values["control_period"]
         horizon = period + values["transport_delay"]
         executor = PlanExecutor(robot, plan, horizon, self._tuning, period)

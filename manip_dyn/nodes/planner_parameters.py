@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes.parameters import NUMBERS, Parameter
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
@@ -37,6 +39,8 @@ PARAMETERS = (
     Parameter("switching", "exact", "exact: a switch inside a period goes to the effort "
               "trajectory topic at its exact time; sampled: to the command topic as the mean "
               "effort of the period", choices=("exact", "sampled")),
+    Parameter("slew_rate", 0.0, "Most that efforts change, for zero_net_work; 0: they may jump",
+              "N m/s or N/s", 0.0, 1e12),
     Parameter("stiffness", TUNING.stiffness, "Acceleration per position error", "1/s^2", 0.0, 1e6),
     Parameter("damping", TUNING.damping, "Acceleration per velocity error", "1/s", 0.0, 1e6),
     Parameter("integral", TUNING.integral, "Growth of the acceleration per position error, from "
@@ -55,6 +59,18 @@ PARAMETERS = (
     Parameter("effort_trajectory_topic", "simulator/effort_trajectory", "Where switches inside a "
               "period go"),
 )  # fmt: skip
+
+
+def planner_from(values: dict[str, Any]) -> Callable[[Robot, Vector, Vector], Any]:
+    """Return the function that plans from start to goal (n,); only zero_net_work has ramps."""
+    method, slew_rate = values["method"], values["slew_rate"]
+    if slew_rate and method != "zero_net_work":
+        raise ManipDynError(
+            f"parameter 'slew_rate' is {slew_rate:g} with the method '{method}'; expected 0 or "
+            "the method 'zero_net_work'"
+        )
+    options = {"slew_rate": slew_rate} if slew_rate else {}
+    return lambda robot, q0, qf: PLANNERS[method](robot, q0, qf, **options)
 
 
 def tuning_from(values: dict[str, Any]) -> Tuning:

@@ -95,7 +95,8 @@ class TrackerWatch:
             if self.unreached is None:
                 place = ", ".join(f"{x:.4g}" for x in sample.actual.position)
                 self.news.append(
-                    f"the target is out of reach: off by {miss}; the tool is at ({place}) m"
+                    f"the target is out of reach{_held(sample)}: off by {miss}; the tool is at "
+                    f"({place}) m"
                 )
             self.unreached = miss
         self._size = size
@@ -103,7 +104,7 @@ class TrackerWatch:
     def sentence(self, sample: TrackingSample) -> str:
         """Return what is wrong now, or nothing."""
         if self.unreached is not None:
-            return f"target out of reach: off by {self.unreached}"
+            return f"target out of reach{_held(sample)}: off by {self.unreached}"
         if self._off:
             return f"off the path by up to {self.worst}"
         if sample.damping > 0.0:
@@ -127,6 +128,11 @@ class TrackerWatch:
             "joints that met a limit": ", ".join(self.limits_met) or "none",
             "joints at a limit": ", ".join(sample.at_limit) or "none",
         }
+
+
+def _held(sample: TrackingSample) -> str:
+    """Return which joint limits may be the cause."""
+    return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
 
 
 def _miss(error: Vector, place: Vector, t: float) -> Miss:

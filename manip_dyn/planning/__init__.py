@@ -6,6 +6,7 @@ from manip_dyn.planning.execution import PlanExecutor
 from manip_dyn.planning.feedback import Tuning
 from manip_dyn.planning.minimum_time import plan_minimum_time
 from manip_dyn.planning.plan import Plan
+from manip_dyn.planning.ramped import RampedPlan
 from manip_dyn.planning.segments import Segment, mean_effort
 from manip_dyn.planning.zero_net_work import plan_zero_net_work
 
@@ -14,6 +15,7 @@ __all__ = [
     "Certificate",
     "Plan",
     "PlanExecutor",
+    "RampedPlan",
     "Segment",
     "Tuning",
     "mean_effort",

@@ -1,4 +1,4 @@
-"""What Pontryagin's principle asks to be integrated, compiled per robot from its kernels.
+"""What Pontryagin's principle asks to be integrated, compiled once for all arms.
 
 Times are in s, states are x = (q, v), costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
 the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9), and
@@ -9,48 +9,49 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
-from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.codegen.by_address import addresses
 from manip_dyn.generated import generated_module
-from manip_dyn.integrate.functions import importable
 from manip_dyn.planning import grid_text
+from manip_dyn.planning.held_motion import import_lines
 from manip_dyn.robot import Robot
 
-KERNELS = (
-    "forward_dynamics",
-    "inverse_dynamics",
-    "forward_dynamics_derivatives",
-    "forward_dynamics_adjoint",
-    "forward_dynamics_second_derivatives",
-)
+
+class Kernels(NamedTuple):
+    """Addresses of the kernels of one robot."""
+
+    forward_dynamics: int
+    inverse_dynamics: int
+    forward_dynamics_derivatives: int
+    forward_dynamics_adjoint: int
+    forward_dynamics_second_derivatives: int
+    switching_rates: int
+
+
 TEXT = '''"""State and costate equations. Written by manip_dyn.planning.equations; do not edit."""
 
 import numpy as np
 from numba import njit
 
+from manip_dyn.codegen.by_address import call
 from manip_dyn.codegen.straight_line import OPTIONS
 from manip_dyn.planning.linear_program import solve_linear_program
-
-{imports}
-
-N = {n}
-X = 2 * N
 
 
 @njit(**OPTIONS)
 def canonical(t, y, p, out):
-    """Write the rates of (x, p), (4 N,), under the efforts; p holds efforts and scratch."""
-    tau, q, v, adjoint, by = p[0], p[1], p[2], p[3], p[4]
-    for i in range(N):
-        q[i], v[i], adjoint[i] = y[i], y[N + i], y[3 * N + i]
-    forward_dynamics(q, v, tau, out[N:X])
-    forward_dynamics_adjoint(q, v, tau, adjoint, by)
-    for i in range(N):
+    """Write the rates of (x, p), (4 n,), under efforts; p is (kernels, efforts, scratch)."""
+    kernels, tau, q, v, adjoint, by = p
+    n, m = tau.shape[0], 2 * tau.shape[0]
+    for i in range(n):
+        q[i], v[i], adjoint[i] = y[i], y[n + i], y[3 * n + i]
+    call(kernels.forward_dynamics, (q, v, tau, out[n:m]))
+    call(kernels.forward_dynamics_adjoint, (q, v, tau, adjoint, by))
+    for i in range(n):
         out[i] = v[i]
-        out[X + i] = -by[0, i]
-        out[3 * N + i] = -y[X + i] - by[1, i]
+        out[m + i] = -by[0, i]
+        out[3 * n + i] = -y[m + i] - by[1, i]
 
 
 @njit(**OPTIONS)
@@ -58,45 +59,45 @@ def variations(t, y, p, out):
     """Write the rates of (x, p) and of their derivatives by the initial (x, p).
 
     Behind (x, p) come, row by row, the derivatives of x by x, of p by x and of p by p,
-    (2 N, 2 N) each.
+    (2 n, 2 n) each.
     """
-    tau, q, v, adjoint, by, slopes, curves = p
-    canonical(t, y, (tau, q, v, adjoint, by), out)
-    forward_dynamics_derivatives(q, v, tau, slopes)
-    forward_dynamics_second_derivatives(q, v, tau, adjoint, curves)
-    xx, px, pp = 2 * X, 2 * X + X * X, 2 * X + 2 * X * X
-    for c in range(X):
-        for i in range(N):
-            out[xx + i * X + c] = y[xx + (N + i) * X + c]
+    kernels, tau, q, v, adjoint, by, slopes, curves = p
+    n, m = tau.shape[0], 2 * tau.shape[0]
+    canonical(t, y, (kernels, tau, q, v, adjoint, by), out)
+    call(kernels.forward_dynamics_derivatives, (q, v, tau, slopes))
+    call(kernels.forward_dynamics_second_derivatives, (q, v, tau, adjoint, curves))
+    xx, px, pp = 2 * m, 2 * m + m * m, 2 * m + 2 * m * m
+    for c in range(m):
+        for i in range(n):
+            out[xx + i * m + c] = y[xx + (n + i) * m + c]
             total = position = speed = 0.0
-            here, further = 0.0, -y[px + i * X + c]
-            kept, next = 0.0, -y[pp + i * X + c]
-            for j in range(N):
-                dq, dv = y[xx + j * X + c], y[xx + (N + j) * X + c]
+            here, further = 0.0, -y[px + i * m + c]
+            kept, next = 0.0, -y[pp + i * m + c]
+            for j in range(n):
+                dq, dv = y[xx + j * m + c], y[xx + (n + j) * m + c]
                 total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
                 position += curves[0, i, 0, j] * dq + curves[0, i, 1, j] * dv
                 speed += curves[1, i, 0, j] * dq + curves[1, i, 1, j] * dv
-                lever, other = y[px + (N + j) * X + c], y[pp + (N + j) * X + c]
+                lever, other = y[px + (n + j) * m + c], y[pp + (n + j) * m + c]
                 here -= slopes[0, j, i] * lever
                 further -= slopes[1, j, i] * lever
                 kept -= slopes[0, j, i] * other
                 next -= slopes[1, j, i] * other
-            out[xx + (N + i) * X + c] = total
-            out[px + i * X + c] = here - position
-            out[px + (N + i) * X + c] = further - speed
-            out[pp + i * X + c] = kept
-            out[pp + (N + i) * X + c] = next
+            out[xx + (n + i) * m + c] = total
+            out[px + i * m + c] = here - position
+            out[px + (n + i) * m + c] = further - speed
+            out[pp + i * m + c] = kept
+            out[pp + (n + i) * m + c] = next
 '''
 
 CONSTRAINED_TEXT = '''"""Singular arcs and limits. Written by manip_dyn.planning; do not edit."""
 
 from numba import njit
 
+from manip_dyn.codegen.by_address import call
 from manip_dyn.codegen.straight_line import OPTIONS
 
 {imports}
-
-N = {n}
 
 
 @njit(**OPTIONS)
@@ -116,21 +117,22 @@ def singular(y, p, out):
     the share of it that makes S'' zero. Writes that share and how S'' changes with it.
     """
     canonical_scratch, joint, limits, other, rows, share = p[:6]
-    tau, q, v, adjoint, by = canonical_scratch
+    kernels, tau, q, v, _, _ = canonical_scratch
+    n = tau.shape[0]
     j = joint[0]
     tau[j] = 0.0
     canonical(0.0, y, canonical_scratch, out)
     tau[j] = limits[j]
     canonical(0.0, y, canonical_scratch, other)
-    for i in range(N):
-        q[i], v[i] = y[i], y[N + i]
-    switching_rates(q, v, y[2 * N : 3 * N], y[3 * N :], rows)
+    for i in range(n):
+        q[i], v[i] = y[i], y[n + i]
+    call(kernels.switching_rates, (q, v, y[2 * n : 3 * n], y[3 * n :], rows))
     without = full = 0.0
-    for i in range(4 * N):
+    for i in range(4 * n):
         without += rows[j, 1 + i] * out[i]
         full += rows[j, 1 + i] * other[i]
     share[0], share[1] = without / (without - full), full - without
-    for i in range(4 * N):
+    for i in range(4 * n):
         out[i] += share[0] * (other[i] - out[i])
     tau[j] = share[0] * limits[j]
 
@@ -140,71 +142,60 @@ def kept(y, p, out):
     """Write the rates of (x, p) while joints are `held` without acceleration and with S' = 0.
 
     Both conditions are linear, with the same rows of M^-1: the efforts of these joints make
-    their accelerations zero, and the forces (N,) that the limits add to -p_v' make S' zero.
+    their accelerations zero, and the forces (n,) that the limits add to -p_v' make S' zero.
     """
     canonical_scratch, _, _, _, rows, _, held, slopes, forces = p
-    tau, q, v, adjoint, by = canonical_scratch
-    for i in range(N):
+    kernels, tau, q, v, _, by = canonical_scratch
+    n = tau.shape[0]
+    for i in range(n):
         if held[i]:
             tau[i] = 0.0
     canonical(0.0, y, canonical_scratch, out)
-    forward_dynamics_derivatives(q, v, tau, slopes)
-    switching_rates(q, v, y[2 * N : 3 * N], y[3 * N :], rows)
+    call(kernels.forward_dynamics_derivatives, (q, v, tau, slopes))
+    call(kernels.switching_rates, (q, v, y[2 * n : 3 * n], y[3 * n :], rows))
     inverse = slopes[2]
-    for i in range(N):
+    for i in range(n):
         forces[i] = rows[i, 0]
-        by[0, i] = -out[N + i]
-    for i in range(N):
+        by[0, i] = -out[n + i]
+    for i in range(n):
         if held[i]:
-            for k in range(N):
+            for k in range(n):
                 if held[k] and k != i:
                     share = inverse[k, i] / inverse[i, i]
-                    for j in range(N):
+                    for j in range(n):
                         inverse[k, j] -= share * inverse[i, j]
                     forces[k] -= share * forces[i]
                     by[0, k] -= share * by[0, i]
-    for i in range(N):
+    for i in range(n):
         forces[i] = forces[i] / inverse[i, i] if held[i] else 0.0
         if held[i]:
             tau[i] = by[0, i] / inverse[i, i]
     canonical(0.0, y, canonical_scratch, out)
-    for i in range(N):
+    for i in range(n):
         if held[i]:
-            out[N + i] = 0.0
-            out[3 * N + i] -= forces[i]
+            out[n + i] = 0.0
+            out[3 * n + i] -= forces[i]
 '''
 
 
 @lru_cache(maxsize=64)
-def compiled_constrained(robot: Robot) -> ModuleType:
-    """Return the module of `CONSTRAINED_TEXT` for a robot."""
-    kernels = customize(robot).in_place
-    functions = {
-        "canonical": compiled_equations(robot).canonical,
-        "switching_rates": kernels.switching_rates,
-        "forward_dynamics_derivatives": kernels.forward_dynamics_derivatives,
-    }
-    return _module(robot, "constrained", CONSTRAINED_TEXT, functions)
+def kernels_of(robot: Robot) -> Kernels:
+    """Return what the functions of this module take to be about `robot`."""
+    return Kernels(*addresses(robot, *Kernels._fields))
 
 
-@lru_cache(maxsize=64)
-def compiled_equations(robot: Robot) -> ModuleType:
-    """Return the module of `TEXT` for a robot, compiled when first called, cached on disk."""
-    kernels = customize(robot).in_place
-    return _module(
-        robot,
-        "minimum_time",
-        TEXT + grid_text.TEXT,
-        {name: getattr(kernels, name) for name in KERNELS},
-    )
+@lru_cache(maxsize=1)
+def compiled_constrained() -> ModuleType:
+    """Return the module of `CONSTRAINED_TEXT`."""
+    imports = import_lines(compiled_equations().canonical)
+    return _module("constrained", CONSTRAINED_TEXT.format(imports=imports))
 
 
-def _module(robot: Robot, kind: str, text: str, functions: dict[str, Any]) -> ModuleType:
-    imports = []
-    for name, function in functions.items():
-        home = importable(function)
-        if home is None:
-            raise ManipDynError(f"the function '{name}' of robot '{robot.name}' has no module")
-        imports.append(f"from {home[0]} import {home[1]} as {name}")
-    text = text.format(imports="\n".join(imports), n=robot.n)
-    return generated_module(f"{robot.name}_{kind}", text.encode(), lambda: text)
+@lru_cache(maxsize=1)
+def compiled_equations() -> ModuleType:
+    """Return the module of `TEXT`, compiled when first called, cached on disk."""
+    return _module("minimum_time", TEXT + grid_text.TEXT)
+
+
+def _module(kind: str, text: str) -> ModuleType:
+    return generated_module(kind, text.encode(), lambda: text)

@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.planning.equations import compiled_constrained, compiled_equations
+from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
+from manip_dyn.integrate.engine import Space
+from manip_dyn.planning.equations import compiled_constrained, compiled_equations, kernels_of
 from manip_dyn.planning.switching import SINGULAR
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
+
+
+def _fails(engine: Engine, p: Any, y: Vector, duration: float, space: Space) -> bool:
+    """Integrate `y` in place for `duration` s; return whether that failed."""
+    engine.start(space, 0.0, np.array([[duration, -np.inf, np.inf, 0.0]]))
+    return engine.advance(p, y, space) != 0
 
 
 class LimitFlow:
@@ -25,17 +32,17 @@ class LimitFlow:
         """Take the robot."""
         n = self.n = robot.n
         room = (np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n)))
-        self._scratch = (*np.empty((4, n)), *room)
+        self._scratch = (kernels_of(robot), *np.empty((4, n)), *room)
         self.shares, self.forces = np.ones(n), np.zeros(n)
-        self._canonical = compiled_equations(robot).canonical
-        engine = _compiled_variations(robot)
-        self._run, self._space = engine.run, engine.space(**TOLERANCES)
+        self._canonical = compiled_equations().canonical
+        engine = _compiled_variations(n)
+        self._engine, self._space = engine, engine.space(**TOLERANCES)
         unit, zero = np.eye(2 * n).ravel(), np.zeros(4 * n * n)
         self._units = np.concatenate([unit, zero, unit])
 
     def choose(self, tau: Vector) -> None:
         """Set the efforts (n,)."""
-        self._scratch[0][:] = tau
+        self._scratch[1][:] = tau
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
@@ -46,7 +53,7 @@ class LimitFlow:
         """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the start."""
         states = 2 * self.n
         long = np.concatenate([y, self._units])
-        if duration != 0.0 and self._run(0.0, duration, self._scratch, long, self._space) != 0:
+        if duration != 0.0 and _fails(self._engine, self._scratch, long, duration, self._space):
             return None
         xx, px, pp = long[2 * states :].reshape(3, states, states)
         by_start = np.zeros((2 * states, 2 * states))
@@ -57,13 +64,13 @@ class LimitFlow:
     def rates(self, y: Vector) -> Vector:
         """Return the rates (4 n,) of (x, p)."""
         out = np.empty(4 * self.n)
-        self._canonical(0.0, y, self._scratch[:5], out)
+        self._canonical(0.0, y, self._scratch[:6], out)
         return out
 
     @property
     def tau(self) -> Vector:
         """The efforts (n,) of the last rates."""
-        return self._scratch[0].copy()
+        return self._scratch[1].copy()
 
 
 class ConstrainedFlow:
@@ -77,7 +84,7 @@ class ConstrainedFlow:
     def __init__(self, robot: Robot):
         """Take the robot."""
         n = self.n = robot.n
-        inner = (*np.empty((4, n)), np.empty((3, n)))
+        inner = (kernels_of(robot), *np.empty((4, n)), np.empty((3, n)))
         self._share, self._forces = np.empty(2), np.empty(n)
         self._joint, self._held = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.bool_)
         self._limits = np.array(robot.tau_max)
@@ -92,20 +99,20 @@ class ConstrainedFlow:
             np.empty((3, n, n)),
             self._forces,
         )
-        self._rhs, engine = _compiled_constrained(robot)
-        self._run, self._space = engine.run, engine.space(**TOLERANCES)
+        self._rhs, engine = _compiled_constrained(n)
+        self._engine, self._space = engine, engine.space(**TOLERANCES)
 
     def choose(self, signs: Vector) -> None:
         """Set what the efforts (n,) do, as `Switching` says."""
         singular = np.flatnonzero(signs == SINGULAR)
         self._joint[0] = singular[0] if singular.size else -1
         self._held[:] = np.abs(signs) > 1.0
-        self._scratch[0][0][:] = np.where(self._held, 0.0, signs) * self._limits
+        self._scratch[0][1][:] = np.where(self._held, 0.0, signs) * self._limits
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
         y = y.copy()
-        if duration != 0.0 and self._run(0.0, duration, self._scratch, y, self._space) != 0:
+        if duration != 0.0 and _fails(self._engine, self._scratch, y, duration, self._space):
             return None
         return y
 
@@ -128,7 +135,7 @@ class ConstrainedFlow:
     @property
     def tau(self) -> Vector:
         """The efforts (n,) of the last rates."""
-        return self._scratch[0][0].copy()
+        return self._scratch[0][1].copy()
 
     @property
     def shares(self) -> Vector:
@@ -150,15 +157,15 @@ class ConstrainedFlow:
 
 
 @lru_cache(maxsize=64)
-def _compiled_variations(robot: Robot):
-    options = Options(size=4 * robot.n + 12 * robot.n**2, adaptive=True)
-    return compile_engine(compiled_equations(robot).variations, METHODS["rkdp87"], options)
+def _compiled_variations(n: int):
+    options = Options(size=4 * n + 12 * n**2, adaptive=True)
+    return compile_engine(compiled_equations().variations, METHODS["rkdp87"], options)
 
 
 @lru_cache(maxsize=64)
-def _compiled_constrained(robot: Robot):
-    rhs = compiled_constrained(robot).constrained
-    options = Options(size=4 * robot.n, adaptive=True)
+def _compiled_constrained(n: int):
+    rhs = compiled_constrained().constrained
+    options = Options(size=4 * n, adaptive=True)
     return rhs, compile_engine(rhs, METHODS["rkdp87"], options)
 
 

@@ -18,10 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.generated import generated_module
-from manip_dyn.planning.held_motion import import_lines
+from manip_dyn.planning.held_motion import kernels_of
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive
@@ -35,13 +34,13 @@ from math import inf
 
 from numba import njit
 
-{imports}
+from manip_dyn.codegen.by_address import call
 
 OPTIONS = {options}
 
 
 @njit(**OPTIONS)
-def trial(start, goal, switch, limit, near, dt, longest, p, work, times):
+def trial(kernels, start, goal, switch, limit, near, dt, longest, p, work, times):
     """Integrate until both joints are held or for `longest` s; return the energy that is left.
 
     `times` (4,) gets switches and arrivals.
@@ -66,20 +65,20 @@ def trial(start, goal, switch, limit, near, dt, longest, p, work, times):
                 if not braking:
                     times[i] = t
         if left == 0:
-            energy(y[:2], y[2:], out)
+            call(kernels.energy, (y[:2], y[2:], out))
             return out[0]
         if t > longest:
             return inf
-        held_motion(y, p, k1)
+        call(kernels.held_motion, (y, p, k1))
         for i in range(4):
             z[i] = y[i] + 0.5 * dt * k1[i]
-        held_motion(z, p, k2)
+        call(kernels.held_motion, (z, p, k2))
         for i in range(4):
             z[i] = y[i] + 0.5 * dt * k2[i]
-        held_motion(z, p, k3)
+        call(kernels.held_motion, (z, p, k3))
         for i in range(4):
             z[i] = y[i] + dt * k3[i]
-        held_motion(z, p, k4)
+        call(kernels.held_motion, (z, p, k4))
         for i in range(4):
             y[i] += dt / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i])
         t += dt
@@ -87,8 +86,8 @@ def trial(start, goal, switch, limit, near, dt, longest, p, work, times):
 
 @njit(**OPTIONS)
 def grid_search(
-    start, goal, limit, step, least, length, near, enough, dt, longest, most, p, work, switch,
-    times,
+    kernels, start, goal, limit, step, least, length, near, enough, dt, longest, most, p, work,
+    switch, times,
 ):
     """Try the grids; return how many trials it took, negative if `most` were not enough."""
     trials = 0
@@ -101,7 +100,9 @@ def grid_search(
                     toward = 1.0 if start[i] < goal[i] else -1.0
                     switch[i] = goal[i] - toward * (first if i == 0 else second)
                 trials += 1
-                left = trial(start, goal, switch, limit, near, dt, longest, p, work, times)
+                left = trial(
+                    kernels, start, goal, switch, limit, near, dt, longest, p, work, times
+                )
                 if left < enough:
                     return trials, step
                 if trials >= most:
@@ -171,17 +172,15 @@ def grid_search(
         least = np.clip(finite_vector("window", window[0], 2), 0.0, length)
         length = np.clip(finite_vector("window", window[1], 2), least, length)
     work = (*np.zeros((6, 4)), np.zeros(2))
-    trials, last = _module(robot).grid_search(
-        start, goal, robot.tau_max, positive("step", step), least, length,
+    trials, last = _module().grid_search(
+        kernels_of(robot), start, goal, robot.tau_max, positive("step", step), least, length,
         positive("near", near), positive("enough", enough), TIME_STEP,
         positive("longest", longest, "s"), most, np.zeros(4), work, switch, times,
     )  # fmt: skip
     return GridSearch(trials > 0, switch, times[:2], times[2:], last, abs(trials))
 
 
-@lru_cache(maxsize=64)
-def _module(robot: Robot) -> ModuleType:
-    kernels = customize(robot).in_place
-    imports = import_lines(kernels.held_motion, kernels.energy)
-    text = TEXT.format(imports=imports, options=OPTIONS)
-    return generated_module(f"{robot.name}_grid_search", text.encode(), lambda: text)
+@lru_cache(maxsize=1)
+def _module() -> ModuleType:
+    text = TEXT.format(options=OPTIONS)
+    return generated_module("grid_search", text.encode(), lambda: text)

@@ -32,8 +32,9 @@ SLACK = 1.002
 """A sketch slower than a certified motion by this ratio is not looked at."""
 REVISIONS = 4
 """How often a structure is changed to what its own switching functions ask for."""
-SINGULAR_TRIES = 10
-"""How many structures with a singular arc are tried where no bang-bang one holds."""
+SINGULAR_TRIES, WITH_LIMITS = 10, 4
+"""How many structures with a singular arc are tried where no bang-bang one holds; along limits,
+where each takes longer."""
 
 
 class Candidate(NamedTuple):
@@ -64,6 +65,7 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> BangBangPla
             motion that was found passes a limit of position or speed on the way, or none was
             found.
     """
+    customize(robot)  # refuses what is no robot
     start, goal = _checked(robot, q0, qf)
     hold = _hold(robot, "goal", goal)
     if np.abs(goal - start).max() < STILL:
@@ -147,8 +149,6 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
             if found is not None and found.certificate.holds and not found.passed:
                 return found
         latest = found or latest
-        if stays_of(sketch):
-            continue
         found = _with_singular_arc(robot, shooter, sketch, goal, found)
         if found is not None:
             return found
@@ -186,13 +186,15 @@ def _with_singular_arc(
     robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector, latest: Candidate | None
 ) -> Candidate | None:
     """Return the first extremal with a singular arc whose certificate holds, if there is one."""
-    tries = [(each, sketch.costate) for each in between_limits(sketch.controls, sketch.duration)]
+    inside = between_limits(sketch.controls, sketch.duration, stays_of(sketch))
+    tries = [(each, sketch.costate) for each in inside]
     if latest is not None:
         hints = near_zero(latest.along, latest.extremal.switching)
         tries += [(each, latest.extremal.costate) for each in hints]
-    for switching, costate in tries[:SINGULAR_TRIES]:
+    most = WITH_LIMITS if stays_of(sketch) else SINGULAR_TRIES
+    for switching, costate in tries[:most]:
         found = _revised(robot, shooter, goal, switching, costate)
-        if found is not None and found.certificate.holds:
+        if found is not None and found.certificate.holds and not found.passed:
             return found
     return None
 

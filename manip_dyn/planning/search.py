@@ -1,4 +1,4 @@
-"""The search for a zero-net-work motion, and its proof by replaying it; compiled for a robot.
+"""The search for a zero-net-work motion, and its proof by replaying it; compiled once for all.
 
 First times are tried with Newton's method of `shooting`. What it finds is integrated anew from the
 start to the end, joints held by nothing but their accelerations, and refused if it does not end at
@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.codegen import customize
 from manip_dyn.generated import generated_module
 from manip_dyn.integrate.engine import Engine, Space
-from manip_dyn.planning.held_motion import held_motion_engine, import_lines
+from manip_dyn.planning.held_motion import TOLERANCES, held_motion_engine, kernels_of
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.planning.shooting import TEXT as SHOOTING
 from manip_dyn.robot import Robot
@@ -38,7 +37,7 @@ TEXT = (
     + '''
 
 @njit(**OPTIONS)
-def replay(x, start, problem, bounds, p, space, y, tau, rates, nodes):
+def replay(kernels, x, start, problem, bounds, p, space, y, tau, rates, nodes):
     """Integrate the whole motion anew, without setting joints to their goals, and judge it.
 
     Every piece between two changes gets the same number of nodes; `nodes` are their times (k,),
@@ -48,14 +47,15 @@ def replay(x, start, problem, bounds, p, space, y, tau, rates, nodes):
         What is wrong (0 nothing, 1 no motion or another end, 2 effort, 3 speed, 4 position),
         the joint, and what it would need.
     """
+    n = start.shape[0] // 2
     moving, drive, goal, order = problem
     q_min, q_max, v_max, limit, miss = bounds
     times, states, drives, efforts = nodes
     pieces = order.shape[0]
     per = times.shape[0] // pieces
     sort(x, order)
-    set_modes(moving, drive, order, 0, p)
-    y[:] = start
+    set_modes(moving, drive, order, int64(0), p)
+    copy(start, y)
     t = 0.0
     space[1][:] = FINE
     wrong, joint, need = 0, 0, 0.0
@@ -64,75 +64,78 @@ def replay(x, start, problem, bounds, p, space, y, tau, rates, nodes):
         for i in range(per):
             until = begin + (end - begin) * i / (per - 1) if i + 1 < per else end
             if until > t:
-                if run(t, until, p, y, space) != 0:
+                if moved(kernels, t, until, p, y, space) != 0:
                     return 1, 0, 0.0
                 t = until
             row = k * per + i
-            held_efforts(y, p, tau)
-            for j in range(N):
-                if p[N + j] != 0.0:
+            call(kernels.held_efforts, (y, p, tau))
+            for j in range(n):
+                if p[n + j] != 0.0:
                     tau[j] = p[j]
             times[row] = t
-            states[row, :] = y
-            drives[row, :] = p
-            efforts[row, :] = tau
-            motion(y, tau, rates)
-            for j in range(N):
+            copy(y, states[row])
+            copy(p, drives[row])
+            copy(tau, efforts[row])
+            call(kernels.motion, (y, tau, rates))
+            for j in range(n):
                 size = abs(tau[j]) / limit[j]
                 if size > 1.0 + 1e-9 and (wrong != 2 or size > need):
                     wrong, joint, need = 2, j, size
                 if wrong == 2:
                     continue
-                size = abs(y[N + j]) / v_max[j]
+                size = abs(y[n + j]) / v_max[j]
                 if size > 1.0 + 1e-9 and (wrong != 3 or size > need):
                     wrong, joint, need = 3, j, size
                 # where the joint turns round, between here and the next node
                 far = y[j]
-                if rates[N + j] * y[N + j] < 0.0:
-                    ahead = -y[N + j] / rates[N + j]
+                if rates[n + j] * y[n + j] < 0.0:
+                    ahead = -y[n + j] / rates[n + j]
                     if ahead < (end - begin) / (per - 1):
-                        far += 0.5 * ahead * y[N + j]
+                        far += 0.5 * ahead * y[n + j]
                 if wrong == 0 and (far < q_min[j] - miss or far > q_max[j] + miss):
                     wrong, joint, need = 4, j, far
                 # the efforts must give what the held motion supposes
-                if p[N + j] == 0.0 and abs(rates[N + j]) * max(end, 1.0) ** 2 > 1e-7:
+                if p[n + j] == 0.0 and abs(rates[n + j]) * max(end, 1.0) ** 2 > 1e-7:
                     return 1, j, 0.0
         change(moving[order[k] // 2], order[k] % 2, drive, p)
-    for j in range(N):
-        if not (abs(y[j] - goal[j]) <= miss and abs(y[N + j]) <= miss):
+    for j in range(n):
+        if not (abs(y[j] - goal[j]) <= miss and abs(y[n + j]) <= miss):
             return 1, j, abs(y[j] - goal[j])
     return wrong, joint, need
 
 
 @njit(**OPTIONS)
-def search(starts, signs, start, problem, bounds, most, p, space, scratch, nodes):
+def search(kernels, starts, signs, start, problem, bounds, most, p, space, scratch, nodes):
     """Try the first times `starts` (k, 2 m) for each row of `signs` (l, n) of the drives.
 
     Returns:
         What is wrong as `replay` says, or -1 where Newton's method found nothing; the joint and
         what it would need; the row of `signs`. The times are in row 0 of `starts`.
     """
+    n = start.shape[0] // 2
     moving, drive, goal, order = problem
     y, trial, residual, nudged, step, records, jacobian, tau, rates, x, size = scratch
-    size[:] = drive
+    copy(drive, size)
     best = (-1, 0, 0.0, 0)
     for row in range(signs.shape[0]):
-        for i in range(N):
+        for i in range(n):
             drive[i] = signs[row, i] * size[i]
         for k in range(starts.shape[0]):
-            x[:] = starts[k]
+            copy(starts[k], x)
             work = (y, trial, residual, nudged, step, records, jacobian)
-            if newton(x, start, problem, 1e-11, most, p, space, work) < 0:
+            if newton(kernels, x, start, problem, 1e-11, most, p, space, work) < 0:
                 continue
-            found = replay(x, start, problem, bounds, p, space, y, tau, rates, nodes)
+            found = replay(
+                kernels, x, start, problem, bounds, p, space, y, tau, rates, nodes
+            )
             if found[0] == 0:
-                starts[0, :] = x
+                copy(x, starts[0])
                 return found[0], found[1], found[2], row
             if best[0] < 0 or best[0] == 1:
                 best = (found[0], found[1], found[2], row)
             if found[0] != 1:
                 break
-    drive[:] = size
+    copy(size, drive)
     return best
 '''
 )
@@ -173,15 +176,16 @@ class Found(NamedTuple):
 
 
 class Search:
-    """The compiled search of one robot."""
+    """The search for one robot."""
 
     def __init__(self, robot: Robot):
-        """Compile it, or load it from the cache."""
+        """Take the robot; the search is compiled for all robots, or loaded from the cache."""
         self.robot = robot
-        self.engine: Engine = held_motion_engine(robot)
-        self.space: Space = self.engine.space(rtol=1e-12, atol=1e-12, max_steps=2000)
+        self._kernels = kernels_of(robot)
+        self.engine: Engine = held_motion_engine(robot.n)
+        self.space: Space = self.engine.space(**TOLERANCES)
         self._bounds = (robot.q_min, robot.q_max, robot.v_max, robot.tau_max, MISS)
-        self._module = _module(robot, self.engine)
+        self._module = _module()
 
     def run(self, task: Task, drive: Vector, signs: Vector, first: Vector) -> Found:
         """Search from first times, for each row of signs in turn, until a motion is proved.
@@ -204,8 +208,8 @@ class Search:
         starts, drives = first.copy(), drive.copy()
         problem = (moving, drives, goal, np.zeros(2 * m, dtype=np.int64))
         verdict, joint, need, _ = self._module.search(
-            starts, signs, np.concatenate([start, np.zeros(n)]), problem, self._bounds,
-            NEWTON_STEPS, np.zeros(2 * n), self.space, scratch, nodes,
+            self._kernels, starts, signs, np.concatenate([start, np.zeros(n)]), problem,
+            self._bounds, NEWTON_STEPS, np.zeros(2 * n), self.space, scratch, nodes,
         )  # fmt: skip
         return Found(verdict, joint, need, starts[0], drives, *nodes)
 
@@ -216,8 +220,7 @@ def search_of(robot: Robot) -> Search:
     return Search(robot)
 
 
-def _module(robot: Robot, engine: Engine) -> ModuleType:
-    kernels = customize(robot).in_place
-    imports = import_lines(kernels.held_motion, kernels.held_efforts, kernels.motion, engine.run)
-    text = TEXT.format(imports=imports, n=robot.n, options=OPTIONS)
-    return generated_module(f"{robot.name}_shooting", text.encode(), lambda: text)
+@lru_cache(maxsize=1)
+def _module() -> ModuleType:
+    text = TEXT.format(options=OPTIONS)
+    return generated_module("shooting", text.encode(), lambda: text)

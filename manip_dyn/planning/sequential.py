@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.planning.equations import compiled_equations
+from manip_dyn.planning.equations import compiled_equations, kernels_of
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -53,7 +53,8 @@ class Sequence:
 
     def __init__(self, robot: Robot, q0: Vector, qf: Vector):
         """Plan from rest at `q0` (n,) to rest at `qf` (n,)."""
-        self._equations: Any = compiled_equations(robot)
+        self._equations: Any = compiled_equations()
+        self._kernels = kernels_of(robot)
         self._start, self._goal = np.concatenate([q0, 0.0 * q0]), np.concatenate([qf, 0.0 * qf])
         self._limits, self.n = np.array(robot.tau_max), robot.n
         self._low = np.concatenate([robot.q_min, -robot.v_max])
@@ -69,7 +70,9 @@ class Sequence:
         short, long = 0.0, 1.0
 
         def most(duration: float) -> float:
-            return self._equations.efforts_along(way, swing, start, duration, self._limits, u)
+            return self._equations.efforts_along(
+                self._kernels, way, swing, start, duration, self._limits, u
+            )
 
         while most(long) > 1.0 and long < 1e3:
             short, long = long, 2.0 * long
@@ -87,6 +90,7 @@ class Sequence:
         controls, costate = u.copy(), np.empty(2 * self.n)
         states, pressure = np.empty((2, len(u) + 1, 2 * self.n))
         duration, miss = self._equations.improve(
+            self._kernels,
             self._start,
             self._goal,
             self._limits,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.integrate.engine import Engine, Space
+from manip_dyn.planning.held_motion import kernels_of
 from manip_dyn.planning.search import (
     EFFORT,
     POSITION,
@@ -38,6 +39,7 @@ class HeldMotion:
         self.found = found
         self._n = robot.n
         self._engine, self._space = engine, space
+        self._kernels = kernels_of(robot)
         self._efforts = customize(robot).in_place.held_efforts
 
     @property
@@ -62,7 +64,7 @@ class HeldMotion:
         node = int(np.searchsorted(self.found.times, t, side="right")) - 1
         y, drive = self.found.states[node].copy(), self.found.drives[node].copy()
         if t > self.found.times[node]:
-            self._engine.run(self.found.times[node], t, drive, y, self._space)
+            self._engine.run(self.found.times[node], t, (self._kernels, drive), y, self._space)
         return y, drive
 
 

@@ -6,13 +6,21 @@ program that stay between their limits over several cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.planning.course import Course
-from manip_dyn.planning.switching import BANG, Switching, alternating, assembled, read_off
+from manip_dyn.planning.switching import (
+    BANG,
+    SINGULAR,
+    Stay,
+    Switching,
+    alternating,
+    assembled,
+    read_off,
+)
 from manip_dyn.validate import Vector
 
 NEAR_ZERO = (0.01, 0.003, 0.04)
@@ -29,7 +37,8 @@ def near_zero(along: Course, switching: Switching) -> Iterator[Switching]:
     for share in NEAR_ZERO:
         for joint in range(along.switching.shape[1]):
             values = along.switching[:, joint] / np.abs(along.switching[:, joint]).max()
-            for first, last in _runs(np.abs(values) < share):
+            free = np.array([abs(signs[joint]) <= 1.0 for _, _, signs in switching.arcs()])
+            for first, last in _runs((np.abs(values) < share) & free[along.arcs]):
                 begin, end = along.times[first], along.times[last]
                 lacking = 0.5 * max(SHORTEST * t_final - (end - begin), 0.0)
                 yield _replaced(
@@ -42,15 +51,23 @@ def near_zero(along: Course, switching: Switching) -> Iterator[Switching]:
                 )
 
 
-def between_limits(controls: Vector, duration: float) -> Iterator[Switching]:
-    """Yield structures with one singular arc where efforts (cells, n) are between limits."""
-    switching, cells = read_off(controls, duration), len(controls)
+def between_limits(
+    controls: Vector, duration: float, stays: Sequence[Stay] = ()
+) -> Iterator[Switching]:
+    """Yield structures with one singular arc where efforts (cells, n) are between limits.
+
+    Not where a joint stays at a limit of position or speed.
+    """
+    switching, cells = read_off(controls, duration, stays), len(controls)
     h = duration / cells
     for joint in range(controls.shape[1]):
         u = controls[:, joint]
         inside = np.abs(u) < BANG
         # A single cell at a limit amid others does not end a run.
         inside[1:-1] |= inside[:-2] & inside[2:]
+        for stay in stays:
+            if stay.joint == joint:
+                inside[max(stay.first - 1, 0) : stay.last + 1] = False
         for first, last in _runs(inside):
             if last - first + 1 < RUN:
                 continue
@@ -70,16 +87,24 @@ def _replaced(
     for other in range(len(signs)):
         if other != joint:
             rows += [(t, other, value) for t, value in switching.events(other)]
-    early = [t for t, _ in switching.events(joint) if t < begin]
-    late = [t for t, _ in switching.events(joint) if t > end]
-    first = before * (-1.0) ** len(early)
-    signs[joint] = first
-    rows += [(t, joint, value) for t, value in alternating(first, early)]
+    early = [each for each in switching.events(joint) if each[0] < begin]
+    late = [each for each in switching.events(joint) if each[0] > end]
+    if switching.has_limits:
+        late = late[1:] if late and late[0][1] == after else late
+    else:
+        signs[joint] = before * (-1.0) ** len(early)
+        rows += [
+            (t, joint, value) for t, value in alternating(signs[joint], [t for t, _ in early])
+        ]
+        late = alternating(after, [t for t, _ in late])
+    rows += [(t, joint, value) for t, value in early]
     if before != 0.0:
-        rows.append((begin, joint, 0.0))
+        rows.append((begin, joint, SINGULAR))
+    else:
+        signs[joint] = SINGULAR
     if after != 0.0:
         rows.append((end, joint, after))
-    rows += [(t, joint, value) for t, value in alternating(after, late)]
+    rows += [(t, joint, value) for t, value in late]
     return assembled(signs, rows, switching.t_final)
 
 

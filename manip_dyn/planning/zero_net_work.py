@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.plan import Plan
+from manip_dyn.planning.ramped import slew_rates, with_ramps
 from manip_dyn.planning.search import PROVED, Found, Task, search_of
 from manip_dyn.planning.single_switch import find, held_motion, why_not
 from manip_dyn.planning.straight_path import straight_path
@@ -19,7 +20,9 @@ STILL = 1e-6
 """A joint whose start and goal differ by less (rad or m) is held at its goal."""
 
 
-def plan_zero_net_work(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
+def plan_zero_net_work(
+    robot: Robot, q0: ArrayLike, qf: ArrayLike, slew_rate: ArrayLike | None = None
+) -> Plan:
     """Plan a rest-to-rest motion by efforts at their limits that switch once per joint.
 
     Every joint is driven by plus or minus its effort limit until its switch and by the opposite
@@ -31,15 +34,28 @@ def plan_zero_net_work(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     Where no such motion is found the status is ``near_minimum`` and `reason` says why. The plan is
     then the fastest motion along the straight joint path.
 
+    With a slew rate the plan is a `RampedPlan`: its efforts begin and end at those that hold the
+    arm and change no faster than that; all joints arrive together. ``near_minimum`` then says that
+    the search was not over.
+
     Args:
         robot: The arm.
         q0: Start (n,), rad or m, at rest.
         qf: Goal (n,), rad or m.
+        slew_rate: Most that the efforts may change, one for all joints or (n,), N m/s or N/s;
+            None: they may jump.
 
     Raises:
         ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, or none
             of these motions exists.
     """
+    customize(robot)  # refuses what is no robot
+    rates = None if slew_rate is None else slew_rates(robot, slew_rate)
+    plan = _with_jumps(robot, q0, qf)
+    return plan if rates is None else with_ramps(plan, hold_effort(robot, plan.q0), rates)
+
+
+def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     start, goal = finite_vector("start", q0, robot.n), finite_vector("goal", qf, robot.n)
     robot.check_within_limits("start", start)
     robot.check_within_limits("goal", goal)

@@ -18,7 +18,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.planning.certificate import certificate
 from manip_dyn.planning.course import course
 from manip_dyn.planning.extremal import Shooter
-from manip_dyn.planning.held_motion import held_motion_engine
+from manip_dyn.planning.held_motion import held_motion_engine, kernels_of
 from manip_dyn.planning.switching import Switching, alternating, assembled
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -71,9 +71,10 @@ def controlled(
         near: How near its goal a joint is held, rad or m.
         period: Time between two records, s.
     """
-    n, engine = robot.n, held_motion_engine(robot)
+    n, engine = robot.n, held_motion_engine(robot.n)
     space, efforts = engine.space(**TOLERANCES), customize(robot).in_place.held_efforts
     toward, y = np.where(start < goal, 1.0, -1.0), np.concatenate([start, np.zeros(n)])
+    kernels = kernels_of(robot)
     driven, braked = start != goal, np.zeros(n, dtype=bool)
     t_switch, t_arrival = np.full(n, np.nan), np.where(driven, np.nan, 0.0)
     drive, effort, rows, t, stopped = np.empty(2 * n), np.empty(n), [], 0.0, False
@@ -86,7 +87,7 @@ def controlled(
     def moved(duration: float) -> Vector:
         z = y.copy()
         if duration > 0.0:
-            engine.run(0.0, duration, drive, z, space)
+            engine.run(0.0, duration, (kernels, drive), z, space)
         return z
 
     def excess(duration: float) -> float:
@@ -227,10 +228,10 @@ def _switching(
 
 def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
     """Return the final state (2 n,), all joints driven."""
-    engine = held_motion_engine(robot)
+    engine, kernels = held_motion_engine(robot.n), kernels_of(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
     for begin, end, signs in switching.arcs():
         drive = np.concatenate([signs * robot.tau_max, np.ones(robot.n)])
         if end > begin:
-            engine.run(begin, end, drive, y, space)
+            engine.run(begin, end, (kernels, drive), y, space)
     return y

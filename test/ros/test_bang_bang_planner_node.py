@@ -27,7 +27,8 @@ def arm(ros):
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     ros.plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
     ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", initial_position=[0.975, 0.0])
-    ros.start(BangBangPlannerNode, robot="ibm7535", hold_duration=0.02)
+    # A busy machine is not a silent arm.
+    ros.start(BangBangPlannerNode, robot="ibm7535", hold_duration=0.02, state_timeout=10.0)
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
     ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
     ros.spin(0.3)

@@ -161,3 +161,8 @@ def test_pause_and_reset(tracker):
     tracker.until(
         lambda: np.abs(np.array(tracker.states[-1].position) - BENT).max() < 1e-9, "no reset"
     )
+
+
+def test_a_joint_limit_that_keeps_a_target_out_of_reach_is_named(tracker):
+    tracker.poses.publish(pose([0.15, 0.0, 0.35]))
+    tracker.expect_warning("out of reach with", "at a limit: off by")

@@ -1,0 +1,47 @@
+"""What the commands of `manip_dyn` share: robots and numbers from options, printed results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import numpy as np
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.robot import Robot, load_robot
+
+
+def add_robot_options(command: argparse.ArgumentParser) -> None:
+    """Add what loading a robot takes to a command."""
+    command.add_argument(
+        "--lock", action="append", default=[], metavar="JOINT=POSITION", help="hold a joint fixed"
+    )
+    command.add_argument("--tip", help="link whose frame is the tool")
+
+
+def robot_of(options: argparse.Namespace) -> Robot:
+    """Return the robot that the options name."""
+    lock = {}
+    for entry in options.lock:
+        joint, _, position = entry.partition("=")
+        lock[joint] = float(numbers(f"--lock {joint}", position)[0])
+    return load_robot(options.robot, lock=lock, tip=options.tip)
+
+
+def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:
+    """Return the numbers of an option's text; without text zeros for the joints of `robot`."""
+    if text is None and robot is not None:
+        return np.zeros(robot.n)
+    try:
+        return np.array([float(word) for word in str(text).split(",")])
+    except ValueError as error:
+        raise ManipDynError(f"{name} is '{text}'; expected numbers with commas") from error
+
+
+def print_content(content: dict, as_json: bool) -> None:
+    """Print a line per entry, or one JSON object."""
+    if as_json:
+        print(json.dumps(content, indent=2))
+        return
+    for key, value in content.items():
+        print(f"{key:<28} {value}")

@@ -1,0 +1,42 @@
+"""The planner node with a slew rate: ramps in the published plan, arrival, refusal."""
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import LATCHED
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.nodes.simulator import SimulatorNode
+
+SLEW_RATE, PERIOD = 250.0, 0.001
+
+
+def test_ramps_are_published_and_driven(ros):
+    states = ros.listen(JointState, "joint_states")
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
+    common = {"robot": "ibm7535", "control_period": PERIOD}
+    ros.start(SimulatorNode, mode="lockstep", initial_position=[0.76, 0.2618], **common)
+    ros.start(BangBangPlannerNode, goal=[0.0, 0.0], slew_rate=SLEW_RATE, hold_duration=0.02,
+              **common)  # fmt: skip
+    ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
+    still = -1
+    while still != len(states):
+        still = len(states)
+        ros.spin(0.1)
+    told = {v.key: v.value for v in statuses[-1].values}
+    assert told["plan"] == "solved"
+    assert told["returns"] == "0"
+    assert "s without ramps" in told["plan reason"]
+    np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-5)
+    efforts = np.array([point.effort for point in plans[0].points])
+    assert len(efforts) > 50
+    assert np.abs(np.diff(efforts, axis=0)).max() <= SLEW_RATE * PERIOD * (1.0 + 1e-9)
+
+
+def test_only_zero_net_work_takes_a_slew_rate(ros):
+    with pytest.raises(ManipDynError, match="'slew_rate' is 5 with the method 'minimum_time'"):
+        ros.start(BangBangPlannerNode, robot="ibm7535", method="minimum_time", slew_rate=5.0)

@@ -1,0 +1,67 @@
+"""Kernels by address: one compiled caller for several robots, and what it refuses."""
+
+import numba
+import numpy as np
+import pytest
+from arms import random_state
+from numba.core.errors import TypingError
+
+import manip_dyn as md
+from manip_dyn.codegen.by_address import address_of, addresses, call, call_returning
+
+NAMES = ("forward_dynamics", "forward_dynamics_derivatives", "energy")
+
+
+@numba.njit
+def three(places, q, v, tau, a, slopes, energies):
+    call(places[0], (q, v, tau, a))
+    call(places[1], (q, v, tau, slopes))
+    call(places[2], (q, v, energies))
+
+
+def test_one_caller_serves_every_robot():
+    rng = np.random.default_rng(2)
+    for name in ("ibm7535", "cylindrical", "one_link_vertical"):
+        robot = md.load_robot(name)
+        kernels, n = md.customize(robot).unchecked, robot.n
+        q, v, tau = random_state(robot, rng)
+        a, slopes, energies = np.empty(n), np.empty((3, n, n)), np.empty(2)
+        three(addresses(robot, *NAMES), q, v, tau, a, slopes, energies)
+        np.testing.assert_array_equal(a, kernels.forward_dynamics(q, v, tau))
+        np.testing.assert_array_equal(slopes, kernels.forward_dynamics_derivatives(q, v, tau))
+        np.testing.assert_array_equal(energies, kernels.energy(q, v))
+    assert len(three.signatures) == 1
+
+
+@numba.njit
+def count(x, step):
+    x += step
+    return x.shape[0]
+
+
+@numba.njit
+def through(place, x):
+    return call_returning(place, (x, 2.0))
+
+
+def test_a_jitted_function_is_called_by_its_address():
+    x = np.zeros(5)
+    assert through(address_of(count, x, 1.0), x) == 5
+    np.testing.assert_array_equal(x, np.full(5, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ((np.zeros((3, 4))[:, 0],), "C-contiguous"),
+        ((np.zeros(3, dtype=np.float32),), "float64"),
+        (np.zeros(3), "a tuple"),
+    ],
+)
+def test_other_arrays_are_refused_when_compiling(arrays, words):
+    @numba.njit
+    def caller(place, arrays):
+        call(place, arrays)
+
+    with pytest.raises(TypingError, match=words):
+        caller(1, arrays)
