@@ -110,7 +110,7 @@ def _scipy(robot: Robot) -> Candidates:
 
 
 def _cvode(robot: Robot) -> Candidates:
-    from sksundae.cvode import CVODE  # type: ignore[import-untyped]
+    from sksundae.cvode import CVODE
 
     rates, slopes = _functions(robot)
 
