@@ -16,8 +16,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "ros" in item.path.parent.name:
             item.add_marker(pytest.mark.ros)
-            # One worker has them all: they share a domain and mind the time.
-            item.add_marker(pytest.mark.xdist_group("ros"))
 
 
 @pytest.fixture

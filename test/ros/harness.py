@@ -14,7 +14,8 @@ LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
 WARN = Log.WARN[0] if isinstance(Log.WARN, bytes) else Log.WARN
-TIMEOUT = 20.0
+TIMEOUT = 60.0
+"""Bounds every wait, s: a node that compiles first takes most of it on a busy machine."""
 
 
 class Ros:

@@ -42,7 +42,6 @@ def test_lockstep_motion_is_exact_and_bit_identical_from_run_to_run():
     ("name", "mode", "bound"),
     [
         ("ibm7535_minimum_time", "lockstep", 1e-6),
-        ("pa10_bang_bang", "disturbed", 1e-3),
         ("cylindrical_zero_net_work", "wrong_masses", 1e-3),
     ],
 )
