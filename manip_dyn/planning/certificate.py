@@ -12,15 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from manip_dyn.planning.course import FULL, SAMPLES, Course, refined, refined_arcs
+from manip_dyn.planning.efforts import AT_REST, SINGULAR, TOUCH, kept_by, touches
 from manip_dyn.planning.extremal import Extremal
-from manip_dyn.planning.switching import (
-    AT_REST,
-    AT_SPEED,
-    SINGULAR,
-    TOUCH,
-    TOUCH_SPEED,
-    Switching,
-)
+from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -155,55 +149,65 @@ def _inner_arcs(robot: Robot, along: Course, extremal: Extremal, largest: Vector
     at_limits = list(stays(along, extremal))
     forces = [force for *_, force in at_limits]
     strongest = max([float(np.abs(force).max()) for force in forces], default=1.0)
-    names = {AT_SPEED: "speed", AT_REST: "position", TOUCH: "position", TOUCH_SPEED: "speed"}
     return {
         "singular_arcs": tuple(singular),
         "singular_effort": effort,
         "singular_switching": rest,
         "limit_arcs": tuple(
-            (robot.joint_names[joint], names[abs(sign)], begin, end)
-            for joint, sign, begin, end, _ in at_limits
+            (robot.joint_names[joint], kind, begin, end)
+            for joint, kind, begin, end, _ in at_limits
         ),
         "limit_force": min([float(force.min()) / strongest for force in forces], default=np.inf),
         "legendre_clebsch": strength,
     }
 
 
-def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float, float, Vector]]:
-    """Yield joint, kind, begin, end (s) and multipliers of every stay at a limit.
+def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, str, float, float, Vector]]:
+    """Yield joint, ``speed`` or ``position``, begin, end (s) and multipliers of stays at limits.
 
     The multipliers are those of a limit of speed at the samples, s/rad, or those by which the
     costate of a position drops at the begin, between the samples and at the end.
     """
     switching, n = extremal.switching, along.switching.shape[1]
-    places = [place for place, _ in switching.jumps()]
-    jumps = dict(zip(places, extremal.jumps, strict=True))
+    jumps = dict(zip(switching.jumps(), extremal.jumps, strict=True))
     arcs = switching.arcs()
+    for place, (joint, value) in enumerate(zip(switching.joints, switching.values, strict=True)):
+        if touches(value):
+            at, kind = (2, "position") if abs(value) == TOUCH else (3, "speed")
+            drop = -np.sign(value) * jumps[place, at * n + joint]
+            yield joint, kind, arcs[place][1], arcs[place][1], np.array([drop])
     for joint in range(n):
-        begun = 0
-        forces: list[Vector] = []
-        for place, (_, end, signs) in enumerate(arcs):
-            leaves = place < len(switching.joints) and switching.joints[place] == joint
-            sign = signs[joint]
-            if leaves and abs(switching.values[place]) >= TOUCH:
-                side = switching.values[place]
-                yield joint, side, end, end, np.array([-np.sign(side) * jumps[place]])
-            if abs(sign) <= 1.0:
-                begun, forces = place + 1, []
+        begun, latest = 0, 0.0
+        for place, side in enumerate([*(_side(signs, joint) for _, _, signs in arcs), 0.0]):
+            if side == latest:
                 continue
-            forces.append(np.sign(sign) * along.forces[along.arcs == place, joint])
-            if leaves or place == len(arcs) - 1:
-                force = np.concatenate(forces)
-                if abs(sign) == AT_REST:
-                    last = np.sign(sign) * jumps[place] if leaves else force[-1]
-                    force = -np.diff(np.concatenate([[0.0], force, [last]]))
+            if latest != 0.0:
+                here = (along.arcs >= begun) & (along.arcs < place)
+                force = np.sign(latest) * along.forces[here, joint]
+                at = 2 * n if abs(latest) == AT_REST else 3 * n
+                # At its ends, and where another effort takes over, the costate may drop at once.
+                drops = [
+                    -np.sign(latest) * jumps[each, at + joint]
+                    for each in range(begun - 1, place)
+                    if (each, at + joint) in jumps
+                ]
+                if abs(latest) == AT_REST:
+                    force = -np.diff(
+                        np.concatenate([[0.0], force, -np.array(drops or [-force[-1]])])
+                    )
                 else:
-                    # Where it comes and leaves smoothly the costate of the speed drops at once.
-                    edges = [jumps[k] for k in (begun - 1, place) if k in jumps]
-                    drops = -np.sign(sign) * np.array(edges) / switching.t_final
-                    force = np.concatenate([force, drops])
-                yield joint, sign, arcs[begun][0], end, force
-                begun, forces = place + 1, []
+                    force = np.append(force, np.array(drops) / switching.t_final)
+                kind = "position" if abs(latest) == AT_REST else "speed"
+                yield joint, kind, arcs[begun][0], arcs[place - 1][1], force
+            begun, latest = place, side
+
+
+def _side(signs: Vector, joint: int) -> float:
+    """Return 1 or -1 for a joint at a limit of speed, `AT_REST` or less at one of position."""
+    if abs(signs[joint]) == AT_REST:
+        return float(signs[joint])
+    kept = [kept_by(effort, value) for effort, value in enumerate(signs.tolist())]
+    return sum(each[1] for each in kept if each is not None and each[0] == joint)
 
 
 def _margin(along: Course, switching: Switching, joint: int, largest: float) -> float:
@@ -214,9 +218,7 @@ def _margin(along: Course, switching: Switching, joint: int, largest: float) -> 
     signs = arc_signs[refined_arcs(along)[:-1]]
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
-    for place in np.flatnonzero(np.array(switching.joints) == joint):
-        if abs(switching.values[place]) >= TOUCH:
-            continue
+    for place in np.flatnonzero(arc_signs[1:] != arc_signs[:-1]):
         away = np.abs(times[:-1] - switching.times[place]) / t_final
         before, after = arc_signs[place], arc_signs[place + 1]
         room = np.minimum(room, away if before * after else away**2)

@@ -21,8 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.planning.efforts import (
+    SINGULAR,
+    TOUCH_SPEED,
+    kept_by,
+    smooth,
+    touches,
+)
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import AT_SPEED, SINGULAR, TOUCH, TOUCH_SPEED, Switching, smooth
+from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -161,7 +168,8 @@ class Shooter:
         residual: list[float] = [0.0] * states
         jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)
-        for place, (begin, end, signs) in enumerate(moved.arcs()):
+        arcs = moved.arcs()
+        for place, (begin, end, signs) in enumerate(arcs):
             flow = self._flow.along(signs)
             if flow is None:
                 return None
@@ -180,9 +188,7 @@ class Shooter:
                     if where == place:
                         y[component] += unknown[column]
                         by_unknown[component, column] += 1.0
-                after = switching.values[place] if abs(value) < TOUCH else signs[joint]
-                later = np.where(np.arange(n) == joint, after, signs)
-                conditions = self._conditions(y, joint, signs, value, later)
+                conditions = self._conditions(y, joint, signs, value, arcs[place + 1][2])
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)
@@ -213,12 +219,15 @@ class Shooter:
             return [(float(self.limits.mean()), float(row[0]), row[1:])]
         found: list[tuple[float, float, Vector]] = []
         if abs(value) == TOUCH_SPEED or smooth(sign, value):
-            free = signs if abs(sign) == 1.0 else later
-            found.append((1.0 / self._gains[joint], *self._acceleration(y, joint, free)))
-        kind = value if abs(value) >= TOUCH else sign
+            kept, _ = kept_by(joint, value) or kept_by(joint, sign) or (joint, 1.0)
+            free = later.copy()
+            free[joint] = sign if abs(sign) == 1.0 else later[joint]
+            found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, free)))
+        kind = value if touches(value) else sign
         if abs(kind) > 1.0:
+            kept, _ = kept_by(joint, kind) or (joint, 1.0)
             speed, position = limits_of(self._robot, joint, kind)
-            found.append((1.0, float(v[joint] - speed), unit[n + joint]))
+            found.append((1.0, float(v[kept] - speed), unit[n + kept]))
             if position is not None:
                 found.append((1.0, float(q[joint] - position), unit[joint]))
             return found
@@ -268,10 +277,14 @@ class Shooter:
 
 
 def limits_of(robot: Robot, joint: int, sign: float) -> tuple[float, float | None]:
-    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit."""
+    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit.
+
+    The limit is that at which the effort of `joint` keeps its own joint or another one.
+    """
     side = 1.0 if sign > 0.0 else -1.0
-    if abs(sign) in (AT_SPEED, TOUCH_SPEED):
-        return float(side * robot.v_max[joint]), None
+    kept = (joint, side) if abs(sign) == TOUCH_SPEED else kept_by(joint, sign)
+    if kept is not None:
+        return float(kept[1] * robot.v_max[kept[0]]), None
     return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
 
 

@@ -18,11 +18,12 @@ from manip_dyn.planning.at_limits import stays_of
 from manip_dyn.planning.bang_bang import BangBangPlan
 from manip_dyn.planning.certificate import Certificate, certificate
 from manip_dyn.planning.course import FULL, Course, course, wanted
+from manip_dyn.planning.efforts import AT_REST, TOUCH
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
 from manip_dyn.planning.starts import AGREE, ARRIVED, sketches
-from manip_dyn.planning.switching import AT_REST, TOUCH, Switching, read_off
+from manip_dyn.planning.switching import Switching, read_off
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
@@ -109,7 +110,7 @@ def _candidates(robot: Robot, start: Vector, goal: Vector) -> list[Candidate]:
     seen: list[tuple] = []
     for number, lot in enumerate(sketches(robot, start, goal), start=1):
         for sketch in sorted(lot, key=lambda each: each.duration):
-            key = read_off(sketch.controls, sketch.duration, stays_of(sketch)).key()
+            key = read_off(sketch.controls, sketch.duration, stays_of(robot, sketch)).key()
             known = any(key == other and abs(sketch.duration / t - 1.0) < AGREE - 1.0
                         for other, t in seen)  # fmt: skip
             if known or sketch.duration > SLACK * _fastest(found):
@@ -144,7 +145,7 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
             if sketch.miss > ARRIVED:
                 break
         found = None
-        for structure in _structures(sketch):
+        for structure in _structures(robot, sketch):
             found = _revised(robot, shooter, goal, structure, None) or found
             if found is not None and found.certificate.holds and not found.passed:
                 return found
@@ -155,11 +156,18 @@ def _candidate(robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector) -> 
     return latest
 
 
-def _structures(sketch: Sketch) -> Iterator[Switching]:
-    """Yield the structures that a sketch may have: brief stays at limits are touches or rests."""
-    brief = [stays_of(sketch, kind) for kind in (TOUCH, AT_REST)]
-    for stays in brief[: 1 if brief[0] == brief[1] else 2]:
-        yield read_off(sketch.controls, sketch.duration, stays)
+def _structures(robot: Robot, sketch: Sketch) -> Iterator[Switching]:
+    """Yield the structures that a sketch may have.
+
+    Brief stays at limits are touches or rests, and other efforts may keep joints at limits.
+    """
+    known: list[tuple] = []
+    for brief, beside in ((TOUCH, None), (AT_REST, None), (TOUCH, 0), (TOUCH, 1)):
+        stays = stays_of(robot, sketch, brief, beside)
+        structure = read_off(sketch.controls, sketch.duration, stays)
+        if structure.key() not in known:
+            known.append(structure.key())
+            yield structure
 
 
 def _revised(
@@ -186,12 +194,12 @@ def _with_singular_arc(
     robot: Robot, shooter: Shooter, sketch: Sketch, goal: Vector, latest: Candidate | None
 ) -> Candidate | None:
     """Return the first extremal with a singular arc whose certificate holds, if there is one."""
-    inside = between_limits(sketch.controls, sketch.duration, stays_of(sketch))
+    inside = between_limits(sketch.controls, sketch.duration, stays_of(robot, sketch))
     tries = [(each, sketch.costate) for each in inside]
     if latest is not None:
         hints = near_zero(latest.along, latest.extremal.switching)
         tries += [(each, latest.extremal.costate) for each in hints]
-    most = WITH_LIMITS if stays_of(sketch) else SINGULAR_TRIES
+    most = WITH_LIMITS if stays_of(robot, sketch) else SINGULAR_TRIES
     for switching, costate in tries[:most]:
         found = _revised(robot, shooter, goal, switching, costate)
         if found is not None and found.certificate.holds and not found.passed:
