@@ -31,7 +31,8 @@ class Certificate:
     Attributes:
         costates: Costates (2 n,) at the start, s per unit of the state: what the final time
             loses per unit by which the start is moved.
-        jumps: By how much the costates of positions jump where a joint leaves or touches a limit.
+        jumps: By how much costates jump where a joint leaves or touches a limit of position,
+            touches one of speed, comes to it or leaves it smoothly, or efforts take over there.
         boundary: Largest distance from the goal at rest at the end, in the units of the state.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
         margin: Least switching function with the sign that its effort asks for, over the largest
@@ -48,7 +49,7 @@ class Certificate:
             or speed, 0 without any.
         singular_switching: Largest switching function there, over the joint's largest.
         limit_arcs: Joint, ``speed`` or ``position``, begin and end (s) of where it is at its
-            limit; begin and end are the same where it only touches it.
+            limit, whichever effort keeps it there; both are the same where it only touches it.
         limit_force: Least multiplier of these limits over the largest one; inf without any. It
             must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
         legendre_clebsch: Least fall of the second rate of the switching function with the effort
@@ -101,6 +102,12 @@ class Certificate:
         if not self.curvature >= CURVATURE:
             found.append("it is a saddle, not a minimum")
         return found
+
+    @property
+    def lack(self) -> float:
+        """By how much margin, efforts and multipliers lack what they should be, 0 if nothing."""
+        signs = (self.margin, FULL - self.singular_effort, self.limit_force)
+        return -sum(min(sign, 0.0) for sign in signs)
 
     @property
     def holds(self) -> bool:
@@ -184,20 +191,16 @@ def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, str, float, 
             if latest != 0.0:
                 here = (along.arcs >= begun) & (along.arcs < place)
                 force = np.sign(latest) * along.forces[here, joint]
-                at = 2 * n if abs(latest) == AT_REST else 3 * n
-                # At its ends, and where another effort takes over, the costate may drop at once.
-                drops = [
-                    -np.sign(latest) * jumps[each, at + joint]
-                    for each in range(begun - 1, place)
-                    if (each, at + joint) in jumps
-                ]
-                if abs(latest) == AT_REST:
-                    force = -np.diff(
-                        np.concatenate([[0.0], force, -np.array(drops or [-force[-1]])])
-                    )
+                kind, at = ("position", 2) if abs(latest) == AT_REST else ("speed", 3)
+                places = [(each, at * n + joint) for each in range(begun - 1, place)]
+                drops = [-np.sign(latest) * jumps[each] for each in places if each in jumps]
+                if kind == "position":
+                    last = -drops[-1] if drops else force[-1]
+                    force = -np.diff(np.concatenate([[0.0], force, [last]]))
                 else:
+                    # Where it comes or leaves smoothly, or another effort takes over smoothly,
+                    # the costate of the speed drops at once.
                     force = np.append(force, np.array(drops) / switching.t_final)
-                kind = "position" if abs(latest) == AT_REST else "speed"
                 yield joint, kind, arcs[begun][0], arcs[place - 1][1], force
             begun, latest = place, side
 

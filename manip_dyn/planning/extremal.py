@@ -12,6 +12,12 @@ zero meanwhile. A limit of speed adds the condition that the speed is the limit;
 position that the joint comes to rest at it, with a jump of its position's costate as another
 unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl, Sethi, Vickson
 1995, SIAM Review 37, section 4, with direct adjoining).
+
+Any joint's effort k can keep joint i at its limit of speed: a_i = 0 gives the effort, S_k = 0 the
+multiplier. As H is continuous, an effort can only jump where its S is zero, and only the costate
+of v_i can jump, toward the inside. So another effort l takes over either where S_l = 0, or where
+k has come to its limit: then a_i = 0 with both at limits, S_l falls to zero with that costate,
+and S_k gets the sign that its limit asks for.
 """
 
 from __future__ import annotations
@@ -46,7 +52,7 @@ class Extremal(NamedTuple):
     Attributes:
         switching: Signs, switches and final time.
         costate: Costates (2 n,) at the start, s per unit of the state.
-        jumps: By how much the costates of positions jump at `Switching.jumps`.
+        jumps: By how much costates jump at `Switching.jumps`.
         residual: Largest violation of the conditions, positions and speeds as they are.
         curvature: Least second derivative of the final time along changes of the switches that
             still arrive, s/s^2; inf where there are none. Below 0 it is no local minimum.

@@ -60,7 +60,8 @@ class Switching(NamedTuple):
         """Return the switches at which a costate jumps, and its place in (x, p).
 
         That of the joint's position jumps where it leaves or touches a limit of position, that
-        of its speed where it touches a limit of speed or comes to it or leaves it smoothly.
+        of its speed where it touches a limit of speed, comes to it or leaves it smoothly, or
+        another effort keeps it there from now on and the one before has come to its limit.
         """
         n, arcs, found = len(self.signs), self.arcs(), []
         for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
