@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from manip_dyn.codegen import customize
+from manip_dyn.planning.efforts import AT_REST, TOUCH, keeps
 from manip_dyn.planning.sequential import Sketch
-from manip_dyn.planning.switching import AT_REST, AT_SPEED, TOUCH, Stay
+from manip_dyn.planning.switching import BANG, Stay
+from manip_dyn.robot import Robot
 
 PRESSED = 1e-3
 """Share of the largest multiplier above which a limit counts."""
@@ -17,8 +20,15 @@ REST = 2
 """Cells that a stay at a limit of position takes at least, else it is a touch."""
 
 
-def stays_of(sketch: Sketch, brief: float = TOUCH) -> list[Stay]:
-    """Return where the limits of a sketch matter; what `brief` stays at positions are."""
+def stays_of(
+    robot: Robot, sketch: Sketch, brief: float = TOUCH, beside: int | None = None
+) -> list[Stay]:
+    """Return where the limits of a sketch matter; what `brief` stays at positions are.
+
+    A joint is kept at its limit of speed by its own effort, or, where that is full and another
+    one is not, by that one. With `beside` cells around the stay count too; with None only its
+    own effort does.
+    """
     found, n = [], sketch.controls.shape[1]
     for component in range(2 * n):
         pressure = sketch.pressure[:, component]
@@ -27,10 +37,45 @@ def stays_of(sketch: Sketch, brief: float = TOUCH) -> list[Stay]:
             for first, last in _groups(np.flatnonzero(pressed)):
                 joint = component % n
                 kind = AT_REST if last - first >= REST else brief
-                if component >= n:
-                    kind = AT_SPEED
-                found.append(Stay(joint, first, last, side * kind))
+                if component < n:
+                    found.append(Stay(joint, first, last, side * kind))
+                elif beside is None:
+                    found.append(Stay(joint, first, last, keeps(joint, joint, side, side)))
+                else:
+                    found += _shared(robot, sketch, joint, side, first, last, beside)
     return found
+
+
+def _shared(
+    robot: Robot, sketch: Sketch, joint: int, side: float, first: int, last: int, beside: int
+) -> list[Stay]:
+    """Return by which efforts a joint is kept at its limit of speed, one after the other."""
+    n, mass_matrix = robot.n, customize(robot).unchecked.mass_matrix
+    cells = range(max(first - beside, 0), min(last + beside, len(sketch.controls)))
+    keepers: list[int] = []
+    for cell in cells:
+        inside = [k for k in range(n) if abs(sketch.controls[cell, k]) < BANG]
+        keepers.append(joint if joint in inside else inside[0] if inside else -1)
+    found: list[Stay] = []
+    for cell, keeper in zip(cells, _filled(keepers, joint), strict=True):
+        if found and found[-1].joint == keeper:
+            found[-1] = found[-1]._replace(last=cell + 1)
+            continue
+        middle = 0.5 * (sketch.states[cell, :n] + sketch.states[cell + 1, :n])
+        gain = np.linalg.inv(mass_matrix(middle))[joint, keeper]
+        kind = keeps(keeper, joint, side, side * float(np.sign(gain)))
+        found.append(Stay(keeper, cell, cell + 1, kind))
+    return found
+
+
+def _filled(keepers: list[int], own: int) -> list[int]:
+    """Return the efforts of all cells, where none (-1) is known that of the cell before."""
+    known = [each for each in keepers if each >= 0]
+    latest, filled = known[0] if known else own, []
+    for each in keepers:
+        latest = each if each >= 0 else latest
+        filled.append(latest)
+    return filled
 
 
 def _groups(nodes: np.ndarray) -> Iterator[tuple[int, int]]:

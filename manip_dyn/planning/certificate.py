@@ -12,15 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from manip_dyn.planning.course import FULL, SAMPLES, Course, refined, refined_arcs
+from manip_dyn.planning.efforts import AT_REST, SINGULAR, TOUCH, kept_by, touches
 from manip_dyn.planning.extremal import Extremal
-from manip_dyn.planning.switching import (
-    AT_REST,
-    AT_SPEED,
-    SINGULAR,
-    TOUCH,
-    TOUCH_SPEED,
-    Switching,
-)
+from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -37,7 +31,8 @@ class Certificate:
     Attributes:
         costates: Costates (2 n,) at the start, s per unit of the state: what the final time
             loses per unit by which the start is moved.
-        jumps: By how much the costates of positions jump where a joint leaves or touches a limit.
+        jumps: By how much costates jump where a joint leaves or touches a limit of position,
+            touches one of speed, comes to it or leaves it smoothly, or efforts take over there.
         boundary: Largest distance from the goal at rest at the end, in the units of the state.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
         margin: Least switching function with the sign that its effort asks for, over the largest
@@ -54,7 +49,7 @@ class Certificate:
             or speed, 0 without any.
         singular_switching: Largest switching function there, over the joint's largest.
         limit_arcs: Joint, ``speed`` or ``position``, begin and end (s) of where it is at its
-            limit; begin and end are the same where it only touches it.
+            limit, whichever effort keeps it there; both are the same where it only touches it.
         limit_force: Least multiplier of these limits over the largest one; inf without any. It
             must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
         legendre_clebsch: Least fall of the second rate of the switching function with the effort
@@ -109,6 +104,12 @@ class Certificate:
         return found
 
     @property
+    def lack(self) -> float:
+        """By how much margin, efforts and multipliers lack what they should be, 0 if nothing."""
+        signs = (self.margin, FULL - self.singular_effort, self.limit_force)
+        return -sum(min(sign, 0.0) for sign in signs)
+
+    @property
     def holds(self) -> bool:
         """Whether all conditions are met, strictly."""
         return not self.failures
@@ -155,55 +156,61 @@ def _inner_arcs(robot: Robot, along: Course, extremal: Extremal, largest: Vector
     at_limits = list(stays(along, extremal))
     forces = [force for *_, force in at_limits]
     strongest = max([float(np.abs(force).max()) for force in forces], default=1.0)
-    names = {AT_SPEED: "speed", AT_REST: "position", TOUCH: "position", TOUCH_SPEED: "speed"}
     return {
         "singular_arcs": tuple(singular),
         "singular_effort": effort,
         "singular_switching": rest,
         "limit_arcs": tuple(
-            (robot.joint_names[joint], names[abs(sign)], begin, end)
-            for joint, sign, begin, end, _ in at_limits
+            (robot.joint_names[joint], kind, begin, end)
+            for joint, kind, begin, end, _ in at_limits
         ),
         "limit_force": min([float(force.min()) / strongest for force in forces], default=np.inf),
         "legendre_clebsch": strength,
     }
 
 
-def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, float, float, float, Vector]]:
-    """Yield joint, kind, begin, end (s) and multipliers of every stay at a limit.
+def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, str, float, float, Vector]]:
+    """Yield joint, ``speed`` or ``position``, begin, end (s) and multipliers of stays at limits.
 
     The multipliers are those of a limit of speed at the samples, s/rad, or those by which the
     costate of a position drops at the begin, between the samples and at the end.
     """
     switching, n = extremal.switching, along.switching.shape[1]
-    places = [place for place, _ in switching.jumps()]
-    jumps = dict(zip(places, extremal.jumps, strict=True))
+    jumps = dict(zip(switching.jumps(), extremal.jumps, strict=True))
     arcs = switching.arcs()
+    for place, (joint, value) in enumerate(zip(switching.joints, switching.values, strict=True)):
+        if touches(value):
+            at, kind = (2, "position") if abs(value) == TOUCH else (3, "speed")
+            drop = -np.sign(value) * jumps[place, at * n + joint]
+            yield joint, kind, arcs[place][1], arcs[place][1], np.array([drop])
     for joint in range(n):
-        begun = 0
-        forces: list[Vector] = []
-        for place, (_, end, signs) in enumerate(arcs):
-            leaves = place < len(switching.joints) and switching.joints[place] == joint
-            sign = signs[joint]
-            if leaves and abs(switching.values[place]) >= TOUCH:
-                side = switching.values[place]
-                yield joint, side, end, end, np.array([-np.sign(side) * jumps[place]])
-            if abs(sign) <= 1.0:
-                begun, forces = place + 1, []
+        begun, latest = 0, 0.0
+        for place, side in enumerate([*(_side(signs, joint) for _, _, signs in arcs), 0.0]):
+            if side == latest:
                 continue
-            forces.append(np.sign(sign) * along.forces[along.arcs == place, joint])
-            if leaves or place == len(arcs) - 1:
-                force = np.concatenate(forces)
-                if abs(sign) == AT_REST:
-                    last = np.sign(sign) * jumps[place] if leaves else force[-1]
+            if latest != 0.0:
+                here = (along.arcs >= begun) & (along.arcs < place)
+                force = np.sign(latest) * along.forces[here, joint]
+                kind, at = ("position", 2) if abs(latest) == AT_REST else ("speed", 3)
+                places = [(each, at * n + joint) for each in range(begun - 1, place)]
+                drops = [-np.sign(latest) * jumps[each] for each in places if each in jumps]
+                if kind == "position":
+                    last = -drops[-1] if drops else force[-1]
                     force = -np.diff(np.concatenate([[0.0], force, [last]]))
                 else:
-                    # Where it comes and leaves smoothly the costate of the speed drops at once.
-                    edges = [jumps[k] for k in (begun - 1, place) if k in jumps]
-                    drops = -np.sign(sign) * np.array(edges) / switching.t_final
-                    force = np.concatenate([force, drops])
-                yield joint, sign, arcs[begun][0], end, force
-                begun, forces = place + 1, []
+                    # Where it comes or leaves smoothly, or another effort takes over smoothly,
+                    # the costate of the speed drops at once.
+                    force = np.append(force, np.array(drops) / switching.t_final)
+                yield joint, kind, arcs[begun][0], arcs[place - 1][1], force
+            begun, latest = place, side
+
+
+def _side(signs: Vector, joint: int) -> float:
+    """Return 1 or -1 for a joint at a limit of speed, `AT_REST` or less at one of position."""
+    if abs(signs[joint]) == AT_REST:
+        return float(signs[joint])
+    kept = [kept_by(effort, value) for effort, value in enumerate(signs.tolist())]
+    return sum(each[1] for each in kept if each is not None and each[0] == joint)
 
 
 def _margin(along: Course, switching: Switching, joint: int, largest: float) -> float:
@@ -214,9 +221,7 @@ def _margin(along: Course, switching: Switching, joint: int, largest: float) -> 
     signs = arc_signs[refined_arcs(along)[:-1]]
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
-    for place in np.flatnonzero(np.array(switching.joints) == joint):
-        if abs(switching.values[place]) >= TOUCH:
-            continue
+    for place in np.flatnonzero(arc_signs[1:] != arc_signs[:-1]):
         away = np.abs(times[:-1] - switching.times[place]) / t_final
         before, after = arc_signs[place], arc_signs[place + 1]
         room = np.minimum(room, away if before * after else away**2)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
+from manip_dyn.planning.efforts import touches
 from manip_dyn.planning.extremal import Extremal
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import TOUCH, Switching, assembled
+from manip_dyn.planning.switching import Switching, assembled
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -91,7 +92,7 @@ def wanted(along: Course, switching: Switching) -> Switching:
     """
     n, arcs = along.switching.shape[1], switching.arcs()
     signs, rows = np.ones(n), []
-    touches = [row for row in switching.rows() if abs(row[2]) >= TOUCH]
+    touched = [row for row in switching.rows() if touches(row[2])]
     for joint in range(n):
         times, values = refined(along, joint)
         kept = np.array([each[joint] for _, _, each in arcs])[refined_arcs(along)]
@@ -110,7 +111,7 @@ def wanted(along: Course, switching: Switching) -> Switching:
                     (float(times[k - 1] + share * (times[k] - times[k - 1])), joint, asked[k])
                 )
                 current = asked[k]
-    return assembled(signs, rows + touches, switching.t_final)
+    return assembled(signs, rows + touched, switching.t_final)
 
 
 def refined_samples(along: Course) -> NDArray[np.int64]:

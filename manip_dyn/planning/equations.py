@@ -139,42 +139,65 @@ def singular(y, p, out):
 
 @njit(**OPTIONS)
 def kept(y, p, out):
-    """Write the rates of (x, p) while joints are `held` without acceleration and with S' = 0.
+    """Write the rates of (x, p) while efforts k keep joints `held`[k] (n,), -1 for none.
 
-    Both conditions are linear, with the same rows of M^-1: the efforts of these joints make
-    their accelerations zero, and the forces (n,) that the limits add to -p_v' make S' zero.
+    These joints have no acceleration and these efforts S' = 0. Both conditions are linear, with
+    the same elements of M^-1, transposed: the efforts make the accelerations zero, and the
+    forces (n,) that the limits add to -p_v' of their joints make S' zero.
     """
     canonical_scratch, _, _, _, rows, _, held, slopes, forces = p
     kernels, tau, q, v, _, by = canonical_scratch
     n = tau.shape[0]
-    for i in range(n):
-        if held[i]:
-            tau[i] = 0.0
+    for k in range(n):
+        if held[k] >= 0:
+            tau[k] = 0.0
     canonical(0.0, y, canonical_scratch, out)
     call(kernels.forward_dynamics_derivatives, (q, v, tau, slopes))
     call(kernels.switching_rates, (q, v, y[2 * n : 3 * n], y[3 * n :], rows))
-    inverse = slopes[2]
-    for i in range(n):
-        forces[i] = rows[i, 0]
-        by[0, i] = -out[n + i]
-    for i in range(n):
-        if held[i]:
-            for k in range(n):
-                if held[k] and k != i:
-                    share = inverse[k, i] / inverse[i, i]
-                    for j in range(n):
-                        inverse[k, j] -= share * inverse[i, j]
-                    forces[k] -= share * forces[i]
-                    by[0, k] -= share * by[0, i]
-    for i in range(n):
-        forces[i] = forces[i] / inverse[i, i] if held[i] else 0.0
-        if held[i]:
-            tau[i] = by[0, i] / inverse[i, i]
+    moves, acts, inverse, efforts, shares = slopes[0], slopes[1], slopes[2], by[0], by[1]
+    for k in range(n):
+        efforts[k] = -out[n + held[k]] if held[k] >= 0 else 0.0
+        shares[k] = rows[k, 0] if held[k] >= 0 else 0.0
+        for j in range(n):
+            if held[k] >= 0 and held[j] >= 0:
+                moves[k, j], acts[j, k] = inverse[held[k], j], inverse[j, held[k]]
+            else:
+                moves[k, j] = acts[j, k] = 1.0 if j == k else 0.0
+    eliminate(moves, efforts)
+    eliminate(acts, shares)
+    for k in range(n):
+        forces[k] = 0.0
+    for k in range(n):
+        if held[k] >= 0:
+            tau[k] = efforts[k]
+            forces[held[k]] = shares[k]
     canonical(0.0, y, canonical_scratch, out)
-    for i in range(n):
-        if held[i]:
-            out[n + i] = 0.0
-            out[3 * n + i] -= forces[i]
+    for k in range(n):
+        if held[k] >= 0:
+            out[n + held[k]] = 0.0
+            out[3 * n + held[k]] -= forces[held[k]]
+
+
+@njit(**OPTIONS)
+def eliminate(a, b):
+    """Solve a x = b with row pivoting; x goes into `b`."""
+    size = b.shape[0]
+    for k in range(size):
+        pivot = k
+        for i in range(k + 1, size):
+            if abs(a[i, k]) > abs(a[pivot, k]):
+                pivot = i
+        for j in range(size):
+            a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
+        b[k], b[pivot] = b[pivot], b[k]
+        for i in range(size):
+            if i != k:
+                share = a[i, k] / a[k, k]
+                for j in range(k, size):
+                    a[i, j] -= share * a[k, j]
+                b[i] -= share * b[k]
+    for k in range(size):
+        b[k] /= a[k, k]
 '''
 
 

@@ -12,6 +12,12 @@ zero meanwhile. A limit of speed adds the condition that the speed is the limit;
 position that the joint comes to rest at it, with a jump of its position's costate as another
 unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl, Sethi, Vickson
 1995, SIAM Review 37, section 4, with direct adjoining).
+
+Any joint's effort k can keep joint i at its limit of speed: a_i = 0 gives the effort, S_k = 0 the
+multiplier. As H is continuous, an effort can only jump where its S is zero, and only the costate
+of v_i can jump, toward the inside. So another effort l takes over either where S_l = 0, or where
+k has come to its limit: then a_i = 0 with both at limits, S_l falls to zero with that costate,
+and S_k gets the sign that its limit asks for.
 """
 
 from __future__ import annotations
@@ -21,8 +27,15 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.planning.efforts import (
+    SINGULAR,
+    TOUCH_SPEED,
+    kept_by,
+    smooth,
+    touches,
+)
 from manip_dyn.planning.flow import Flow
-from manip_dyn.planning.switching import AT_SPEED, SINGULAR, TOUCH, TOUCH_SPEED, Switching, smooth
+from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -39,7 +52,7 @@ class Extremal(NamedTuple):
     Attributes:
         switching: Signs, switches and final time.
         costate: Costates (2 n,) at the start, s per unit of the state.
-        jumps: By how much the costates of positions jump at `Switching.jumps`.
+        jumps: By how much costates jump at `Switching.jumps`.
         residual: Largest violation of the conditions, positions and speeds as they are.
         curvature: Least second derivative of the final time along changes of the switches that
             still arrive, s/s^2; inf where there are none. Below 0 it is no local minimum.
@@ -161,7 +174,8 @@ class Shooter:
         residual: list[float] = [0.0] * states
         jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)
-        for place, (begin, end, signs) in enumerate(moved.arcs()):
+        arcs = moved.arcs()
+        for place, (begin, end, signs) in enumerate(arcs):
             flow = self._flow.along(signs)
             if flow is None:
                 return None
@@ -180,9 +194,7 @@ class Shooter:
                     if where == place:
                         y[component] += unknown[column]
                         by_unknown[component, column] += 1.0
-                after = switching.values[place] if abs(value) < TOUCH else signs[joint]
-                later = np.where(np.arange(n) == joint, after, signs)
-                conditions = self._conditions(y, joint, signs, value, later)
+                conditions = self._conditions(y, joint, signs, value, arcs[place + 1][2])
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)
@@ -213,12 +225,15 @@ class Shooter:
             return [(float(self.limits.mean()), float(row[0]), row[1:])]
         found: list[tuple[float, float, Vector]] = []
         if abs(value) == TOUCH_SPEED or smooth(sign, value):
-            free = signs if abs(sign) == 1.0 else later
-            found.append((1.0 / self._gains[joint], *self._acceleration(y, joint, free)))
-        kind = value if abs(value) >= TOUCH else sign
+            kept, _ = kept_by(joint, value) or kept_by(joint, sign) or (joint, 1.0)
+            free = later.copy()
+            free[joint] = sign if abs(sign) == 1.0 else later[joint]
+            found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, free)))
+        kind = value if touches(value) else sign
         if abs(kind) > 1.0:
+            kept, _ = kept_by(joint, kind) or (joint, 1.0)
             speed, position = limits_of(self._robot, joint, kind)
-            found.append((1.0, float(v[joint] - speed), unit[n + joint]))
+            found.append((1.0, float(v[kept] - speed), unit[n + kept]))
             if position is not None:
                 found.append((1.0, float(q[joint] - position), unit[joint]))
             return found
@@ -268,10 +283,14 @@ class Shooter:
 
 
 def limits_of(robot: Robot, joint: int, sign: float) -> tuple[float, float | None]:
-    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit."""
+    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit.
+
+    The limit is that at which the effort of `joint` keeps its own joint or another one.
+    """
     side = 1.0 if sign > 0.0 else -1.0
-    if abs(sign) in (AT_SPEED, TOUCH_SPEED):
-        return float(side * robot.v_max[joint]), None
+    kept = (joint, side) if abs(sign) == TOUCH_SPEED else kept_by(joint, sign)
+    if kept is not None:
+        return float(kept[1] * robot.v_max[kept[0]]), None
     return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
 
 

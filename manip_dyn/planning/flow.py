@@ -9,8 +9,8 @@ import numpy as np
 
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.integrate.engine import Space
+from manip_dyn.planning.efforts import SINGULAR, kept_by
 from manip_dyn.planning.equations import compiled_constrained, compiled_equations, kernels_of
-from manip_dyn.planning.switching import SINGULAR
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -77,8 +77,9 @@ class ConstrainedFlow:
     """Moves (x, p), (4 n,), while an effort is singular or joints are kept at limits.
 
     A singular effort keeps the switching function of its joint zero. A joint at a limit of
-    position or speed has no acceleration, so its effort lies between the limits and its switching
-    function is zero too, by the force with which the limit acts on the costates.
+    position or speed has no acceleration, so an effort, its own or another one, lies between the
+    limits and its switching function is zero too, by the force with which the limit acts on the
+    costates.
     """
 
     def __init__(self, robot: Robot):
@@ -86,7 +87,7 @@ class ConstrainedFlow:
         n = self.n = robot.n
         inner = (kernels_of(robot), *np.empty((4, n)), np.empty((3, n)))
         self._share, self._forces = np.empty(2), np.empty(n)
-        self._joint, self._held = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+        self._joint, self._held = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self._limits = np.array(robot.tau_max)
         self._scratch = (
             inner,
@@ -106,8 +107,10 @@ class ConstrainedFlow:
         """Set what the efforts (n,) do, as `Switching` says."""
         singular = np.flatnonzero(signs == SINGULAR)
         self._joint[0] = singular[0] if singular.size else -1
-        self._held[:] = np.abs(signs) > 1.0
-        self._scratch[0][1][:] = np.where(self._held, 0.0, signs) * self._limits
+        for effort, value in enumerate(signs.tolist()):
+            kept, _ = kept_by(effort, value) or (effort, 1.0)
+            self._held[effort] = kept if abs(value) > 1.0 else -1
+        self._scratch[0][1][:] = np.where(self._held < 0, signs, 0.0) * self._limits
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""

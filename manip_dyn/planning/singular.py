@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.planning.course import Course
+from manip_dyn.planning.efforts import SINGULAR
 from manip_dyn.planning.switching import (
     BANG,
-    SINGULAR,
     Stay,
     Switching,
     alternating,

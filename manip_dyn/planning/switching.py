@@ -9,12 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.planning.efforts import (
+    AT_REST,
+    AT_SPEED,
+    SINGULAR,
+    TOUCH,
+    TOUCH_SPEED,
+    changed,
+    kept_by,
+    smooth,
+    touches,
+)
 from manip_dyn.validate import Vector
 
-SINGULAR, AT_SPEED, AT_REST, TOUCH, TOUCH_SPEED = 0.0, 2.0, 3.0, 4.0, 5.0
-"""What an effort can do besides -1, 1: be singular; keep its joint at the upper limit of speed or
-at rest at the upper limit of position (lower ones: negative); go on while the joint touches the
-limit of position or of speed."""
 BANG = 0.999
 """Efforts beyond this share of their limit count as being at it."""
 BESIDE = 1.0
@@ -29,8 +36,7 @@ class Switching(NamedTuple):
     Attributes:
         signs: Signs of the first efforts (n,), or `SINGULAR`.
         joints: The joint that switches, in order of time (m,).
-        values: The sign of that joint's effort afterwards (m,), or `SINGULAR`, `AT_SPEED`,
-            `AT_REST`, `TOUCH`, `TOUCH_SPEED`, the last four negative for lower limits.
+        values: The sign of that joint's effort afterwards (m,), or what `efforts` has for it.
         times: When, s, not decreasing (m,).
         t_final: End of the motion, s.
     """
@@ -46,28 +52,41 @@ class Switching(NamedTuple):
         edges, signs, found = [0.0, *self.times.tolist(), self.t_final], self.signs.copy(), []
         for place, (begin, end) in enumerate(itertools.pairwise(edges)):
             found.append((begin, end, signs.copy()))
-            if place < len(self.joints) and abs(self.values[place]) < TOUCH:
-                signs[self.joints[place]] = self.values[place]
+            if place < len(self.joints) and not touches(self.values[place]):
+                signs = changed(signs, self.joints[place], self.values[place])
         return found
 
     def jumps(self) -> list[tuple[int, int]]:
         """Return the switches at which a costate jumps, and its place in (x, p).
 
         That of the joint's position jumps where it leaves or touches a limit of position, that
-        of its speed where it touches a limit of speed or comes to it or leaves it smoothly.
+        of its speed where it touches a limit of speed, comes to it or leaves it smoothly, or
+        another effort keeps it there from now on and the one before has come to its limit.
         """
         n, arcs, found = len(self.signs), self.arcs(), []
         for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
             sign = arcs[place][2][joint]
             if abs(value) == TOUCH or abs(sign) == AT_REST:
                 found.append((place, 2 * n + joint))
-            elif abs(value) == TOUCH_SPEED or smooth(sign, value):
+            elif abs(value) == TOUCH_SPEED:
                 found.append((place, 3 * n + joint))
+            elif smooth(sign, value):
+                kept, _ = kept_by(joint, value) or kept_by(joint, sign) or (joint, 1.0)
+                found.append((place, 3 * n + kept))
         return found
 
     def per_joint(self) -> list[list[float]]:
         """Return the switching times of each joint, s."""
-        return [[t for t, _ in self.events(joint)] for joint in range(len(self.signs))]
+        arcs, found = self.arcs(), []
+        for joint in range(len(self.signs)):
+            jumps = [
+                end
+                for (_, end, before), (_, _, after) in itertools.pairwise(arcs)
+                if before[joint] != after[joint]
+            ]
+            touched = [t for t, value in self.events(joint) if touches(value)]
+            found.append(sorted(jumps + touched))
+        return found
 
     def events(self, joint: int) -> list[tuple[float, float]]:
         """Return times, s, and new signs of one joint's switches."""
@@ -117,19 +136,9 @@ class Switching(NamedTuple):
         return assembled(signs, rows, self.t_final)
 
 
-def smooth(before: float, after: float) -> bool:
-    """Return whether a joint comes to a limit of speed, or leaves it, without acceleration.
-
-    So it does where its effort cannot hold it at the limit before or afterwards.
-    """
-    if abs(after) == AT_SPEED:
-        return before * after == -AT_SPEED
-    return abs(before) == AT_SPEED and before * after == AT_SPEED
-
-
 def _current(first: float, events: list[tuple[float, float]]) -> float:
     """Return what an effort does after its events (time, new sign); touches change nothing."""
-    signs = [value for _, value in events if abs(value) < TOUCH]
+    signs = [value for _, value in events if not touches(value)]
     return signs[-1] if signs else first
 
 
@@ -151,7 +160,10 @@ def alternating(first: float, times: list[float]) -> list[tuple[float, float]]:
 
 
 class Stay(NamedTuple):
-    """A joint at a limit from one end of a cell to another, `kind` as in `Switching.values`."""
+    """What an effort does, `kind` as in `Switching.values`, from one end of a cell to another.
+
+    It keeps a joint, its own or another one, at a limit.
+    """
 
     joint: int
     first: int
@@ -170,10 +182,10 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
     signs, rows = np.ones(n), []
     for joint in range(n):
         mine = sorted(stay for stay in stays if stay.joint == joint)
-        touches = [stay for stay in mine if abs(stay.kind) >= TOUCH]
-        touched = [0.5 * (stay.first + stay.last) for stay in touches]
-        rows += [(t * h, joint, stay.kind) for t, stay in zip(touched, touches, strict=True)]
-        mine = [stay for stay in mine if abs(stay.kind) < TOUCH]
+        brief = [stay for stay in mine if touches(stay.kind)]
+        touched = [0.5 * (stay.first + stay.last) for stay in brief]
+        rows += [(t * h, joint, stay.kind) for t, stay in zip(touched, brief, strict=True)]
+        mine = [stay for stay in mine if not touches(stay.kind)]
         begins, ends = [0, *(s.last for s in mine)], [*(s.first for s in mine), cells]
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             first, times = _switches(controls[begin:end, joint])
@@ -184,14 +196,25 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
                 departure, first = times.pop(0), -first
             while place < len(mine) and times and times[-1] > end - BESIDE:
                 arrival = times.pop()
-            if place > 0:
-                rows.append((departure * h, joint, first))
-            else:
+            if place == 0:
                 signs[joint] = first
+            elif first * mine[place - 1].kind < 0.0 or not _relieved(mine[place - 1], stays):
+                rows.append((departure * h, joint, first))
             rows += [(t * h, joint, value) for t, value in alternating(first, times)]
             if place < len(mine):
                 rows.append((arrival * h, joint, mine[place].kind))
     return assembled(signs, rows, duration)
+
+
+def _relieved(stay: Stay, stays: Sequence[Stay]) -> bool:
+    """Return whether another effort takes over at the end of a stay."""
+    mine = kept_by(stay.joint, stay.kind)
+    return mine is not None and any(
+        each.joint != stay.joint
+        and each.first == stay.last
+        and kept_by(each.joint, each.kind) == mine
+        for each in stays
+    )
 
 
 def _cleared(times: list[float], touched: list[float]) -> list[float]:
