@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -18,18 +18,11 @@ from manip_dyn.nodes import diagnostics, messages
 from manip_dyn.nodes.base import SetUpNode
 from manip_dyn.nodes.parameters import declare
 from manip_dyn.nodes.planner_parameters import PARAMETERS, planner_from, tuning_from
+from manip_dyn.nodes.prepared import Prepared, prepared
 from manip_dyn.nodes.run import run
 from manip_dyn.nodes.worker import Worker
 from manip_dyn.planning import PlanExecutor, Segment, mean_effort
 from manip_dyn.validate import Vector, finite_vector
-
-
-class Prepared(NamedTuple):
-    """A plan ready to be executed: how, what to publish of it, what to tell about it."""
-
-    executor: PlanExecutor
-    rows: list[tuple[float, Vector]]
-    told: dict[str, object]
 
 
 class BangBangPlannerNode(SetUpNode):
@@ -48,6 +41,7 @@ class BangBangPlannerNode(SetUpNode):
         self._goal = self._parameter_goal()
         self._awaiting_start = self._goal is not None and self._values["autostart"]
         self._executor: PlanExecutor | None = None
+        self._prepared: Prepared | None = None
         self._told: dict[str, object] = {}
         self._measured: tuple[int, Vector, Vector] | None = None
         self._dropped = 0
@@ -98,7 +92,7 @@ class BangBangPlannerNode(SetUpNode):
 
     def _give_up(self, code: str, reason: str) -> None:
         if self._executor is not None or self._worker.busy:
-            self._executor = None
+            self._executor = self._prepared = None
             self._worker.forget()
             self._set_status(diagnostics.ERROR, "lost", code, f"gave up: {reason}")
 
@@ -122,21 +116,22 @@ class BangBangPlannerNode(SetUpNode):
             self._start_when_connected()
             return
         self._measured = (stamp, q, v)
-        if self._executor is None:
+        if self._prepared is not None:
+            self._execute(self._prepared)
+        elif self._executor is None:
             self._start_when_connected()
         else:
             self._control()
 
     def _on_goal(self, message: JointState) -> None:
+        if self._measured is None:
+            sentence = "a goal came before any joint state; expected the arm to be heard"
+            self._refuse("no_joint_states", ManipDynError(sentence))
+            return
         try:
-            self._begin(messages.goal_from(message, self._robot, self._known_position()))
+            self._begin(messages.goal_from(message, self._robot, self._measured[1]))
         except ManipDynError as error:
             self._refuse("bad_goal", error)
-
-    def _known_position(self) -> Vector:
-        if self._measured is None:
-            raise ManipDynError("a goal came before any joint state; expected the arm to be heard")
-        return self._measured[1]
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
@@ -155,6 +150,7 @@ class BangBangPlannerNode(SetUpNode):
             response.message = "nothing is being executed"
             return response
         self._worker.forget()
+        self._prepared = None
         text = "aborted: no plan is made any more"
         if self._executor is not None:
             self._executor.stop(*self._since_begin())
@@ -196,7 +192,7 @@ class BangBangPlannerNode(SetUpNode):
                 f"the arm moves at up to {fastest:.3g} rad/s or m/s; a new motion "
                 f"expects it to rest (rest_speed {self._values['rest_speed']:g})"
             )
-        if self._worker.busy:
+        if self._worker.busy or self._prepared is not None:
             return "busy", "a plan is being made; expected its end or ~/abort before a new goal"
         if not self._connected():
             return "nobody_listens", (
@@ -207,25 +203,21 @@ class BangBangPlannerNode(SetUpNode):
 
     def _prepare(self, start: Vector, goal: Vector) -> Prepared:
         """Plan and sample; in the worker's thread, where it may take its time."""
-        values, robot = self._values, self._robot
-        plan = self._planner(robot, start, goal)
-        period = values["control_period"]
-        horizon = period + values["transport_delay"]
-        executor = PlanExecutor(robot, plan, horizon, self._tuning, period)
-        switches = [[round(t, 9) for t in times] for times in plan.switch_times]
-        told = {
-            "plan": plan.status,
-            "plan reason": plan.reason,
-            "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
-            "final time [s]": plan.t_final,
-            "net work [J]": float(np.abs(plan.net_work).max()),
-        }
-        return Prepared(executor, plan.samples(period), told)
+        plan = self._planner(self._robot, start, goal)
+        return prepared(self._robot, plan, self._values, self._tuning)
 
     def _on_prepared(self, result: Prepared | ManipDynError) -> None:
         if isinstance(result, ManipDynError):
             self._refuse("no_plan", result)
-            return
+        elif self._executor is None:
+            self._execute(result)
+        else:
+            # The held arm's last state is answered: a second command would be late by a period.
+            self._prepared = result
+
+    def _execute(self, result: Prepared) -> None:
+        """Begin at the present state, which nothing has answered yet."""
+        self._prepared = None
         stamp, plan = self._measured[0], result.executor.plan
         if result.executor.timed:
             stamp += round(1e9 * self._values["transport_delay"])

@@ -93,6 +93,8 @@ def goal_from(message: JointState, robot: Robot, here: Vector) -> Vector:
             f"goal has {len(message.name)} names and {len(message.position)} positions; "
             "expected as many of both, at least one"
         )
+    if len(set(message.name)) < len(message.name):
+        raise ManipDynError(f"goal names are {list(message.name)}; expected each joint once")
     goal = here.copy()
     for name, position in zip(message.name, message.position, strict=True):
         if name not in robot.joint_names:

@@ -93,6 +93,7 @@ def test_a_second_goal_moves_it_back(arm):
         (["shoulder", "wrist"], [0.0, 0.0], ["unknown joint 'wrist'"]),
         (["shoulder"], [0.0, 0.0], ["1 names", "2 positions"]),
         ([], [], ["0 names"]),
+        (["shoulder", "shoulder"], [0.0, 0.1], ["'shoulder', 'shoulder'", "each joint once"]),
         (["shoulder"], [math.nan], ["goal", "nan"]),
         (["shoulder"], [4.0], ["'shoulder' is 4", "-3.14159 to 3.14159"]),
     ],
@@ -111,7 +112,9 @@ def test_goal_before_any_joint_state_is_refused(ros):
     ros.start(BangBangPlannerNode, robot="ibm7535")
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
     send(ros, ["shoulder"], [0.0])
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     ros.expect_warning("refused", "before any joint state")
+    ros.until(lambda: ros.statuses and told(ros, "code") == "no_joint_states", "no code")
 
 
 def test_goal_while_moving_is_refused_and_the_motion_goes_on(arm):
@@ -219,6 +222,24 @@ def test_every_method_ends_within_a_millionth(ros, name):
     assert told(ros, "returns") == "0"
     if name != "pd":
         assert float(told(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_later_motions_of_a_held_arm_are_as_exact_as_the_first(ros):
+    ros.states = ros.listen(JointState, "joint_states")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    common = {"robot": "ibm7535", "control_period": 0.001}
+    ros.start(SimulatorNode, mode="lockstep", initial_position=[0.2, 0.7], **common)
+    ros.start(BangBangPlannerNode, state_timeout=10.0, **common)
+    ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    for goal in ([-0.4, -0.2], [0.2, 0.7], [-0.4, -0.2]):
+        seen = len(ros.statuses)
+        send(ros, ["shoulder", "elbow"], goal)
+        ros.until(lambda seen=seen: any("reached" in s.message for s in ros.statuses[seen:]),
+                  "it does not arrive")  # fmt: skip
+        assert float(told(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+        assert told(ros, "returns") == "0"
+        np.testing.assert_allclose(ros.states[-1].position, goal, atol=1e-6)
 
 
 @pytest.mark.parametrize("simulator", [
