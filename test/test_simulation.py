@@ -318,10 +318,8 @@ def test_constant_effort_has_no_switch():
     "chosen",
     [
         {"method": "rkdp87", "rtol": 1e-11, "atol": 1e-11},
-        {"method": "rk8", "step": 0.01},
         {"method": "abm4", "step": 2e-4},
         {"method": "taylor", "rtol": 1e-12},
-        {"method": "taylor", "taylor_order": 8, "step": 0.01},
     ],
     ids=lambda chosen: "-".join(map(str, chosen.values())),
 )

@@ -109,14 +109,11 @@ def test_a_higher_slew_rate_is_faster_and_every_plan_holds():
 
 
 @pytest.mark.parametrize("name", ["rr", "ibm7535"])
-def test_random_goals_are_planned_and_every_plan_holds(name):
+def test_a_random_goal_is_planned_and_its_plan_holds(name):
     robot, rng = md.load_robot(name), np.random.default_rng(7)
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
-    for _ in range(2):
-        plan = md.plan_zero_net_work(
-            robot, rng.uniform(low, high), rng.uniform(low, high), slew_rate=20.0 * robot.tau_max
-        )
-        check(plan)
+    start, goal = rng.uniform(low, high), rng.uniform(low, high)
+    check(md.plan_zero_net_work(robot, start, goal, slew_rate=20.0 * robot.tau_max))
 
 
 def test_seven_joints_under_gravity():
