@@ -44,6 +44,14 @@ def rotation_matrix(name: str, value: Any) -> Vector:
     return matrix
 
 
+def finite(name: str, value: Any, unit: str = "") -> float:
+    """Return `value` as a float that is neither NaN nor infinite."""
+    number = _number(name, value, unit)
+    if np.ndim(value) or not math.isfinite(number):
+        raise ManipDynError(f"{name} is {value}{_space(unit)}; expected a finite number")
+    return number
+
+
 def positive(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a finite float greater than zero."""
     number = _number(name, value, unit)

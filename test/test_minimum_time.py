@@ -12,7 +12,7 @@ import manip_dyn as md
 from manip_dyn.bench.planning_minimum_time import collocation, straight_path
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.linear_program import solve_linear_program
-from manip_dyn.planning.switching import Switching, read_off
+from manip_dyn.planning.switching import Stay, Switching, read_off
 
 MGL = 5.0 * 9.8 * 0.3
 """Fan (2003), section 4.2.4: m g l of the vertical link, N m."""
@@ -278,6 +278,48 @@ def test_start_at_the_goal_holds():
     assert plan.switch_times == [[]]
     assert plan.torque(0.0) == pytest.approx([MGL / 2.0 * np.cos(0.7)])
     assert [t for t, _ in plan.samples(0.1)] == [0.0]
+    with pytest.raises(ManipDynError, match="no costates: start and goal are the same"):
+        plan.costate(0.0)
+
+
+def test_less_than_a_microradian_is_no_motion():
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [9e-7, 0.0], [0.0, 0.0])
+    assert (plan.status, plan.t_final) == ("at_goal", 0.0)
+
+
+@pytest.mark.parametrize("part", [3e-6, 1e-4, 1e-2])
+def test_short_motions_are_those_of_a_constant_inertia(part):
+    """Nearly so; for it the time goes with the root of the way."""
+    robot, goal = md.load_robot("ibm7535"), np.array([0.7, 0.5])
+    way = np.array([1.0, 0.3])
+    plan = md.plan_minimum_time(robot, goal + part * way, goal)
+    assert plan.status == "solved"
+    assert plan.certificate.way == pytest.approx(part)
+    assert plan.certificate.boundary <= 1e-8 * part
+    shorter = md.plan_minimum_time(robot, goal + 0.5 * part * way, goal)
+    assert plan.t_final / shorter.t_final == pytest.approx(np.sqrt(2.0), rel=0.1 * part + 1e-7)
+
+
+def test_a_short_motion_has_to_end_nearer_to_the_goal():
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), START, GOAL)
+    near = dataclasses.replace(plan.certificate, boundary=5e-9)
+    assert near.holds
+    assert not dataclasses.replace(near, way=1e-3).holds
+
+
+@pytest.mark.parametrize("time", [np.nan, np.inf, np.array([0.1, 0.2]), np.array([0.1]), "soon"])
+def test_times_are_finite_numbers(time):
+    arm = md.load_robot("ibm7535")
+    plans = [
+        md.plan_minimum_time(arm, START, GOAL),
+        md.plan_minimum_time(arm, GOAL, GOAL),
+        md.plan_zero_net_work(arm, START, GOAL),
+        md.plan_zero_net_work(arm, START, GOAL, slew_rate=500.0),
+    ]
+    for plan in plans:
+        for read in (plan.torque, plan.state, getattr(plan, "costate", plan.state)):
+            with pytest.raises(ManipDynError, match="time is"):
+                read(time)
 
 
 def test_a_plan_is_read_at_any_time():
@@ -468,6 +510,24 @@ def test_a_linear_program_without_solution_misses_by_little():
         multipliers,
     )
     assert x == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("stays", "signs", "rows"),
+    [
+        ([(0, 3, 2.0)], [1.0, 1.0], [(0.0, 2.0), (3.1, -1.0)]),
+        ([(4, 6, -2.0)], [1.0, 1.0], [(3.0, -1.0), (3.9, -2.0)]),
+        ([(1, 3, 2.0), (3, 4, 3.0)], [1.0, 1.0], [(0.9, 2.0), (3.0, 3.0), (4.1, -1.0)]),
+        ([(1, 4, 2.0), (3, 5, 3.0)], [1.0, 1.0], [(0.9, 2.0), (4.0, 3.0), (5.1, -1.0)]),
+    ],
+)
+def test_stays_may_begin_at_once_and_follow_each_other(stays, signs, rows):
+    u = np.array([[1.0, 1.0]] * 3 + [[-1.0, 1.0]] * 3)
+    switching = read_off(u, 6.0, [Stay(0, *each) for each in stays])
+    assert switching.signs.tolist() == signs
+    assert switching.joints == (0,) * len(rows)
+    assert switching.times == pytest.approx([t for t, _ in rows])
+    assert switching.values == tuple(value for _, value in rows)
 
 
 def test_structures_are_read_off_controls():

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, positive
+from manip_dyn.validate import Vector, finite, positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,7 @@ class BangBangPlan:
 
     def torque(self, t: float) -> Vector:
         """Return the planned efforts (n,) from time `t` s on, N m or N."""
+        t = finite("time", t, "s")
         if t >= self.t_final:
             return self.hold.copy()
         arc = self._arc(t)
@@ -95,6 +97,7 @@ class BangBangPlan:
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return planned positions and velocities (n,) at time `t` s."""
+        t = finite("time", t, "s")
         n = len(self.qf)
         if t >= self.t_final:
             return self.qf.copy(), np.zeros(n)
@@ -103,6 +106,9 @@ class BangBangPlan:
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, within the motion, s per unit of state."""
+        t = finite("time", t, "s")
+        if self.switching is None:
+            raise ManipDynError(f"there are no costates: {self.reason}")
         n = len(self.qf)
         return self._canonical(self._arc(t), min(t, self.t_final))[2 * n :]
 

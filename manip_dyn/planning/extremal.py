@@ -72,7 +72,8 @@ class Shot(NamedTuple):
         residual: Final state minus goal (2 n,), what has to be zero at switches, H (1,).
         jacobian: Its derivatives by costates, switches, final time and jumps.
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
-        weights: What makes the equations comparable: speeds times time, efforts at limits.
+        weights: What makes the equations comparable: short ways and speeds times time over the
+            way, efforts at limits.
     """
 
     residual: Vector
@@ -91,6 +92,7 @@ class Shooter:
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
         self._robot = robot
+        self._way = min(1.0, float(np.abs(self.goal - self.start).max()))
         inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.asarray(q0)))
         self._gains = np.diag(inverse) * self.limits
         self._kernels = customize(robot).unchecked
@@ -170,7 +172,7 @@ class Shooter:
         by_unknown = np.zeros((2 * states, len(unknown)))
         by_unknown[states:, :states] = np.eye(states)
         moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
-        weights: list[float] = [1.0] * n + [switching.t_final] * n
+        weights: list[float] = [1.0 / self._way] * n + [switching.t_final / self._way] * n
         residual: list[float] = [0.0] * states
         jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)

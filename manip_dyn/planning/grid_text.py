@@ -170,7 +170,7 @@ def improve(
     """
     n, m = limits.shape[0], 2 * limits.shape[0]
     cells, size, whole = u.shape[0], u.size, duration
-    scale, near, distance = np.empty(m), np.empty(m), 0.1
+    scale, near, distance = np.empty(m), np.empty(m), 1e-9
     for i in range(n):
         distance = max(distance, abs(goal[i] - start[i]))
     for i in range(m):

@@ -16,7 +16,7 @@ from manip_dyn.planning.candidates import Candidate, candidates
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector
 
-STILL = 1e-9
+STILL = 1e-6
 """Start and goal that differ by less in every joint (rad or m) are the same."""
 
 

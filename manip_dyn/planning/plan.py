@@ -11,7 +11,7 @@ import numpy as np
 from manip_dyn.planning.move import Move
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
+from manip_dyn.validate import Vector, finite, positive
 
 
 class Motion(Protocol):
@@ -113,12 +113,14 @@ class Plan:
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return planned positions and velocities (n,) at time `t` s."""
+        t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
             return self.qf.copy(), np.zeros(self.robot.n)
         return self.motion.state(max(t, 0.0))
 
     def torque(self, t: float) -> Vector:
         """Return the planned efforts (n,) from time `t` s on, N m or N."""
+        t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
             return self.hold.copy()
         effort = self.motion.effort(max(t, 0.0))
@@ -135,6 +137,7 @@ class Plan:
         Efforts that do not change are not repeated, so a planar arm with one moving joint gets
         three points.
         """
+        period = positive("period", period, "s")
         grid = np.arange(0.0, self.t_final, period).tolist()
         rows: list[tuple[float, Vector]] = []
         for t in sorted({0.0, *grid, *self._jumps(), self.t_final}):

@@ -20,7 +20,7 @@ from manip_dyn.planning.ramped_motion import RampedCourse
 from manip_dyn.planning.ramped_search import MISS, RampedSearch, Result
 from manip_dyn.planning.ramps import Ramps
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector
+from manip_dyn.validate import Vector, finite_vector, positive
 
 SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
 """Durations of first motions: over that without ramps, of one to the next, over the expected."""
@@ -60,6 +60,7 @@ class RampedPlan(Plan):
         A point every `period` s and where a ramp begins or ends; efforts that do not change are
         not repeated.
         """
+        period = positive("period", period, "s")
         times = np.unique(np.concatenate([np.arange(0.0, self.t_final, period), self.corners]))
         rows: list[tuple[float, Vector]] = []
         for begin, end in pairwise([*times.tolist(), self.t_final]):

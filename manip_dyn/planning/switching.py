@@ -188,6 +188,12 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
         mine = [stay for stay in mine if not touches(stay.kind)]
         begins, ends = [0, *(s.last for s in mine)], [*(s.first for s in mine), cells]
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            if begin >= end:  # a stay from the start, up to the end, or right after another
+                if place == 0:
+                    signs[joint] = np.sign(mine[0].kind)
+                if place < len(mine):
+                    rows.append((begin * h, joint, mine[place].kind))
+                continue
             first, times = _switches(controls[begin:end, joint])
             times = _cleared([begin + t for t in times], touched)
             departure, arrival = begin + 0.1, end - 0.1
