@@ -133,5 +133,16 @@ def test_unconnected_bodies_and_a_rigid_mechanism_are_told(tmp_path):
 
 @pytest.mark.parametrize("source", ["four_bra", "", "no/such/file.yaml"])
 def test_an_unknown_name_or_file_is_told(source):
-    with pytest.raises(md.ManipDynError, match=r"mean 'four_bar'|unknown|not readable"):
+    with pytest.raises(md.ManipDynError, match=r"mean 'four_bar'|unknown|does not exist"):
         load_mechanism(source)
+
+
+def test_what_is_no_yaml_file_is_told(tmp_path):
+    (tmp_path / "mine.txt").write_text(PENDULUM)
+    for source, message in (
+        (None, "mechanism is None; expected a name or the path"),
+        (tmp_path / "none.yaml", "none.yaml' does not exist"),
+        (tmp_path / "mine.txt", "expected a .yaml file"),
+    ):
+        with pytest.raises(md.ManipDynError, match=message):
+            load_mechanism(source)

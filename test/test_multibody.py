@@ -9,6 +9,7 @@ from manip_dyn.bench.stiff import DURATION, START
 from manip_dyn.multibody import (
     Joint,
     Mechanism,
+    MechanismSimulation,
     MovingBody,
     RotationalSpring,
     Spring,
@@ -16,6 +17,7 @@ from manip_dyn.multibody import (
     simulate_mechanism,
 )
 from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.partition import partition
@@ -87,8 +89,9 @@ def random_mechanism(seed):
         for name, place, turn in zip(names, places, turns, strict=True)
     ]
     x, y = np.linalg.qr(rng.normal(size=(3, 3)))[0][:2]
+    hinge = rng.normal(size=3)
     joints = [
-        Joint("revolute", ("ground", "b0"), places[0] + rng.normal(size=3), rng.normal(size=3)),
+        Joint("revolute", ("ground", "b0"), places[0] + rng.normal(size=3), hinge),
         Joint("universal", ("b0", "b1"), places[1] + rng.normal(size=3), [x, y]),
         Joint("translational", ("b1", "b2"), places[2], rng.normal(size=3)),
         Joint("spherical", ("b2", "b3"), places[3] + rng.normal(size=3)),
@@ -99,7 +102,7 @@ def random_mechanism(seed):
     forces = [
         Spring(("b1", "b3"), rng.normal(size=(2, 3)), 50.0, 4.0, 0.7, 3.0),
         Spring(("ground", "b2"), rng.normal(size=(2, 3)), 20.0, 1.0),
-        RotationalSpring(("ground", "b0"), rng.normal(size=3), 30.0, 2.0, 0.4, 1.0),
+        RotationalSpring(("ground", "b0"), hinge, 30.0, 2.0, 0.4, 1.0),
         Tyre("b2", rng.normal(size=3), 0.4, 300.0, 10.0, 0.05, 4.0, 0.0),
     ]
     mechanism = Mechanism(bodies, joints, forces)
@@ -214,6 +217,39 @@ def test_the_cartesian_pendulum_is_the_robot(reference):
     assert abs(turn) < 1e-7
     assert np.sin(angles[1] - angles[0] - reference[1]) == pytest.approx(0.0, abs=1e-7)
     assert rates[0] == pytest.approx(reference[2], abs=1e-6)
+
+
+def turning_arm(axis=Z, rest=0.0):
+    """Return an arm on a weak spring that turns by more than a turn each way."""
+    spin = {"velocity": (0, 12, 0), "angular_velocity": (0, 0, 12)}
+    return Mechanism(
+        [MovingBody("arm", 3.0, (0.01, 1.0, 1.0), (1, 0, 0), **spin)],
+        [Joint("revolute", ("ground", "arm"), (0, 0, 0), Z)],
+        [RotationalSpring(("ground", "arm"), axis, 2.0, 0.1, rest)],
+        (0, -9.81, 0),
+    )
+
+
+@pytest.mark.parametrize("rest", [0.0, 4.0])
+def test_a_rotational_spring_counts_turns(rest):
+    """Against one angle by scipy: at once, in periods, and by Adams methods."""
+
+    def rates(_t, y):
+        return [y[1], (-2.0 * (y[0] - rest) - 0.1 * y[1] - 3 * 9.81 * np.cos(y[0])) / 4.0]
+
+    path = solve_ivp(rates, (0, 3), [0, 12], "DOP853", rtol=1e-11, atol=1e-11).y
+    angle = path[0, -1]
+    assert np.ptp(path[0]) > 2.5 * np.pi
+    motion = simulate_mechanism(turning_arm(rest=rest), 3.0, rtol=1e-8)
+    assert motion.partitions > 1
+    periods = MechanismSimulation(turning_arm(rest=rest), rtol=1e-8)
+    for _ in range(2):  # the second time after a reset
+        periods.reset()
+        for k in range(1, 31):
+            periods.advance_to(0.1 * k)
+    adams = simulate_by_adams(turning_arm(rest=rest), 3.0, rtol=1e-9)
+    for q in (motion.q[-1], periods.q, adams.q[-1]):
+        np.testing.assert_allclose(q[:2], [np.cos(angle), np.sin(angle)], atol=2e-6)
 
 
 def test_the_four_bar_keeps_its_energy_and_its_joints():
@@ -337,6 +373,14 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
         (lambda: Mechanism([MovingBody("a", velocity=(0, 1, 0), **BODY)],
                            [Joint("spherical", ("ground", "a"), (0, 0, 0))]), "violate"),
         (lambda: Mechanism([], []), "no bodies"),
+        (lambda: Mechanism(None), "bodies is None; expected a list of MovingBody"),
+        (lambda: Mechanism([MovingBody("b", **BODY)], ["x"]), r"joints\[0\] is 'x'; expected Joi"),
+        (lambda: Mechanism([MovingBody("b", **BODY)], (), [3]), "expected Spring or RotationalSp"),
+        (lambda: MovingBody("b", 1.0, (1, 1)), r"shape \(2,\); expected \(3,\) or \(6,\)"),
+        (lambda: MovingBody("b", 1.0, 1.0), r"expected \(3,\) or \(6,\)"),
+        (lambda: turning_arm((1, 0, 0)), r"axis \[1.0, 0.0, 0.0\]; expected \[0.0, 0.0, 1.0\]"),
+        (lambda: simulate_mechanism(four_bar(), 1.0, method="taylor"), "has no series"),
+        (lambda: simulate_mechanism(four_bar(), 1.0, t_eval=[1.0]), "t_eval is given"),
         (lambda: simulate_mechanism("car", 1.0), "expected a Mechanism"),
         (lambda: stiff_pendulum().starting_at(np.ones(14)), "the start violates a constraint by"),
         (lambda: stiff_pendulum().starting_at(np.full(14, np.nan)), "q is"),

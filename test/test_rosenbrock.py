@@ -361,6 +361,10 @@ def test_nothing_is_allocated_and_the_machine_code_is_kept():
     [
         ({"method": "rk4", "step": 0.1, "jacobian": slopes}, "takes none"),
         ({"jacobian": md.Jacobian(slopes, 2)}, "positions is 2, but y0 has 3"),
+        (
+            {"rtol": 1e-15},
+            "rtol is 1e-15, but method 'rosenbrock_w' is of order 2; expected 1e-14",
+        ),
         ({"estimate": "sacled"}, "did you mean 'scaled'"),
         ({"jacobian": lambda t, y: y}, r"expected a function \(t, y, p, out, by_time\)"),
     ],
@@ -376,3 +380,17 @@ def test_bad_arguments_are_told(arguments, message):
 def test_bad_jacobians_are_told(arguments):
     with pytest.raises(md.ManipDynError, match="jacobian"):
         md.Jacobian(**arguments)
+
+
+def mixed(t, y, p, out):  # (angle, angle, rate, rate) in another order
+    out[0], out[1], out[2], out[3] = y[1], -y[0], y[3], -y[2]
+
+
+@pytest.mark.parametrize("rhs", [mixed, lambda t, y: np.array([y[1], -y[0], y[3], -y[2]])])
+def test_positions_whose_rates_are_not_the_velocities_are_told(rhs):
+    with pytest.raises(
+        md.ManipDynError, match=r"derivative of y\[0\] is 2 at the start; expected y\[2\], 3"
+    ):
+        md.integrate(
+            rhs, (0.0, 1.0), [1.0, 2.0, 3.0, 4.0], method="rodas5p", jacobian=md.Jacobian(None, 2)
+        )

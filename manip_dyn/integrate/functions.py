@@ -45,24 +45,28 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
     return compiled("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
 
 
-def check_indices(name: str, function: Any, t: float, y: Vector, p: Any) -> None:
+def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:
     """Try a right-hand side in Python once: there an index out of range is an error.
 
-    Compiled code would read whatever lies behind the array.
+    Compiled code would read whatever lies behind the array. Return the derivative (m,), or None
+    where Python cannot tell it.
     """
     plain = getattr(function, "py_func", function)
     p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
     arguments = (t, y.copy(), p, np.zeros_like(y))
     try:
         with np.errstate(all="ignore"):
-            plain(*arguments[: _number_of_arguments(name, function)])
+            count = _number_of_arguments(name, function)
+            returned = plain(*arguments[:count])
+        found = np.asarray(returned if count == 2 else arguments[3], dtype=np.float64)
     except IndexError as error:
         raise ManipDynError(
             f"{name} uses an index out of range: {error}; y has {len(y)} numbers, p "
             f"{_described(p)}"
         ) from error
     except Exception:  # what works only compiled, or fails there too and is told then
-        return
+        return None
+    return found if found.shape == y.shape else None
 
 
 def _described(p: Any) -> str:

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate.method import Options, over
+from manip_dyn.validate import Vector
 
 RELATIVE_CHANGE = 6e-6
 """Third root of the spacing of floats: central differences are then best."""
+_SAME = 1e-9
+"""How far rates of positions may be from velocities, relative beyond 1."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,20 @@ class Jacobian:
             raise ManipDynError(f"jacobian.positions is {self.positions!r}; expected 0 or more")
         if self.mass and (self.function is None or not self.positions):
             raise ManipDynError("jacobian.mass is True; expected a function and positions beside")
+
+    def check_rates(self, derivative: Vector | None, y: Vector) -> None:
+        """Refuse a first derivative (m,) at y (m,) whose rates of q are not v."""
+        n = self.positions
+        if not n or derivative is None:
+            return
+        rates, wanted = derivative[:n], y[n : 2 * n]
+        wrong = np.flatnonzero(np.abs(rates - wanted) > _SAME * (1.0 + np.abs(wanted)))
+        if wrong.size:
+            k = int(wrong[0])
+            raise ManipDynError(
+                f"jacobian.positions is {n}, but the derivative of y[{k}] is {rates[k]:.9g} at "
+                f"the start; expected y[{n + k}], {wanted[k]:.9g}"
+            )
 
 
 def difference_lines(options: Options) -> list[str]:

@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate.control import CONTROLLERS, ESTIMATES, NORMS
 from manip_dyn.integrate.events import Events
-from manip_dyn.integrate.functions import check_indices, compiled, right_hand_side
+from manip_dyn.integrate.functions import compiled, first_trial, right_hand_side
 from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.registry import METHODS
@@ -24,6 +24,8 @@ from manip_dyn.integrate.taylor import HIGHEST_ORDER, LOWEST_ORDER, Series, Tayl
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
+SMALLEST_RTOL = 1e-14
+"""For methods up to order 4."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def checked_problem(
     )
     parameters = _parameters(p)
     if not isinstance(solver, Taylor):
-        check_indices("rhs", rhs, float(span[0]), y, parameters)
+        linear.check_rates(first_trial("rhs", rhs, float(span[0]), y, parameters), y)
     return Problem(
         method=solver,
         options=options,
@@ -188,6 +190,11 @@ def _tolerances(
     if not asked:
         rtol, atol = DEFAULT_RTOL, DEFAULT_ATOL
     relative = _tolerance("rtol", 0.0 if rtol is None else rtol, size)
+    if (method.order or 5) <= 4 and np.any((relative > 0.0) & (relative < SMALLEST_RTOL)):
+        raise ManipDynError(
+            f"rtol is {relative.min():g}, but method '{method.name}' is of order {method.order}; "
+            f"expected {SMALLEST_RTOL:g} or more"
+        )
     absolute = _tolerance("atol", rtol if atol is None else atol, size)
     if np.any(relative + absolute == 0.0):
         raise ManipDynError("rtol and atol are both 0 for a component; expected one above 0")

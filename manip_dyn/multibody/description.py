@@ -46,9 +46,13 @@ def load_mechanism(source: str | Path) -> Mechanism:
         ManipDynError: If the file is missing, no YAML, or describes no mechanism that can be
             assembled and moves; the sentence begins with the file.
     """
+    if not isinstance(source, (str, Path)):
+        raise ManipDynError(f"mechanism is {source!r}; expected a name or the path of a file")
     path = Path(source)
     if path.suffix not in (".yaml", ".yml"):
         known = shipped_mechanisms()
+        if path.is_file() and str(source) not in known:
+            raise ManipDynError(f"'{path}' has another ending; expected a .yaml file")
         if str(source) not in known:
             raise ManipDynError(f"mechanism '{source}' is unknown{closest(str(source), known)}")
         if str(source) in IN_PYTHON:
@@ -88,6 +92,8 @@ def _folder() -> Path:
 
 
 def _content(path: Path) -> Any:
+    if not path.exists():
+        raise ManipDynError(f"'{path}' does not exist")
     try:
         return yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

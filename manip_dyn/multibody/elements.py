@@ -64,7 +64,9 @@ class MovingBody:
             raise ManipDynError(f"a body's name is {self.name!r}; expected one, not '{GROUND}'")
         positive(f"{where}, mass", self.mass, "kg")
         given = np.atleast_1d(np.asarray(self.inertia, dtype=object))
-        six = finite_vector(f"{where}, inertia", self.inertia, 3 if given.size == 3 else 6)
+        if given.size not in (3, 6):
+            raise ManipDynError(f"{where}, inertia has shape {given.shape}; expected (3,) or (6,)")
+        six = finite_vector(f"{where}, inertia", self.inertia, given.size)
         six = np.concatenate([six, np.zeros(6 - len(six))])
         xx, yy, zz, xy, xz, yz = six
         check_inertia_tensor(where, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
@@ -169,11 +171,12 @@ class RotationalSpring:
     """A spring, damper and actuator around an axis that two bodies share.
 
     The second body's angle against the first is counted from the assembly, `rest` being where
-    there is no moment; beyond half a turn from there it jumps.
+    there is no moment. It is counted on through turns, from step to step: no step may turn it by
+    half a turn or more. Beside a revolute joint between the two bodies the axis is the joint's.
 
     Attributes:
         bodies: Names of two bodies, or "ground".
-        axis: (3,).
+        axis: (3,), global; fixed to the first body.
         stiffness: N m/rad.
         damping: N m s/rad.
         rest: rad.

@@ -32,10 +32,14 @@ Sample = tuple[float, Vector, Vector, float]
 class FirstOrder:
     """``f(t, y)`` of a mechanism: y (2 n,) are its independent positions and their rates.
 
+    `worn` and `expanded` count the turns of rotational springs: with a solver of your own, call
+    one of them after each step if a spring turns by more than half a turn.
+
     Attributes:
         y0: The state (2 n,) where it was made.
         partition: Which coordinates lead.
         evaluations: How often it was called.
+        angles: Of rotational springs against their rest, rad; 0 for other forces (f,).
     """
 
     def __init__(
@@ -44,15 +48,19 @@ class FirstOrder:
         q: Vector | None = None,
         v: Vector | None = None,
         partition: Partition | None = None,
+        angles: Vector | None = None,
     ):
-        """Lead by a partition from q and v (N,) on; default: the assembly and its partition."""
+        """Lead by a partition from q and v (N,) on; default: the assembly and its partition.
+
+        The `angles` (f,) of an earlier one let rotational springs count on.
+        """
         self.mechanism = mechanism
         q = mechanism.q0 if q is None else q
         self.partition = mechanism.partition if partition is None else partition
         self._tables, self.y0 = prepared(
-            mechanism, q, mechanism.v0 if v is None else v, self.partition
+            mechanism, q, mechanism.v0 if v is None else v, self.partition, angles
         )
-        self.evaluations = 0
+        self.angles, self.evaluations = self._tables.angles, 0
         self._out, self._worn = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:
@@ -157,4 +165,4 @@ def _successor(rhs: FirstOrder, sample: Sample, worn: bool) -> FirstOrder:
     roles = partition_of(rhs.mechanism.gradients(q)) if worn else rhs.partition
     if roles.redundant.size:
         raise ManipDynError(f"the mechanism is in a singular position at t = {t:.9g} s")
-    return FirstOrder(rhs.mechanism, q, v, roles)
+    return FirstOrder(rhs.mechanism, q, v, roles, rhs.angles)

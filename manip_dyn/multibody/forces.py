@@ -6,11 +6,17 @@ gradient's rate and the Hessian of x from the expression graph come the derivati
 
 from __future__ import annotations
 
-from math import atan2, sqrt
+from math import atan2, floor, pi, sqrt
 
 from numba import njit
 
-from manip_dyn.multibody.constraints import OPTIONS, gather, primitive_1, primitive_2
+from manip_dyn.multibody.constraints import (
+    OPTIONS,
+    gather,
+    primitive_0,
+    primitive_1,
+    primitive_2,
+)
 from manip_dyn.multibody.pointers import call_address
 from manip_dyn.multibody.primitives import (
     DISTANCE,
@@ -55,10 +61,29 @@ def law(kind, c, t, x, rate):
 
 
 @njit(**OPTIONS)
+def nearest_turn(angle, last):
+    """Return the angle by as many whole turns as bring it within half a turn of the last."""
+    return angle + 2.0 * pi * floor((last - angle) / (2.0 * pi) + 0.5)
+
+
+@njit(**OPTIONS)
+def count_turns(p):
+    """Keep the angles of all rotational springs at the present positions, through turns."""
+    x, along, across = p.local[0], p.result[0], p.result[1]
+    for k in range(p.force_rows.shape[0]):
+        if p.force_rows[k, 0] == ROTATIONAL_SPRING:
+            gather(p.q, p.force_rows[k], x)
+            primitive_0(DOT_1, x, p.force_numbers[k][:12], along)
+            primitive_0(DOT_1, x, p.force_numbers[k][12:], across)
+            p.angles[k] = nearest_turn(atan2(across[0], along[0]), p.angles[k])
+
+
+@njit(**OPTIONS)
 def angle(p, k, order):
     """Write the angle of force k, its gradient, and for order 2 its curvature, into result[0].
 
-    It is atan2 of two dot products, of what is fixed to j along and across a direction of i.
+    It is atan2 of two dot products, of what is fixed to j along and across a direction of i, by
+    as many turns as bring it next to the angle that `count_turns` wrote last.
     """
     x, v, a = p.local[0], p.local[1], p.local[2]
     along, across = p.result[0], p.result[1]
@@ -70,7 +95,7 @@ def angle(p, k, order):
         primitive_1(DOT_1, x, v, p.force_numbers[k][12:], across)
     c, s = along[0], across[0]
     size = c * c + s * s
-    turn, c_rate, s_rate = atan2(s, c), 0.0, 0.0
+    turn, c_rate, s_rate = nearest_turn(atan2(s, c), p.angles[k]), 0.0, 0.0
     for i in range(SIZE):
         c_rate += along[PLACE_SLOPE + i] * v[i]
         s_rate += across[PLACE_SLOPE + i] * v[i]

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.multibody.elements import GROUND, Force, Joint, MovingBody, Tyre
+from manip_dyn.multibody.elements import (
+    GROUND,
+    Force,
+    Joint,
+    MovingBody,
+    RotationalSpring,
+    Tyre,
+)
 from manip_dyn.multibody.joints import Pose, force_row, joint_rows
 from manip_dyn.multibody.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.primitives import NORM, RESULT, SIZE, kernels
@@ -21,6 +29,8 @@ TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
+_PARALLEL = 1e-6
+"""Largest sine between two unit vectors that count as one axis."""
 _NAMES = ("dot_1", "dot_2", "point", "distance", "norm")
 
 
@@ -50,13 +60,17 @@ class Mechanism:
 
         Raises:
             ManipDynError: For unknown or unconnected bodies, redundant constraints, no freedom
-                left, initial velocities that the joints do not allow.
+                left, initial velocities that the joints do not allow, a rotational spring about
+                another axis than a revolute joint between its bodies.
         """
-        self.bodies, self.joints, self.forces = tuple(bodies), tuple(joints), tuple(forces)
+        self.bodies = _all_of("bodies", bodies, MovingBody)
+        self.joints = _all_of("joints", joints, Joint)
+        self.forces = _all_of("forces", forces, Force)
         self.gravity = finite_vector("gravity", gravity, 3)
         self._names = [body.name for body in self.bodies]
         _check_names(self._names)
         _check_connected(self._names, [*self.joints, *self.forces])
+        _check_shared_axes(self.joints, self.forces)
         self.size = 7 * len(self.bodies)
         self.switches = sorted(
             {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
@@ -109,6 +123,7 @@ class Mechanism:
             force_rows=np.array(rows, dtype=np.int64).reshape(-1, 3),
             force_numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
             force_constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
+            angles=np.array([-getattr(each, "rest", 0.0) for each, _ in laws], np.float64),
             user_rows=np.array(own_rows, dtype=np.int64).reshape(-1, 3),
             user_calls=np.array([each.addresses() for each in own], np.int64).reshape(-1, 2),
             user_result=np.zeros(USER_RESULT + 1),
@@ -244,6 +259,18 @@ def _pose(body: MovingBody) -> Pose:
     return body.position, body.rotation
 
 
+def _all_of(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
+    """Return values as a tuple; refuse those of another kind."""
+    wanted = " or ".join(each.__name__ for each in getattr(kind, "__args__", (kind,)))
+    if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
+        raise ManipDynError(f"{name} is {values!r}; expected a list of {wanted}")
+    found = tuple(values)
+    for place, value in enumerate(found):
+        if not isinstance(value, kind):
+            raise ManipDynError(f"{name}[{place}] is {value!r}; expected {wanted}")
+    return found
+
+
 def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise ManipDynError("a mechanism has no bodies; expected at least one")
@@ -271,3 +298,18 @@ def _check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> No
             f"body '{apart[0]}' is not connected with '{next(n for n in names if n in largest)}'; "
             "expected joints or forces that connect all bodies"
         )
+
+
+def _check_shared_axes(joints: Sequence[Joint], forces: Sequence[Force]) -> None:
+    """Refuse rotational springs about another axis than that of a revolute joint beside them."""
+    for spring in forces:
+        if not isinstance(spring, RotationalSpring):
+            continue
+        for joint in joints:
+            beside = joint.kind == "revolute" and set(joint.bodies) == set(spring.bodies)
+            if beside and np.linalg.norm(np.cross(joint.axis[0], spring.axis)) > _PARALLEL:
+                raise ManipDynError(
+                    f"the rotational spring {'-'.join(spring.bodies)} has the axis "
+                    f"{spring.axis.tolist()}; expected {joint.axis[0].tolist()}, that of the "
+                    f"joint '{joint.name}' between the same bodies"
+                )

@@ -13,6 +13,7 @@ import numpy as np
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
 from manip_dyn.integrate.rosenbrock import Rosenbrock
+from manip_dyn.integrate.taylor import Taylor
 from manip_dyn.multibody.compiled import tools
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.partition import Partition, partition
@@ -58,6 +59,14 @@ class MechanismSimulation:
         """Begin at the assembly; the arguments are those of `simulate_mechanism`."""
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
+        if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
+            raise ManipDynError(
+                "method is 'taylor', but a mechanism has no series; expected rosenbrock_nystrom, "
+                "rodas5p, rosenbrock_w or an explicit method"
+            )
+        for name in ("t_eval", "events", "jacobian"):
+            if name in options:
+                raise ManipDynError(f"{name} is given; expected none: a mechanism has its own")
         if step is None:
             rtol = 1e-6 if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
@@ -76,7 +85,7 @@ class MechanismSimulation:
         self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
         self._worst = np.zeros(1)
         self._options = dict(self._given)
-        self._use(self.mechanism.partition)
+        self._use(self.mechanism.partition, None)
 
     @property
     def violation(self) -> float:
@@ -99,8 +108,8 @@ class MechanismSimulation:
                 self.reason = solution.reason
         return parts
 
-    def _use(self, roles: Partition) -> None:
-        self._tables, self._y = prepared(self.mechanism, self.q, self.v, roles)
+    def _use(self, roles: Partition, angles: Vector | None) -> None:
+        self._tables, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
         self.statistics["partitions"] += 1
 
     def _repartition(self) -> None:
@@ -108,7 +117,7 @@ class MechanismSimulation:
         if roles.redundant.size:
             self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
         else:
-            self._use(roles)
+            self._use(roles, self._tables.angles)
 
     def _solved(self, end: float) -> Solution:
         events = Events(worn, terminal=True, direction=1, tolerance=AT_ONCE)
@@ -135,10 +144,19 @@ class MechanismSimulation:
 
 
 def prepared(
-    mechanism: Mechanism, q: Vector, v: Vector, roles: Partition
+    mechanism: Mechanism,
+    q: Vector,
+    v: Vector,
+    roles: Partition,
+    angles: Vector | None = None,
 ) -> tuple[Tables, Vector]:
-    """Return tables and state y (2 n,) of a partition, with consistent velocities."""
+    """Return tables and state y (2 n,) of a partition, with consistent velocities.
+
+    The angles (f,) of rotational springs are those of earlier tables; default: as assembled.
+    """
     tables = mechanism.tables(q, roles)
+    if angles is not None:
+        tables.angles[:] = angles
     y = np.concatenate([q[roles.independent], v[roles.independent]])
     if not tools().begin(y, tables):
         raise ManipDynError("the mechanism cannot be assembled in its position")

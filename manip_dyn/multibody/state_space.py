@@ -31,7 +31,7 @@ from manip_dyn.multibody.constraints import (
     solve_rows,
     solve_transposed,
 )
-from manip_dyn.multibody.forces import add_forces
+from manip_dyn.multibody.forces import add_forces, count_turns
 from manip_dyn.multibody.primitives import (
     PLACE_CURVATURE,
     PLACE_RATE,
@@ -267,8 +267,12 @@ def linearized(t, y, p, out, by_time):
 
 @njit(**OPTIONS)
 def worn(t, y, p, out):
-    """Write how far the condition number is above what asks for a new partition, (1,)."""
+    """Write how far the condition number is above what asks for a new partition, (1,).
+
+    It is called after each step, and so counts the turns of rotational springs.
+    """
     if not assemble(y, p):
         out[0] = 1.0
         return
+    count_turns(p)
     out[0] = condition(p) / (GROWTH * p.limits[1]) - 1.0

@@ -25,6 +25,7 @@ class Tables(NamedTuple):
         force_rows: Law, body i, body j of each force (f, 3).
         force_numbers: r of each, and a second r for angles (f, 24).
         force_constants: Of the law (f, 8).
+        angles: Of rotational springs against their rest where the last step ended (f,), rad.
         user_rows: 0, body i, body j of each user force (u, 3).
         user_calls: Addresses of its machine code, without and with derivatives (u, 2).
         user_result: Scratch for it, the time last (421,).
@@ -68,6 +69,7 @@ class Tables(NamedTuple):
     force_rows: np.ndarray
     force_numbers: np.ndarray
     force_constants: np.ndarray
+    angles: np.ndarray
     user_rows: np.ndarray
     user_calls: np.ndarray
     user_result: np.ndarray
