@@ -22,7 +22,6 @@ from manip_dyn.codegen.trace import BY_NAME, argument_size
 from manip_dyn.generated import generated_module
 from manip_dyn.robot import Robot
 
-TUPLES = (types.Tuple, types.UniTuple)
 FUNCTION = '''
 
 @cfunc("void({types})", cache=True)

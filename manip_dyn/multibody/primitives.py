@@ -27,7 +27,6 @@ SIZE = 14
 PLACE_SLOPE, PLACE_RATE, PLACE_SECOND, PLACE_CURVATURE = 1, 15, 29, 43
 """Where gradient, rate of the gradient, its second rate and the Hessian begin in a result."""
 RESULT = PLACE_CURVATURE + SIZE * SIZE
-INERTIA_RESULT = 4 + 3 * 16
 
 
 def rotation(e: Sequence[Any]) -> vec.Matrix3:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.generated import generated_module
 from manip_dyn.integrate.engine import Engine, Space
+from manip_dyn.planning import linear_system
 from manip_dyn.planning.held_motion import TOLERANCES, held_motion_engine, kernels_of
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.planning.shooting import TEXT as SHOOTING
@@ -34,6 +35,7 @@ NODES = 6
 
 TEXT = (
     SHOOTING
+    + linear_system.TEXT
     + '''
 
 @njit(**OPTIONS)
