@@ -10,7 +10,7 @@ from manip_dyn.codegen.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, module_text
 from manip_dyn.codegen.equations import Equations
 from manip_dyn.codegen.solve import TEXT as SOLVE
 from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS, trace
-from manip_dyn.generated import generated_module, source_of
+from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
 

@@ -8,10 +8,10 @@ Other numba code runs an engine in place::
 
     @njit
     def mine(p, y, space):
-        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or what space[2][0] says
+        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or at space.state.t
 
-`space` is a tuple of arrays that the caller owns; nothing is allocated. Afterwards
-``space[2][0]`` is the time reached and ``space[3][:3]`` are steps, failures and evaluations.
+`space` are arrays that the caller owns, see `Space`; nothing is allocated. Afterwards
+``space.state`` has the time reached, ``t``, and ``steps``, ``failures`` and ``evaluations``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.generated import generated_module, source_of
+from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.integrate.events import SIGNAL_ROWS
 from manip_dyn.integrate.functions import fingerprint, importable
 from manip_dyn.integrate.loop import module_text
 from manip_dyn.integrate.method import Method, Options
+from manip_dyn.integrate.space import LIMITS, STATE, Record, Space, begin, blank, record_of
 from manip_dyn.validate import Vector
 
-Space = tuple[Any, ...]
 _memory_modules = itertools.count()
 
 
@@ -80,7 +80,7 @@ class Engine:
         every_step: bool = False,
         room: tuple[int, int, int] = (0, 0, 0),
     ) -> Space:
-        """Return the arrays that the loop works with, in the order that `loop` unpacks.
+        """Return the arrays that the loop works with.
 
         Args:
             step: The fixed step, s.
@@ -104,17 +104,20 @@ class Engine:
         if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
             raise ManipDynError("rtol and atol are both 0; expected one above 0")
         size, events = self.options.size, max(self.options.events, 1)
-        limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
+        limits = blank(LIMITS)
+        limits.step, limits.min_step, limits.max_step = step, min_step, max_step
+        limits.first_step, limits.max_steps = first_step, max_steps
+        limits.event_tolerance, limits.every_step = event_tolerance, every_step
+        limits.order, limits.absolute_order = orders
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))
         tolerances[0], tolerances[1] = rtol, atol
         signals = np.zeros((SIGNAL_ROWS, events))
         signals[4:6].T[:] = np.transpose(kinds)
-        return (
-            np.array((*limits, *orders), dtype=np.float64),
+        return Space(
+            limits,
             tolerances,
-            np.zeros(5),
-            np.zeros(10, dtype=np.int64),
+            blank(STATE),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
             np.zeros((self.scratch[0] or terms, self.scratch[1])),
@@ -125,23 +128,11 @@ class Engine:
     @staticmethod
     def start(space: Space, t: float, stops: Vector) -> None:
         """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
-        limits, _, clock, counts, *_ = space
-        clock[:] = t, limits[6], 0.0, t, 0.0
-        counts[:] = 0
-        space[4][:] = stops
+        begin(space, t, stops)
 
-    def record(self, rows: int, spans: int, events: int, degree: int) -> tuple[Vector, ...]:
+    def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
         """Return empty arrays for states, polynomials of a degree and events."""
-        size = self.options.size
-        return (
-            np.empty(rows),
-            np.empty((rows, size)),
-            np.empty((spans, 2)),
-            np.empty((spans, degree + 1, size)),
-            np.empty(events),
-            np.empty((events, size)),
-            np.empty(events, dtype=np.int64),
-        )
+        return record_of(self.options.size, rows, spans, events, degree)
 
 
 @lru_cache(maxsize=256)

@@ -42,14 +42,14 @@ from numba import njit
 
 @njit(**{options})
 def advance(p, y, space):
-    limits, tolerances, clock, counts, stops, work, scratch, signals, record = space
+    limits, tolerances, now, stops, work, scratch, signals, record = space
     times, states, spans, polynomials, event_times, event_states, event_indices = record
-    step, smallest, largest, event_tolerance = limits[0], limits[1], limits[2], limits[3]
-    most, every = limits[4], limits[5] != 0.0
-    t, planned, memory, origin, ahead = clock[0], clock[1], clock[2], clock[3], clock[4]
-    steps, failures, evaluations = counts[0], counts[1], counts[2]
-    stop, since, known, armed = counts[3], counts[4], counts[5], counts[6]
-    rows, pieces, found = counts[7], counts[8], counts[9]
+    step, smallest, largest = limits.step, limits.min_step, limits.max_step
+    event_tolerance, most, every = limits.event_tolerance, limits.max_steps, limits.every_step != 0
+    t, planned, memory, origin, ahead = now.t, now.planned, now.memory, now.origin, now.ahead
+    steps, failures, evaluations = now.steps, now.failures, now.evaluations
+    stop, since, known, armed = now.stop, now.since, now.known, now.armed
+    rows, pieces, found = now.rows, now.pieces, now.found
     sign = 1.0 if stops[-1, 0] > t else -1.0
     step *= sign
     planned = sign * abs(planned)
@@ -109,18 +109,20 @@ def advance(p, y, space):
                 known = 0
                 memory = 0.0
         # [act]
-    clock[0], clock[1], clock[2], clock[3], clock[4] = t, planned, memory, origin, ahead
-    counts[0], counts[1], counts[2] = steps, failures, evaluations
-    counts[3], counts[4], counts[5], counts[6] = stop, since, known, armed
-    counts[7], counts[8], counts[9] = rows, pieces, found
+    now.t, now.planned, now.memory, now.origin, now.ahead = t, planned, memory, origin, ahead
+    now.steps, now.failures, now.evaluations = steps, failures, evaluations
+    now.stop, now.since, now.known, now.armed = stop, since, known, armed
+    now.rows, now.pieces, now.found = rows, pieces, found
     return status
 
 
 @njit(**{options})
 def run(t, t_end, p, y, space):
-    clock, counts, stops = space[2], space[3], space[4]
-    clock[0], clock[1], clock[2], clock[3], clock[4] = t, space[0][6], 0.0, t, 0.0
-    counts[:] = 0
+    now, stops = space.state, space.stops
+    now.t, now.planned, now.memory, now.origin, now.ahead = t, space.limits.first_step, 0.0, t, 0.0
+    now.steps = now.failures = now.evaluations = 0
+    now.stop = now.since = now.known = now.armed = 0
+    now.rows = now.pieces = now.found = 0
     stops[0, 0], stops[0, 1], stops[0, 2], stops[0, 3] = t_end, -inf, inf, 2.0
     return advance(p, y, space)
 '''

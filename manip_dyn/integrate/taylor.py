@@ -108,7 +108,7 @@ class Taylor(Method):
         prepare = ["if known == 0:", *("    " + line for line in compute)]
         return Pieces(
             rows=1,
-            views=["u, terms = work[0], work[1:]", "order = int(limits[7])"],
+            views=["u, terms = work[0], work[1:]", "order = limits.order"],
             prepare=prepare,
             attempt=[
                 *over(size, "u[i] = terms[order, i]"),
@@ -143,11 +143,11 @@ def _order_lines(size: int) -> list[str]:
     return [
         "scale = 0.0",
         *over(size, "scale = max(scale, abs(y[i]))"),
-        "order = int(limits[8])",
+        "order = limits.absolute_order",
         *over(
             size,
             "if tolerances[0, i] * scale > tolerances[1, i]:",
-            "    order = int(limits[7])",
+            "    order = limits.order",
         ),
     ]
 

@@ -20,7 +20,7 @@ from manip_dyn.codegen.derivatives import derivatives, gradient, rates
 from manip_dyn.codegen.emit import module_text
 from manip_dyn.codegen.expression import Graph, Scalar
 from manip_dyn.codegen.trace import Declaration, Function
-from manip_dyn.generated import generated_module, source_of
+from manip_dyn.core.generated import generated_module, source_of
 
 SIZE = 14
 """Coordinates of two bodies."""

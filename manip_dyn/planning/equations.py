@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from manip_dyn.codegen.by_address import addresses
-from manip_dyn.generated import generated_module
+from manip_dyn.core.generated import generated_module
 from manip_dyn.planning import grid_text, linear_program, linear_system
 from manip_dyn.planning.held_motion import import_lines
 from manip_dyn.robot import Robot

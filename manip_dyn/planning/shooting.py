@@ -158,7 +158,7 @@ def newton(kernels, x, start, problem, tolerance, most, p, space, scratch):
     order = problem[3]
     y, trial, residual, nudged, step, records, jacobian = scratch
     size = x.shape[0]
-    tolerances = space[1]
+    tolerances = space.tolerances
     tolerances[:] = COARSE
     sort(x, order)
     copy(start, y)

@@ -83,13 +83,13 @@ class CompiledMotion(Motion):
         """Move `y` to `end`."""
         parameters = self._parameters if effort is None else effort
         status = Status(self._run(begin, end, parameters, y, self._space))
-        steps, failures, evaluations = self._space[3][:3].tolist()
-        self.steps += steps
-        self.failures += failures
-        self.evaluations += evaluations
+        now = self._space.state
+        self.steps += int(now.steps)
+        self.failures += int(now.failures)
+        self.evaluations += int(now.evaluations)
         self.why = REASONS.get(status, "")
         self.met = self._limits.reached(y) if self._limits and status is Status.EVENT else ""
-        return float(self._space[2][0])
+        return float(now.t)
 
 
 class InterpretedMotion(Motion):

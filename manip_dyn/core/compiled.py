@@ -1,0 +1,110 @@
+"""How functions are compiled: one decorator with one set of options.
+
+`compiled` functions are ordinary functions of ordinary modules. Each is compiled once for the
+types of its arguments, and `machine_code` keeps the result on disk. Where compiled code calls
+one, it calls that machine code by its name, as it would call a C library: nothing is copied into
+the caller and optimized again there. The price is a call: a nanosecond or two, and some more for
+each array.
+
+Small functions that belong into their callers are `inlined`; they have no machine code of their
+own. What a time loop takes in but Python calls too, such as a right-hand side, is both:
+``compiled(merge=True)``.
+
+With ``NUMBA_DISABLE_JIT=1`` all of it runs as plain Python, for a debugger to step through.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import llvmlite.binding as llvm
+import numba
+from numba import config
+from numba.core.registry import CPUDispatcher
+
+from manip_dyn.core.announcement import announced
+from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+OPTIONS: dict[str, Any] = {
+    "nopython": True,
+    "boundscheck": None,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+}
+"""Division by zero gives infinity or NaN; a product and a sum may be fused; numbers that are not
+finite stay so."""
+
+
+class Compiled(CPUDispatcher):
+    """A function whose machine code is kept on disk and called by its name."""
+
+    merge = False
+    """Whether callers take in its code instead of calling it."""
+
+    def __init__(self, py_func, locals=None, targetoptions=None, **options):  # noqa: A002
+        """Take a function, as numba's own class does."""
+        super().__init__(py_func, locals or {}, targetoptions or OPTIONS, **options)
+        self._cache = MachineCode(self)
+
+    def compile(self, sig):
+        """Compile for the types of `sig`, or load what is kept of it."""
+        with announced(self.py_func):
+            return super().compile(sig)
+
+    def add_overload(self, cres):
+        """Take in one compiled form, and give it the name that callers call it by."""
+        super().add_overload(cres)
+        if self.merge or cres.objectmode:
+            return
+        arguments = tuple(cres.signature.args)
+        symbol = symbol_of(self, arguments)
+        place = cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name)
+        llvm.add_symbol(symbol, place)
+        called_by_name[symbol] = (self, arguments)
+        description = copy.copy(cres.fndesc)
+        description.mangled_name = symbol
+        self.targetctx.remove_user_function(cres.entry_point)
+        self.targetctx.insert_user_function(cres.entry_point, description)
+
+
+@overload
+def compiled(function: Function) -> Function: ...
+@overload
+def compiled(*, merge: bool = False) -> Callable[[Function], Function]: ...
+def compiled(function: Any = None, *, merge: bool = False) -> Any:
+    """Compile a function when it is first called; its machine code is kept on disk.
+
+    Args:
+        function: A function in the subset of Python that numba compiles.
+        merge: Whether callers in compiled code take in its code instead of calling it.
+    """
+
+    def decorated(function: Any) -> Any:
+        if config.DISABLE_JIT:
+            return function
+        made = Compiled(function)
+        made.merge = merge
+        return made
+
+    return decorated if function is None else decorated(function)
+
+
+@overload
+def inlined(function: Function) -> Function: ...
+@overload
+def inlined(*, always: bool = False) -> Callable[[Function], Function]: ...
+def inlined(function: Any = None, *, always: bool = False) -> Any:
+    """Compile a function into its callers, which are compiled; Python cannot call it.
+
+    Args:
+        function: A function in the subset of Python that numba compiles.
+        always: Whether it has to be inlined even where LLVM finds it long.
+    """
+    options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always}
+    decorated = numba.jit(**options)
+    return decorated if function is None else decorated(function)
