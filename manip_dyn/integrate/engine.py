@@ -21,14 +21,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError
 from manip_dyn.core.generated import generated_module, source_of
+from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate.events import SIGNAL_ROWS
 from manip_dyn.integrate.functions import fingerprint, importable
 from manip_dyn.integrate.loop import module_text
