@@ -1,8 +1,9 @@
 """Kernels by address: what calls them is compiled once, and not once more for every robot.
 
-Numba compiles the kernels that a function calls into it, again for each robot and each caller.
-Code that is long itself, like a search, takes the addresses of a robot's kernels instead and
-calls what lies there; two nanoseconds per call are the price.
+Code that is long itself, like a search, would take in the kernels that it calls, again for each
+robot. It takes the addresses of their machine code instead and calls what lies there; that costs
+two nanoseconds and one more for each array. With ``NUMBA_DISABLE_JIT=1`` the functions themselves
+stand for their addresses.
 """
 
 from __future__ import annotations
@@ -11,93 +12,61 @@ from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
-from numba import typeof
+from numba import config, typeof
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen.kernels import customize
-from manip_dyn.codegen.trace import BY_NAME, argument_size
-from manip_dyn.core.generated import generated_module
+from manip_dyn.codegen.trace import BY_NAME
 from manip_dyn.robot import Robot
-
-FUNCTION = '''
-
-@cfunc("void({types})", cache=True)
-def {name}({arguments}):
-    """Call the kernel with arrays at these places."""
-    kernel_{name}({arrays})
-'''
 
 
 @lru_cache(maxsize=512)
 def addresses(robot: Robot, *names: str) -> tuple[int, ...]:
-    """Return the addresses of kernels of a robot, for `call`; they are compiled at need."""
-    in_place, n = customize(robot).in_place, robot.n
-    imports, functions = ["from numba import carray, cfunc"], []
+    """Return the addresses of kernels of a robot, for `call_kernel`; compiled at need."""
+    found = []
     for name in names:
-        kernel: Any = getattr(in_place, name)
-        home = kernel.py_func
-        imports.append(f"from {home.__module__} import {home.__name__} as kernel_{name}")
         declaration = BY_NAME[name]
-        shapes: dict[str, Any] = {each: argument_size(each, n) for each in declaration.arguments}
-        shapes["out"] = declaration.shape(n)
-        functions.append(
-            FUNCTION.format(
-                name=name,
-                types=", ".join(["CPointer(float64)"] * len(shapes)),
-                arguments=", ".join(shapes),
-                arrays=", ".join(f"carray({each}, {shape})" for each, shape in shapes.items()),
-            )
-        )
-    text = "\n".join([*imports, *functions])
-    text = f'"""Kernels by address. Written by manip_dyn.codegen; do not edit."""\n\n{text}'
-    module = generated_module(f"{robot.name}_addresses", text.encode(), lambda: text)
-    return tuple(getattr(module, name).address for name in names)
+        ranks = [1] * len(declaration.arguments) + [len(declaration.shape(robot.n))]
+        kernel = getattr(customize(robot).in_place, name)
+        found.append(_address(kernel, tuple(types.Array(types.float64, k, "C") for k in ranks)))
+    return tuple(found)
 
 
 def address_of(function: Any, *arguments: Any) -> int:
-    """Return the address of a jitted function for arguments like these, for `call_returning`."""
-    signature = tuple(typeof(each) for each in arguments)
+    """Return the address of a compiled function for arguments like these, for `call_returning`."""
+    return _address(function, tuple(typeof(each) for each in arguments))
+
+
+def _address(function: Any, signature: tuple) -> Any:
+    if config.DISABLE_JIT:
+        return function
     function.compile(signature)
     compiled = function.overloads[signature]
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
 
 
 @intrinsic
+def call_kernel(_context, address, arrays):
+    """Call the kernel at an address with C-contiguous arrays of numbers, the last one ``out``."""
+    _check(address, arrays)
+    return types.none(address, arrays), _called(types.none)
+
+
+@intrinsic
 def call_returning(_context, address, arguments):
-    """Call the jitted function at an address with a tuple of arguments; return its integer."""
+    """Call the compiled function at an address with a tuple of arguments; return its integer."""
     if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
         raise TypingError(f"expected an address and a tuple, not {address} and {arguments}")
-
-    def generate(context, builder, signature, values):
-        kinds = tuple(signature.args[1])
-        place, packed = values
-        parts = [builder.extract_value(packed, i) for i in range(len(kinds))]
-        function = context.call_conv.get_function_type(types.int64, kinds)
-        pointer = builder.inttoptr(place, function.as_pointer())
-        called = context.call_conv.call_function(builder, pointer, types.int64, kinds, parts)
-        status, result = called
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
-        return result
-
-    return types.int64(address, arguments), generate
+    return types.int64(address, arguments), _called(types.int64)
 
 
 @intrinsic
 def call(_context, address, arrays):
-    """Call the kernel at an address with C-contiguous arrays of numbers, the last one ``out``."""
-    if not isinstance(address, types.Integer) or not isinstance(
-        arrays, (types.Tuple, types.UniTuple)
-    ):
-        raise TypingError(f"call takes an address and a tuple of arrays, not {address}, {arrays}")
-    for each in arrays.types:
-        if not (isinstance(each, types.Array) and each.dtype == types.float64):
-            raise TypingError(f"call takes arrays of float64, not {each}")
-        if each.layout != "C":
-            raise TypingError(f"call takes C-contiguous arrays, not {each}")
+    """Call the C function at an address with the places of C-contiguous arrays of numbers."""
+    _check(address, arrays)
 
     def generate(context, builder, signature, values):
         place, packed = values
@@ -111,3 +80,43 @@ def call(_context, address, arrays):
         return context.get_dummy_value()
 
     return types.void(address, arrays), generate
+
+
+def _check(address: Any, arrays: Any) -> None:
+    """Refuse types that kernels would misread."""
+    if not isinstance(address, types.Integer) or not isinstance(
+        arrays, (types.Tuple, types.UniTuple)
+    ):
+        raise TypingError(f"call takes an address and a tuple of arrays, not {address}, {arrays}")
+    for each in arrays.types:
+        if not (isinstance(each, types.Array) and each.dtype == types.float64):
+            raise TypingError(f"call takes arrays of float64, not {each}")
+        if each.layout != "C":
+            raise TypingError(f"call takes C-contiguous arrays, not {each}")
+
+
+def _called(returned: Any) -> Any:
+    """Return what emits a call by numba's calling convention."""
+
+    def generate(context, builder, signature, values):
+        kinds = tuple(signature.args[1])
+        place, packed = values
+        parts = [builder.extract_value(packed, i) for i in range(len(kinds))]
+        convention = context.call_conv
+        pointer = convention.get_function_type(returned, kinds).as_pointer()
+        function = builder.inttoptr(place, pointer)
+        status, result = convention.call_function(builder, function, returned, kinds, parts)
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return context.get_dummy_value() if returned is types.none else result
+
+    return generate
+
+
+def _plain(function: Any, arguments: Any) -> Any:
+    """Call a function that stands for its own address."""
+    return function(*arguments)
+
+
+if config.DISABLE_JIT:
+    call = call_kernel = call_returning = _plain

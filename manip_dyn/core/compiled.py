@@ -22,6 +22,7 @@ from typing import Any, TypeVar, overload
 import llvmlite.binding as llvm
 import numba
 from numba import config
+from numba.core import types
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
@@ -56,6 +57,10 @@ class Compiled(CPUDispatcher):
         with announced(self.py_func):
             return super().compile(sig)
 
+    def get_call_template(self, args, kws):
+        """Compile one form for all numbers, not one more for each that a caller writes out."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
+
     def add_overload(self, cres):
         """Take in one compiled form, and give it the name that callers call it by."""
         super().add_overload(cres)
@@ -75,19 +80,22 @@ class Compiled(CPUDispatcher):
 @overload
 def compiled(function: Function) -> Function: ...
 @overload
-def compiled(*, merge: bool = False) -> Callable[[Function], Function]: ...
-def compiled(function: Any = None, *, merge: bool = False) -> Any:
+def compiled(
+    *, merge: bool = False, python: bool = True
+) -> Callable[[Function], Function]: ...
+def compiled(function: Any = None, *, merge: bool = False, python: bool = True) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
     Args:
         function: A function in the subset of Python that numba compiles.
         merge: Whether callers in compiled code take in its code instead of calling it.
+        python: Whether Python calls it too; what unpacks many arrays takes long to compile.
     """
 
     def decorated(function: Any) -> Any:
         if config.DISABLE_JIT:
             return function
-        made = Compiled(function)
+        made = Compiled(function, targetoptions=OPTIONS | {"no_cpython_wrapper": not python})
         made.merge = merge
         return made
 

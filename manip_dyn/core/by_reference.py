@@ -1,0 +1,156 @@
+"""Named tuples of arrays that compiled code is given as one address.
+
+A tuple of arrays has seven machine words for each of them: at every call, and in the text of every
+instruction that touches the tuple, so that wide ones take long to compile. `by_reference` lays
+these words down in memory once, and compiled code reads those of the one field that it names::
+
+    work = by_reference(Work(np.empty(3), np.empty((3, 3))))
+    solve(work)             # where work.step is an array, as in Python
+
+Fields are arrays, integers, numbers, and named tuples of such; those are references in turn,
+`value_of` gives them as tuples. Compiled code counts no references to the arrays. The memory is
+not to change, and has to outlive what reads it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+from llvmlite import ir
+from numba import config, typeof
+from numba.core import types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+    unbox,
+)
+
+Fields = TypeVar("Fields", bound=tuple)
+_WORD = ir.IntType(64)
+
+
+def by_reference(fields: Fields) -> Fields:
+    """Return what Python reads as the named tuple and compiled code as a reference to it."""
+    return fields if config.DISABLE_JIT else Reference(fields)  # type: ignore[return-value]
+
+
+class Reference:
+    """A named tuple and its machine words."""
+
+    def __init__(self, fields: Any):
+        """Lay down the words."""
+        words = np.array([*_words(fields)], dtype=np.int64)
+        vars(self).update(fields._asdict())
+        self.fields, self.words, self.address = fields, words, words.ctypes.data
+        self._numba_type_ = ReferenceType(typeof(fields))
+
+
+def _words(value: Any) -> Iterator[int]:
+    """Yield the words of a value as numba has it."""
+    if isinstance(value, np.ndarray):
+        yield from (0, 0, value.size, value.itemsize, value.ctypes.data)
+        yield from (*value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _words(each)
+    elif isinstance(value, np.void):
+        yield value.__array_interface__["data"][0]
+    elif isinstance(value, (int, np.integer)):
+        yield int(value)
+    else:
+        yield struct.unpack("q", struct.pack("d", value))[0]
+
+
+class ReferenceType(types.Type):
+    """A reference in compiled code."""
+
+    def __init__(self, fields: Any):
+        """Take the type of the named tuple."""
+        self.fields = fields
+        super().__init__(name=f"Reference({fields})")
+
+    def place(self, name: str) -> tuple[int, Any]:
+        """Return the word at which a field begins, and its type."""
+        index = self.fields.fields.index(name)
+        return sum(map(_size, self.fields.types[:index])), self.fields.types[index]
+
+
+def _size(kind: Any) -> int:
+    """Return the number of words of a type."""
+    if isinstance(kind, types.BaseTuple):
+        return sum(map(_size, kind.types))
+    return 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+
+
+@register_model(ReferenceType)
+class _Model(models.PrimitiveModel):
+    """A pointer to words."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, _WORD.as_pointer())
+
+
+@unbox(ReferenceType)
+def _unboxed(_kind, value, c):
+    number = c.pyapi.object_getattr_string(value, "address")
+    pointer = c.pyapi.long_as_voidptr(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.bitcast(pointer, _WORD.as_pointer()))
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    """The types of the fields."""
+
+    key = ReferenceType
+
+    def generic_resolve(self, reference, name):
+        """Return the type of a field."""
+        if name not in reference.fields.fields:
+            return None
+        _, kind = reference.place(name)
+        return ReferenceType(kind) if isinstance(kind, types.NamedTuple) else kind
+
+
+@lower_getattr_generic(ReferenceType)
+def _field(context, builder, kind, value, name):
+    """Emit the value of a field."""
+    first, field = kind.place(name)
+    place = builder.gep(value, [ir.Constant(_WORD, first)])
+    return place if isinstance(field, types.NamedTuple) else _loaded(context, builder, field, place)
+
+
+def _loaded(context: Any, builder: Any, kind: Any, place: Any) -> Any:
+    """Emit a value that lies somewhere."""
+    pointer = builder.bitcast(place, context.get_value_type(kind).as_pointer())
+    loaded = builder.load(pointer, align=8)
+    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    if isinstance(kind, types.Array):
+        for place in range(2):  # that nobody counts references is known to the compiler
+            nobody = ir.Constant(loaded.type.elements[place], None)
+            loaded = builder.insert_value(loaded, nobody, place)
+    return loaded
+
+
+@intrinsic
+def _value_of(_context, reference):
+    def generate(context, builder, signature, values):
+        return _loaded(context, builder, signature.return_type, values[0])
+
+    return reference.fields(reference), generate
+
+
+def _plain(fields):
+    return fields
+
+
+value_of: Any = _plain if config.DISABLE_JIT else _value_of
+"""``value_of(reference)``: the named tuple itself, in compiled code."""

@@ -1,0 +1,174 @@
+"""A motion whose efforts are constant in each of many equal cells, and its derivatives."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.validate import Vector
+
+
+class CellMotion(NamedTuple):
+    """A motion in cells.
+
+    Attributes:
+        u: Efforts over their limits (cells, n).
+        states: States at the ends of the cells (cells + 1, 2 n).
+        jacobians: Derivatives of the acceleration by q, v and the efforts in the middle of each
+            cell (cells, 3, n, n).
+        ends: Rates of the state at the end of each cell (cells, 2 n).
+    """
+
+    u: Vector
+    states: Vector
+    jacobians: Vector
+    ends: Vector
+
+
+class CellWork(NamedTuple):
+    """Arrays to integrate with: positions, velocities, efforts and accelerations (n,), and more.
+
+    Those are a state (2 n,), one between (2 n,) and the stages of the method (2 n,).
+    """
+
+    q: Vector
+    v: Vector
+    tau: Vector
+    a: Vector
+    x: Vector
+    middle: Vector
+    first: Vector
+    second: Vector
+    third: Vector
+    fourth: Vector
+
+
+def cell_motion_of(n: int, cells: int) -> CellMotion:
+    """Return the arrays of a motion of n joints."""
+    m = 2 * n
+    return CellMotion(
+        np.empty((cells, n)), np.empty((cells + 1, m)), np.empty((cells, 3, n, n)),
+        np.empty((cells, m)),
+    )  # fmt: skip
+
+
+def cell_work_of(n: int) -> CellWork:
+    """Return the arrays to integrate motions of n joints with."""
+    return CellWork(*np.empty((4, n)), *np.empty((6, 2 * n)))
+
+
+@inlined
+def rates(kernels, x, work, out):
+    """Write the rates (2 n,) of the state `x` (2 n,) under the efforts ``work.tau``."""
+    n = work.tau.shape[0]
+    for i in range(n):
+        work.q[i] = x[i]
+        work.v[i] = x[n + i]
+    call_kernel(kernels.forward_dynamics, (work.q, work.v, work.tau, work.a))
+    for i in range(n):
+        out[i] = x[n + i]
+        out[n + i] = work.a[i]
+
+
+@compiled(python=False)
+def sweep(kernels, start, limits, duration, motion, work):
+    """Integrate from `start` (2 n,) over all cells, one step of the classic RK4 each.
+
+    Writes all of the motion but its efforts, which are ``limits`` (n,) times ``motion.u``.
+    """
+    u, states, ends, x, middle = motion.u, motion.states, motion.ends, work.x, work.middle
+    first, second, third, fourth = work.first, work.second, work.third, work.fourth
+    n, cells = u.shape[1], u.shape[0]
+    h = duration / cells
+    for i in range(2 * n):
+        x[i] = states[0, i] = start[i]
+    for k in range(cells):
+        for i in range(n):
+            work.tau[i] = limits[i] * u[k, i]
+        rates(kernels, x, work, first)
+        for i in range(2 * n):
+            middle[i] = x[i] + 0.5 * h * first[i]
+        rates(kernels, middle, work, second)
+        for i in range(2 * n):
+            middle[i] = x[i] + 0.5 * h * second[i]
+        rates(kernels, middle, work, third)
+        derivatives = kernels.forward_dynamics_derivatives
+        call_kernel(derivatives, (work.q, work.v, work.tau, motion.jacobians[k]))
+        for i in range(2 * n):
+            middle[i] = x[i] + h * third[i]
+        rates(kernels, middle, work, fourth)
+        for i in range(2 * n):
+            x[i] += h / 6.0 * (first[i] + 2.0 * (second[i] + third[i]) + fourth[i])
+            states[k + 1, i] = x[i]
+        rates(kernels, x, work, first)
+        for i in range(2 * n):
+            ends[k, i] = first[i]
+
+
+@compiled(python=False)
+def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
+    """Write the derivatives of lever . x at a node by all controls and by the duration.
+
+    They go to a row of `columns` (any, rows), written one after the other, the duration's after
+    the controls'. `lever` (2 n,) becomes the derivative by the start. The derivatives over a cell
+    are exponentials of its Jacobian.
+    """
+    jacobians, ends = motion.jacobians, motion.ends
+    mean, total, next = work.first, work.second, work.third
+    n, cells = limits.shape[0], ends.shape[0]
+    slope = 0.0
+    for k in range(node * n, cells * n):
+        columns[k * rows + row] = 0.0
+    for k in range(node - 1, -1, -1):
+        for i in range(2 * n):
+            slope += lever[i] * ends[k, i] / cells
+            total[i] = mean[i] = lever[i]
+        # total: lever exp(J h), mean: its mean over the cell, by their series.
+        for order in range(1, 5):
+            for j in range(n):
+                by_q, by_v = 0.0, lever[j]
+                for i in range(n):
+                    by_q += lever[n + i] * jacobians[k, 0, i, j]
+                    by_v += lever[n + i] * jacobians[k, 1, i, j]
+                next[j] = by_q
+                next[n + j] = by_v
+            for j in range(2 * n):
+                lever[j] = next[j] * h / order
+                total[j] += lever[j]
+                mean[j] += lever[j] / (order + 1)
+        for j in range(2 * n):
+            lever[j] = total[j]
+        for j in range(n):
+            gain = 0.0
+            for i in range(n):
+                gain += mean[n + i] * jacobians[k, 2, i, j]
+            columns[(k * n + j) * rows + row] = h * limits[j] * gain
+    columns[cells * n * rows + row] = slope
+
+
+@compiled
+def efforts_along(kernels, way, swing, start, duration, limits, work, u):
+    """Write the efforts over `limits`, within 1, that move along start + way s + swing b.
+
+    s = z - sin(2 pi z) / (2 pi) and b = sin^2(pi z) with z = t / duration, at the cells' middles.
+    Returns the largest effort over its limit before that.
+    """
+    n, cells, most, turn = limits.shape[0], u.shape[0], 0.0, 2.0 * pi
+    q, v, a, tau = work.q, work.v, work.a, work.tau
+    for k in range(cells):
+        z = (k + 0.5) / cells
+        s, c = sin(turn * z), cos(turn * z)
+        for i in range(n):
+            q[i] = start[i] + way[i] * (z - s / turn) + swing[i] * 0.5 * (1.0 - c)
+            v[i] = (way[i] * (1.0 - c) + swing[i] * pi * s) / duration
+            a[i] = turn * (way[i] * s + swing[i] * pi * c) / (duration * duration)
+        call_kernel(kernels.inverse_dynamics, (q, v, a, tau))
+        for i in range(n):
+            share = tau[i] / limits[i]
+            most = max(most, abs(share))
+            u[k, i] = min(max(share, -1.0), 1.0)
+    return most
