@@ -26,7 +26,13 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
-from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
+from manip_dyn.core.compilers import (
+    PartCompiler,
+    ShortCompiler,
+    WholeCompiler,
+    collection_paused,
+    with_room,
+)
 from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,7 +62,7 @@ class Compiled(CPUDispatcher):
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
         with announced(self.py_func), collection_paused():
-            return super().compile(sig)
+            return with_room(super().compile, sig)
 
     def get_call_template(self, args, kws):
         """Compile one form for all numbers, not one more for each that a caller writes out."""
@@ -125,8 +131,8 @@ def compiled(
         if config.DISABLE_JIT:
             return function
         options = OPTIONS | {"no_cpython_wrapper": not python}
-        pipeline = {"pipeline_class": ShortCompiler} if short else {}
-        made = Compiled(function, targetoptions=options, **pipeline)
+        pipeline = ShortCompiler if short else WholeCompiler
+        made = Compiled(function, targetoptions=options, pipeline_class=pipeline)
         made.merge = merge
         return made
 

@@ -74,7 +74,7 @@ def rates(kernels, x, work, out):
         out[n + i] = work.a[i]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def sweep(kernels, start, limits, duration, motion, work):
     """Integrate from `start` (2 n,) over all cells, one step of the classic RK4 each.
 
@@ -109,7 +109,7 @@ def sweep(kernels, start, limits, duration, motion, work):
             ends[k, i] = first[i]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     """Write the derivatives of lever . x at a node by all controls and by the duration.
 
@@ -150,7 +150,7 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     columns[cells * n * rows + row] = slope
 
 
-@compiled
+@compiled(short=True)
 def efforts_along(kernels, way, swing, start, duration, limits, work, u):
     """Write the efforts over `limits`, within 1, that move along start + way s + swing b.
 

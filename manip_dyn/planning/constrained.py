@@ -64,7 +64,7 @@ def constrained_arc_of(robot: Robot) -> ConstrainedArc:
     )  # fmt: skip
 
 
-@compiled
+@compiled(short=True)
 def constrained(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along a `ConstrainedArc`."""
     if p.joint[0] >= 0:
@@ -73,7 +73,7 @@ def constrained(t, y, p, out):
         kept(y, p, out)
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def singular(y, p, out):
     """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
 
@@ -99,7 +99,7 @@ def singular(y, p, out):
     arc.tau[j] = share * p.limits[j]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def switching_rates(y, arc, rows):
     """Write S' and its derivatives by (x, p), (n, 1 + 4 n); positions and velocities are known."""
     n = arc.tau.shape[0]
@@ -109,7 +109,7 @@ def switching_rates(y, arc, rows):
     call_kernel(arc.kernels.switching_rates, (arc.q, arc.v, arc.a, arc.adjoint, rows))
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def kept(y, p, out):
     """Write the rates of (x, p) while efforts k keep joints `held`[k].
 

@@ -125,7 +125,7 @@ def move(program, u, trial):
             trial[k, i] = min(max(moved, -1.0), 1.0)
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def conclude(transfer, space, rows, whole):
     """Write the costates at the start and the multipliers of the limits."""
     m, watched = transfer.start.shape[0], space.watched
@@ -140,7 +140,7 @@ def conclude(transfer, space, rows, whole):
         space.pressure[k, i] -= pressed
 
 
-@compiled
+@compiled(short=True)
 def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
     """Make the efforts of ``space.here`` nearly optimal, by linear programs in a trust region.
 

@@ -39,7 +39,7 @@ def rates(t, y, p, out):
     call_kernel(p.motion, (y, p.tau, out))
 
 
-@compiled
+@compiled(short=True)
 def follow(run, times, efforts, space, ramp, states):
     """Write the states (k, 2 n) at `times` (k,) from the first one on; return whether it went.
 

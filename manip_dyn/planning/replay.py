@@ -84,7 +84,7 @@ def judge(work, bounds, spacing, end, verdict, joint, need):
     return verdict, joint, need
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def replay(kernels, x, problem, bounds, work, nodes):
     """Integrate the whole motion anew, without setting joints to their goals, and judge it.
 

@@ -36,7 +36,7 @@ NEWTON_STEPS, TOLERANCE = 15, 1e-11
 """Most steps of Newton's method, and the residual at which it has arrived."""
 
 
-@compiled
+@compiled(short=True)
 def search(kernels, starts, signs, x, problem, bounds, work, nodes):
     """Try the first times `starts` (k, 2 m) for each row of `signs` (l, n) of full efforts.
 
