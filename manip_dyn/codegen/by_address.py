@@ -49,23 +49,20 @@ def _address(function: Any, signature: tuple) -> Any:
 
 
 @intrinsic
-def call_kernel(_context, address, arrays):
-    """Call the kernel at an address with C-contiguous arrays of numbers, the last one ``out``."""
+def _call_kernel(_context, address, arrays):
     _check(address, arrays)
     return types.none(address, arrays), _called(types.none)
 
 
 @intrinsic
-def call_returning(_context, address, arguments):
-    """Call the compiled function at an address with a tuple of arguments; return its integer."""
+def _call_returning(_context, address, arguments):
     if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
         raise TypingError(f"expected an address and a tuple, not {address} and {arguments}")
     return types.int64(address, arguments), _called(types.int64)
 
 
 @intrinsic
-def call(_context, address, arrays):
-    """Call the C function at an address with the places of C-contiguous arrays of numbers."""
+def _call(_context, address, arrays):
     _check(address, arrays)
 
     def generate(context, builder, signature, values):
@@ -118,5 +115,9 @@ def _plain(function: Any, arguments: Any) -> Any:
     return function(*arguments)
 
 
-if config.DISABLE_JIT:
-    call = call_kernel = call_returning = _plain
+call_kernel: Any = _plain if config.DISABLE_JIT else _call_kernel
+"""``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, ``out`` the last."""
+call_returning: Any = _plain if config.DISABLE_JIT else _call_returning
+"""``call_returning(address, arguments)``: call a compiled function, and return its integer."""
+call: Any = _plain if config.DISABLE_JIT else _call
+"""``call(address, arrays)``: call a C function with the places of C-contiguous arrays."""

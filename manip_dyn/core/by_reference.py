@@ -112,7 +112,7 @@ class _Attributes(AttributeTemplate):
 
     key = ReferenceType
 
-    def generic_resolve(self, reference, name):
+    def generic_resolve(self, reference, name):  # type: ignore[override]
         """Return the type of a field."""
         if name not in reference.fields.fields:
             return None
@@ -125,7 +125,9 @@ def _field(context, builder, kind, value, name):
     """Emit the value of a field."""
     first, field = kind.place(name)
     place = builder.gep(value, [ir.Constant(_WORD, first)])
-    return place if isinstance(field, types.NamedTuple) else _loaded(context, builder, field, place)
+    return (
+        place if isinstance(field, types.NamedTuple) else _loaded(context, builder, field, place)
+    )
 
 
 def _loaded(context: Any, builder: Any, kind: Any, place: Any) -> Any:

@@ -118,7 +118,7 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     are exponentials of its Jacobian.
     """
     jacobians, ends = motion.jacobians, motion.ends
-    mean, total, next = work.first, work.second, work.third
+    mean, total, product = work.first, work.second, work.third
     n, cells = limits.shape[0], ends.shape[0]
     slope = 0.0
     for k in range(node * n, cells * n):
@@ -134,10 +134,10 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
                 for i in range(n):
                     by_q += lever[n + i] * jacobians[k, 0, i, j]
                     by_v += lever[n + i] * jacobians[k, 1, i, j]
-                next[j] = by_q
-                next[n + j] = by_v
+                product[j] = by_q
+                product[n + j] = by_v
             for j in range(2 * n):
-                lever[j] = next[j] * h / order
+                lever[j] = product[j] * h / order
                 total[j] += lever[j]
                 mean[j] += lever[j] / (order + 1)
         for j in range(2 * n):

@@ -124,9 +124,7 @@ def kept(y, p, out):
         if held[k] >= 0:
             arc.tau[k] = 0.0
     canonical(0.0, y, arc, out)
-    call_kernel(
-        arc.kernels.forward_dynamics_derivatives, (arc.q, arc.v, arc.tau, slopes)
-    )
+    call_kernel(arc.kernels.forward_dynamics_derivatives, (arc.q, arc.v, arc.tau, slopes))
     switching_rates(y, arc, rows)
     for k in range(n):
         efforts[k] = -out[n + held[k]] if held[k] >= 0 else 0.0

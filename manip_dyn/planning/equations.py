@@ -92,7 +92,7 @@ def variations(t, y, p, out):
             out[xx + i * m + c] = y[xx + (n + i) * m + c]
             total = position = speed = 0.0
             here, further = 0.0, -y[px + i * m + c]
-            kept, next = 0.0, -y[pp + i * m + c]
+            kept, farther = 0.0, -y[pp + i * m + c]
             for j in range(n):
                 dq, dv = y[xx + j * m + c], y[xx + (n + j) * m + c]
                 total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
@@ -102,12 +102,12 @@ def variations(t, y, p, out):
                 here -= slopes[0, j, i] * lever
                 further -= slopes[1, j, i] * lever
                 kept -= slopes[0, j, i] * other
-                next -= slopes[1, j, i] * other
+                farther -= slopes[1, j, i] * other
             out[xx + (n + i) * m + c] = total
             out[px + i * m + c] = here - position
             out[px + (n + i) * m + c] = further - speed
             out[pp + i * m + c] = kept
-            out[pp + (n + i) * m + c] = next
+            out[pp + (n + i) * m + c] = farther
 
 
 def arc_of(robot: Robot) -> Arc:

@@ -65,7 +65,8 @@ class RampedMotion:
         """Compile it, or load it from the cache."""
         self._n, engine = robot.n, _engine(robot.n)
         self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=5000)
-        self._ramp = Ramp(*addresses(robot, "motion"), *np.zeros((3, robot.n)))
+        (motion,), first = addresses(robot, "motion"), np.zeros((3, robot.n))
+        self._ramp = Ramp(motion, *first)
         y = np.empty(2 * robot.n)
         self._run = address_of(engine.run, 0.0, 0.0, self._ramp, y, self._space)
 

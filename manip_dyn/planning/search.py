@@ -28,7 +28,7 @@ from manip_dyn.planning.replay import (
     nodes_of,
     replay,
 )
-from manip_dyn.planning.shooting import Problem, copy, newton, work_of
+from manip_dyn.planning.shooting import Problem, newton, work_of
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -57,7 +57,7 @@ def search(kernels, starts, signs, x, problem, bounds, work, nodes):
             wrong, place, lack = replay(kernels, x, problem, bounds, work, nodes)
             if wrong == PROVED:
                 return wrong, place, lack
-            if verdict == NOTHING_FOUND or verdict == NOT_REPRODUCED:
+            if verdict in (NOTHING_FOUND, NOT_REPRODUCED):
                 verdict, joint, need = wrong, place, lack
             if wrong != NOT_REPRODUCED:
                 break

@@ -73,9 +73,7 @@ class Sequence:
         short, long = 0.0, 1.0
 
         def most(duration: float) -> float:
-            return efforts_along(
-                self._kernels, way, swing, start, duration, self._limits, work, u
-            )
+            return efforts_along(self._kernels, way, swing, start, duration, self._limits, work, u)
 
         while most(long) > 1.0 and long < 1e3:
             short, long = long, 2.0 * long
@@ -93,7 +91,13 @@ class Sequence:
         space = by_reference(improvement_of(self.n, len(u)))
         space.here.u[:] = u
         duration, miss, is_other = improve(
-            self._kernels, self._transfer(duration), space, duration, ITERATIONS, tolerance, PENALTY
+            self._kernels,
+            self._transfer(duration),
+            space,
+            duration,
+            ITERATIONS,
+            tolerance,
+            PENALTY,
         )
         motion = space.there if is_other else space.here
         return Sketch(motion.u, duration, space.costate, miss, motion.states, space.pressure)

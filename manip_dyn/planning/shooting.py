@@ -11,7 +11,7 @@ the rates, and the motion from there on tells the rest: one column of the Jacobi
 from __future__ import annotations
 
 from math import isfinite, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,7 @@ class Work(NamedTuple):
         before: Rates before it (2 m, 2 n).
         effort: Efforts (n,).
         rates: Rates (2 n,).
+        space: Of the time loop.
     """
 
     y: Vector
@@ -87,10 +88,12 @@ class Work(NamedTuple):
 
 def work_of(n: int, m: int, space: Space) -> Work:
     """Return the arrays for n joints, m of which move."""
-    times, change = np.zeros((4, 2 * m)), np.zeros((3, 2 * m, 2 * n))
-    state = np.zeros((3, 2 * n))
-    return Work(state[0], state[1], *times, np.zeros((2 * m, 2 * m)), *change, np.zeros(n),
-                state[2], space)  # fmt: skip
+    y, modes, rates = np.zeros((3, 2 * n))
+    residual, nudged, trial, step = np.zeros((4, 2 * m))
+    jacobian, effort = np.zeros((2 * m, 2 * m)), np.zeros(n)
+    behind, shifts, before = np.zeros((3, 2 * m, 2 * n))
+    return Work(y, modes, residual, nudged, trial, step, jacobian, behind, shifts, before,
+                effort, rates, space)  # fmt: skip
 
 
 @inlined
@@ -274,10 +277,10 @@ def newton(kernels, x, problem, tolerance, most, work):
             for k in range(0, size, 2):
                 trial[k] = max(x[k] - share * step[k], 0.0)
                 trial[k + 1] = max(x[k + 1] - share * step[k + 1], trial[k])
-            if shoot_all(kernels, trial, problem, work, work.nudged):
-                if misses(work.nudged, duration) < before:
-                    better = True
-                    break
+            better = shoot_all(kernels, trial, problem, work, work.nudged)
+            better = better and misses(work.nudged, duration) < before
+            if better:
+                break
             share *= 0.4
         if not better:
             return NO_DESCENT

@@ -53,10 +53,11 @@ class HeldMotion:
 
     def _at(self, t: float) -> tuple[Vector, Vector]:
         """Return the state (2 n,) and what drives from then on (2 n,)."""
-        node = int(np.searchsorted(self.found.nodes.times, t, side="right")) - 1
-        y, drive = self.found.nodes.states[node].copy(), self.found.nodes.modes[node].copy()
-        if t > self.found.nodes.times[node]:
-            self._engine.run(self.found.nodes.times[node], t, (self._kernels, drive), y, self._space)
+        nodes = self.found.nodes
+        node = int(np.searchsorted(nodes.times, t, side="right")) - 1
+        y, drive, begin = nodes.states[node].copy(), nodes.modes[node].copy(), nodes.times[node]
+        if t > begin:
+            self._engine.run(begin, t, (self._kernels, drive), y, self._space)
         return y, drive
 
 
