@@ -94,6 +94,11 @@ class MachineCode(_Cache):
         return cache_directory() / f"{name}-{_key(self._dispatcher, arguments)}{ENDING}"
 
 
+def is_kept(function: Any) -> bool:
+    """Return whether a compiled function's machine code can be told from any other's."""
+    return isinstance(function, Dispatcher) and bool(reach(function).digest)
+
+
 def symbol_of(dispatcher: Dispatcher, arguments: tuple) -> str:
     """Return the name by which machine code for these types is called."""
     return f"{PREFIX}{home(dispatcher.py_func)}/{_key(dispatcher, arguments)}"

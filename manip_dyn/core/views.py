@@ -76,6 +76,14 @@ def _part(_context, vector, first, size):
 
 
 @intrinsic
+def _place(_context, array):
+    def generate(context, builder, signature, values):
+        return arrayobj.make_array(signature.args[0])(context, builder, values[0]).data
+
+    return types.CPointer(types.float64)(array), generate
+
+
+@intrinsic
 def _unowned(_context, value):
     def generate(context, builder, signature, values):
         return _without_owner(context, builder, signature.return_type, values[0])
@@ -117,3 +125,5 @@ part: Any = _plain_part if config.DISABLE_JIT else _part
 """``part(vector, first, size)``: some (size,) of a C-contiguous vector of float64."""
 unowned: Any = _plain if config.DISABLE_JIT else _unowned
 """``unowned(value)``: the same array, or tuple of arrays."""
+place: Any = _plain if config.DISABLE_JIT else _place
+"""``place(array)``: where the numbers of a C-contiguous array lie, for code that takes no more."""
