@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba import config
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+from manip_dyn.core.plain import PLAIN
 
 VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
 _INDEX = ir.IntType(64)
@@ -91,7 +92,7 @@ def _unowned(_context, value):
     return value(value), generate
 
 
-def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> Any:
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Return an array, or a tuple of such, with nobody to count its references."""
     if isinstance(kind, types.Array):
         array = arrayobj.make_array(kind)(context, builder, value)
@@ -117,13 +118,13 @@ def _plain_part(array, first, count):
     return array[first : first + count]
 
 
-row: Any = _plain_row if config.DISABLE_JIT else _row
+row: Any = _plain_row if PLAIN else _row
 """``row(matrix, index)``: a row (m,) of a C-contiguous matrix (n, m) of float64."""
-rows: Any = _plain_part if config.DISABLE_JIT else _rows
+rows: Any = _plain_part if PLAIN else _rows
 """``rows(matrix, first, count)``: some of its rows (count, m)."""
-part: Any = _plain_part if config.DISABLE_JIT else _part
+part: Any = _plain_part if PLAIN else _part
 """``part(vector, first, size)``: some (size,) of a C-contiguous vector of float64."""
-unowned: Any = _plain if config.DISABLE_JIT else _unowned
+unowned: Any = _plain if PLAIN else _unowned
 """``unowned(value)``: the same array, or tuple of arrays."""
-place: Any = _plain if config.DISABLE_JIT else _place
+place: Any = _plain if PLAIN else _place
 """``place(array)``: where the numbers of a C-contiguous array lie, for code that takes no more."""
