@@ -23,8 +23,8 @@ LANES = 8
 # Fused multiply-add may be used; nothing may assume that numbers are finite.
 FLAGS = ("contract",)
 OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
-LONGEST, PIECE = 6000, 2000
-"""Statements up to which a program is one function, and in each function of a longer one.
+LONGEST, PIECE = 12_000, 2000
+"""Operations and results of a program up to which it is one function, and in each of a longer one.
 
 LLVM's time grows with the square of a function's length.
 """
@@ -151,6 +151,15 @@ def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> No
             )
 
 
+class _Statement(NamedTuple):
+    """An assignment, the names in its value, and how many operations and results it is."""
+
+    target: ast.expr
+    value: ast.expr
+    names: list[str]
+    size: int
+
+
 class _Array(NamedTuple):
     """An array as LLVM values: the pointer to its numbers, and its extent along each axis."""
 
@@ -169,20 +178,20 @@ def _emit(program, context, builder, signature, values, layout: _Layout) -> None
         extents = [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
         arrays[name] = _Array(array.data, extents)
     statements = [_parsed(line) for line in program.text.split("\n") if line]
-    if len(statements) <= LONGEST:
+    if sum(statement.size for statement in statements) <= LONGEST:
         _Translator(builder, arrays, layout).run(statements)
     else:
         _emit_in_pieces(program.name, builder, arrays, layout, statements)
 
 
 def _emit_in_pieces(
-    name: str, builder, arrays: dict[str, _Array], layout: _Layout, statements: list[ast.Assign]
+    name: str, builder, arrays: dict[str, _Array], layout: _Layout, statements: list[_Statement]
 ) -> None:
     """Emit a function for each `PIECE` of the statements, and the calls of all.
 
     Values that a later piece needs go through memory on the stack.
     """
-    pieces = [statements[i : i + PIECE] for i in range(0, len(statements), PIECE)]
+    pieces = _pieces(statements)
     slots = _slots(pieces)
     room = cgutils.alloca_once(
         builder, layout.number, size=ir.Constant(_INDEX, max(slots.values(), default=0) + 1)
@@ -217,13 +226,33 @@ def _emit_in_pieces(
         builder.call(function, passed)
 
 
-def _parsed(line: str) -> ast.Assign:
-    (statement,) = ast.parse(line).body
-    assert isinstance(statement, ast.Assign)
-    return statement
+def _parsed(line: str) -> _Statement:
+    (assignment,) = ast.parse(line).body
+    assert isinstance(assignment, ast.Assign)
+    (target,) = assignment.targets
+    names, size = [], 1
+    for node in ast.walk(assignment.value):
+        if isinstance(node, ast.Name):
+            names.append(node.id)
+        elif isinstance(node, ast.BinOp):
+            size += 1
+    return _Statement(target, assignment.value, names, size)
 
 
-def _slots(pieces: list[list[ast.Assign]]) -> dict[str, int]:
+def _pieces(statements: list[_Statement]) -> list[list[_Statement]]:
+    """Return the statements in groups of about `PIECE` operations and results."""
+    pieces: list[list[_Statement]] = []
+    size = PIECE
+    for statement in statements:
+        if size >= PIECE:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(statement)
+        size += statement.size
+    return pieces
+
+
+def _slots(pieces: list[list[_Statement]]) -> dict[str, int]:
     """Return a slot of memory for each name that a later piece than its own uses.
 
     A slot is free again after the last piece that uses it.
@@ -232,21 +261,18 @@ def _slots(pieces: list[list[ast.Assign]]) -> dict[str, int]:
     last: dict[str, int] = {}
     for number, piece in enumerate(pieces):
         for statement in piece:
-            for node in ast.walk(statement.value):
-                if isinstance(node, ast.Name) and node.id in born:
-                    last[node.id] = number
-            (target,) = statement.targets
-            if isinstance(target, ast.Name):
-                born[target.id] = number
-    slots: dict[str, int] = {}
-    free: list[int] = []
-    count = 0
+            last.update((name, number) for name in statement.names if name in born)
+            if isinstance(statement.target, ast.Name):
+                born[statement.target.id] = number
     dying: list[list[str]] = [[] for _ in pieces]
     beginning: list[list[str]] = [[] for _ in pieces]
     for name, number in last.items():
         if number > born[name]:
             dying[number].append(name)
             beginning[born[name]].append(name)
+    slots: dict[str, int] = {}
+    free: list[int] = []
+    count = 0
     for begins, dies in zip(beginning, dying, strict=True):
         for name in begins:
             if not free:
@@ -285,11 +311,10 @@ class _Translator:
             ast.Div: builder.fdiv,
         }
 
-    def run(self, statements: list[ast.Assign]) -> None:
+    def run(self, statements: list[_Statement]) -> None:
         """Emit assignments."""
-        for statement in statements:
-            (target,) = statement.targets
-            value = self._value(statement.value)
+        for target, expression, _, _ in statements:
+            value = self._value(expression)
             if not isinstance(target, ast.Name):
                 self._builder.store(value, self._address(target), align=8)
                 continue
