@@ -31,9 +31,12 @@ def linked(function: Any, *kinds: types.Type) -> Any:
     binding.add_symbol(symbol, address)
 
     @intrinsic
-    def call(_context, arguments):
-        if not isinstance(arguments, types.BaseTuple) or len(arguments) != len(kinds):
+    def call(context, arguments: Any):
+        if len(getattr(arguments, "types", ())) != len(kinds):
             raise TypingError(f"{name} takes a tuple of {len(kinds)} arguments, not {arguments}")
+        for given, wanted in zip(arguments.types, kinds, strict=True):
+            if context.can_convert(given, wanted) is None:
+                raise TypingError(f"{name}: an argument is {given}; expected {wanted}")
 
         def generate(context, builder, signature, values):
             parts = [
