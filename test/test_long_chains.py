@@ -48,6 +48,11 @@ def test_the_mass_matrix_is_pinocchios(kernels):
         np.testing.assert_array_equal(mass, mass.T)
 
 
+def test_the_energy_is_pinocchios(kernels):
+    for q, v, *_ in states(kernels, 5):
+        assert relative(kernels.energy(q, v), Reference(kernels.robot).energy(q, v)) < 1e-12
+
+
 def test_derivatives_of_the_inverse_dynamics_are_pinocchios(kernels):
     reference = Reference(kernels.robot)
     for q, v, a, _ in states(kernels, 5):
