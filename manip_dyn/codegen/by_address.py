@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
-from numba import config, typeof
+from numba import typeof
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -20,6 +20,7 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.kernels import customize
 from manip_dyn.codegen.trace import BY_NAME
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.robot import Robot
 
 
@@ -41,7 +42,7 @@ def address_of(function: Any, *arguments: Any) -> int:
 
 
 def _address(function: Any, signature: tuple) -> Any:
-    if config.DISABLE_JIT:
+    if PLAIN:
         return function
     function.compile(signature)
     compiled = function.overloads[signature]
@@ -115,9 +116,9 @@ def _plain(function: Any, arguments: Any) -> Any:
     return function(*arguments)
 
 
-call_kernel: Any = _plain if config.DISABLE_JIT else _call_kernel
+call_kernel: Any = _plain if PLAIN else _call_kernel
 """``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, ``out`` the last."""
-call_returning: Any = _plain if config.DISABLE_JIT else _call_returning
+call_returning: Any = _plain if PLAIN else _call_returning
 """``call_returning(address, arguments)``: call a compiled function, and return its integer."""
-call: Any = _plain if config.DISABLE_JIT else _call
+call: Any = _plain if PLAIN else _call
 """``call(address, arrays)``: call a C function with the places of C-contiguous arrays."""

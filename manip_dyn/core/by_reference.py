@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
-from numba import config, typeof
+from numba import typeof
 from numba.core import types
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
@@ -33,13 +33,15 @@ from numba.extending import (
     unbox,
 )
 
+from manip_dyn.core.plain import PLAIN
+
 Fields = TypeVar("Fields", bound=tuple)
 _WORD = ir.IntType(64)
 
 
 def by_reference(fields: Fields) -> Fields:
     """Return what Python reads as the named tuple and compiled code as a reference to it."""
-    return fields if config.DISABLE_JIT else Reference(fields)  # type: ignore[return-value]
+    return fields if PLAIN else Reference(fields)  # type: ignore[return-value]
 
 
 class Reference:
@@ -154,5 +156,5 @@ def _plain(fields):
     return fields
 
 
-value_of: Any = _plain if config.DISABLE_JIT else _value_of
+value_of: Any = _plain if PLAIN else _value_of
 """``value_of(reference)``: the named tuple itself, in compiled code."""
