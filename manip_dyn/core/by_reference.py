@@ -15,7 +15,6 @@ not to change, and has to outlive what reads it.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,26 +48,42 @@ class Reference:
 
     def __init__(self, fields: Any):
         """Lay down the words."""
-        words = np.array([*_words(fields)], dtype=np.int64)
-        vars(self).update(fields._asdict())
-        self.fields, self.words, self.address = fields, words, words.ctypes.data
-        self._numba_type_ = ReferenceType(typeof(fields))
+        words: list[int] = []
+        marks: list[Any] = []
+        _lay_down(fields, words, marks)
+        vars(self).update(zip(fields._fields, fields, strict=True))
+        self.fields, self.words = fields, np.array(words, dtype=np.int64)
+        self.address = _place(self.words)
+        kind = tuple(marks)
+        if kind not in _known:
+            _known[kind] = ReferenceType(typeof(fields))
+        self._numba_type_ = _known[kind]
 
 
-def _words(value: Any) -> Iterator[int]:
-    """Yield the words of a value as numba has it."""
+_known: dict[tuple, ReferenceType] = {}
+"""Types by what tells them apart."""
+
+
+def _lay_down(value: Any, words: list[int], marks: list[Any]) -> None:
+    """Add the words of a value as numba has it, and what its type depends on."""
     if isinstance(value, np.ndarray):
-        yield from (0, 0, value.size, value.itemsize, value.ctypes.data)
-        yield from (*value.shape, *value.strides)
+        words += (0, 0, value.size, value.itemsize, _place(value), *value.shape, *value.strides)
+        marks += (value.dtype, value.ndim, value.flags.num)
     elif isinstance(value, tuple):
+        marks += (type(value), len(value))
         for each in value:
-            yield from _words(each)
-    elif isinstance(value, np.void):
-        yield value.__array_interface__["data"][0]
-    elif isinstance(value, (int, np.integer)):
-        yield int(value)
+            _lay_down(each, words, marks)
+    elif isinstance(value, float):
+        words.append(struct.unpack("q", struct.pack("d", value))[0])
+        marks.append(float)
     else:
-        yield struct.unpack("q", struct.pack("d", value))[0]
+        words.append(int(value))
+        marks.append(int)
+
+
+def _place(array: np.ndarray) -> int:
+    """Return where the numbers of an array begin."""
+    return array.__array_interface__["data"][0]
 
 
 class ReferenceType(types.Type):

@@ -74,7 +74,7 @@ def rates(kernels, x, work, out):
         out[n + i] = work.a[i]
 
 
-@compiled(short=True, python=False)
+@compiled(python=False)
 def sweep(kernels, start, limits, duration, motion, work):
     """Integrate from `start` (2 n,) over all cells, one step of the classic RK4 each.
 
@@ -109,7 +109,7 @@ def sweep(kernels, start, limits, duration, motion, work):
             ends[k, i] = first[i]
 
 
-@compiled(short=True, python=False)
+@compiled(python=False)
 def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     """Write the derivatives of lever . x at a node by all controls and by the duration.
 
@@ -150,15 +150,42 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     columns[cells * n * rows + row] = slope
 
 
+class Smooth(NamedTuple):
+    """A smooth motion from rest to rest.
+
+    Attributes:
+        start: Positions (n,).
+        way: From start to goal (n,).
+        swing: How far it swings out midway (n,).
+        limits: Limits of the efforts (n,).
+        q: Positions (n,); work space as all that follows.
+        v: Velocities (n,).
+        a: Accelerations (n,).
+        tau: Efforts (n,).
+        u: Efforts over their limits in the middles of cells (cells, n).
+    """
+
+    start: Vector
+    way: Vector
+    swing: Vector
+    limits: Vector
+    q: Vector
+    v: Vector
+    a: Vector
+    tau: Vector
+    u: Vector
+
+
 @compiled(short=True)
-def efforts_along(kernels, way, swing, start, duration, limits, work, u):
-    """Write the efforts over `limits`, within 1, that move along start + way s + swing b.
+def efforts_along(kernels, motion, duration):
+    """Write the efforts over their limits, within 1, that move along start + way s + swing b.
 
     s = z - sin(2 pi z) / (2 pi) and b = sin^2(pi z) with z = t / duration, at the cells' middles.
     Returns the largest effort over its limit before that.
     """
+    start, way, swing, limits = motion.start, motion.way, motion.swing, motion.limits
+    q, v, a, tau, u = motion.q, motion.v, motion.a, motion.tau, motion.u
     n, cells, most, turn = limits.shape[0], u.shape[0], 0.0, 2.0 * pi
-    q, v, a, tau = work.q, work.v, work.a, work.tau
     for k in range(cells):
         z = (k + 0.5) / cells
         s, c = sin(turn * z), cos(turn * z)

@@ -21,8 +21,7 @@ TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
 
 def _fails(engine: Engine, p: Any, y: Vector, duration: float, space: Space) -> bool:
     """Integrate `y` in place for `duration` s; return whether that failed."""
-    engine.start(space, 0.0, np.array([[duration, -np.inf, np.inf, 0.0]]))
-    return engine.advance(p, y, space) != 0
+    return engine.run(0.0, duration, p, y, space) != 0
 
 
 class LimitFlow:

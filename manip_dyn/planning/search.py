@@ -28,7 +28,7 @@ from manip_dyn.planning.replay import (
     nodes_of,
     replay,
 )
-from manip_dyn.planning.shooting import Problem, newton, work_of
+from manip_dyn.planning.shooting import Problem, Work, newton, work_of
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -101,7 +101,8 @@ class Search:
         self._kernels = kernels_of(robot)
         self.engine: Engine = held_motion_engine(robot.n)
         self.space: Space = self.engine.space(**TOLERANCES)
-        self._bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
+        bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
+        self._bounds, self._works = by_reference(bounds), dict[int, Work]()
 
     def run(self, task: Task, signs: Vector, first: Vector) -> Found:
         """Search from first times, for each row of signs in turn, until a motion is proved.
@@ -115,9 +116,12 @@ class Search:
         start, drive = np.concatenate([task.start, np.zeros(n)]), np.zeros(n)
         order, x = np.zeros(2 * m, dtype=np.int64), np.zeros(2 * m)
         problem, nodes = Problem(start, task.goal, task.moving, drive, order), nodes_of(n, m)
-        spaces = (problem, self._bounds, work_of(n, m, self.space), nodes)
-        found = search(self._kernels, first, signs, x, *map(by_reference, spaces))
-        verdict, joint, need = found
+        if m not in self._works:
+            self._works[m] = by_reference(work_of(n, m, self.space))
+        verdict, joint, need = search(
+            self._kernels, first, signs, x, by_reference(problem), self._bounds, self._works[m],
+            by_reference(nodes),
+        )  # fmt: skip
         return Found(verdict, joint, need, x, drive, nodes)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.planning.cells import cell_work_of, efforts_along
+from manip_dyn.planning.cells import Smooth, efforts_along
 from manip_dyn.planning.equations import kernels_of
 from manip_dyn.planning.grid_limits import Transfer
 from manip_dyn.planning.improvement import improve, improvement_of
@@ -68,12 +68,13 @@ class Sequence:
 
         It takes as long as the limits ask for, where they allow it at all.
         """
-        n, u, work = self.n, np.empty((CELLS, self.n)), by_reference(cell_work_of(self.n))
-        start, way = self._start[:n], self._goal[:n] - self._start[:n]
+        start, u = self._start[: self.n], np.empty((CELLS, self.n))
+        way, (q, v, a, tau) = self._goal[: self.n] - start, np.empty((4, self.n))
+        smooth = by_reference(Smooth(start, way, swing, self._limits, q, v, a, tau, u))
         short, long = 0.0, 1.0
 
         def most(duration: float) -> float:
-            return efforts_along(self._kernels, way, swing, start, duration, self._limits, work, u)
+            return efforts_along(self._kernels, smooth, duration)
 
         while most(long) > 1.0 and long < 1e3:
             short, long = long, 2.0 * long
