@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled
 from manip_dyn.validate import Vector
 
 
@@ -30,9 +30,18 @@ class CellMotion(NamedTuple):
 
 
 class CellWork(NamedTuple):
-    """Arrays to integrate with: positions, velocities, efforts and accelerations (n,), and more.
+    """Arrays to integrate with.
 
-    Those are a state (2 n,), one between (2 n,) and the stages of the method (2 n,).
+    Attributes:
+        q: Positions (n,).
+        v: Velocities (n,).
+        tau: Efforts (n,).
+        a: Accelerations (n,).
+        x: State (2 n,).
+        stages: Rates of the state (5, 2 n).
+        mean: Of a derivative over a cell (2 n,).
+        total: The derivative at its start (2 n,).
+        product: A term of it (2 n,).
     """
 
     q: Vector
@@ -40,11 +49,10 @@ class CellWork(NamedTuple):
     tau: Vector
     a: Vector
     x: Vector
-    middle: Vector
-    first: Vector
-    second: Vector
-    third: Vector
-    fourth: Vector
+    stages: Vector
+    mean: Vector
+    total: Vector
+    product: Vector
 
 
 def cell_motion_of(n: int, cells: int) -> CellMotion:
@@ -58,20 +66,9 @@ def cell_motion_of(n: int, cells: int) -> CellMotion:
 
 def cell_work_of(n: int) -> CellWork:
     """Return the arrays to integrate motions of n joints with."""
-    return CellWork(*np.empty((4, n)), *np.empty((6, 2 * n)))
-
-
-@inlined
-def rates(kernels, x, work, out):
-    """Write the rates (2 n,) of the state `x` (2 n,) under the efforts ``work.tau``."""
-    n = work.tau.shape[0]
-    for i in range(n):
-        work.q[i] = x[i]
-        work.v[i] = x[n + i]
-    call_kernel(kernels.forward_dynamics, (work.q, work.v, work.tau, work.a))
-    for i in range(n):
-        out[i] = x[n + i]
-        out[n + i] = work.a[i]
+    q, v, tau, a = np.empty((4, n))
+    x, mean, total, product = np.empty((4, 2 * n))
+    return CellWork(q, v, tau, a, x, np.empty((5, 2 * n)), mean, total, product)
 
 
 @compiled(python=False)
@@ -80,33 +77,37 @@ def sweep(kernels, start, limits, duration, motion, work):
 
     Writes all of the motion but its efforts, which are ``limits`` (n,) times ``motion.u``.
     """
-    u, states, ends, x, middle = motion.u, motion.states, motion.ends, work.x, work.middle
-    first, second, third, fourth = work.first, work.second, work.third, work.fourth
+    u, states, ends, x, stages = motion.u, motion.states, motion.ends, work.x, work.stages
+    q, v, tau, a = work.q, work.v, work.tau, work.a
     n, cells = u.shape[1], u.shape[0]
     h = duration / cells
     for i in range(2 * n):
         x[i] = states[0, i] = start[i]
     for k in range(cells):
         for i in range(n):
-            work.tau[i] = limits[i] * u[k, i]
-        rates(kernels, x, work, first)
+            tau[i] = limits[i] * u[k, i]
+        for stage in range(5):  # four of the step, and one for the rates at its end
+            ahead = h if stage == 3 else 0.5 * h
+            for i in range(n):
+                q[i] = x[i]
+                v[i] = x[n + i]
+                if 0 < stage < 4:
+                    q[i] += ahead * stages[stage - 1, i]
+                    v[i] += ahead * stages[stage - 1, n + i]
+            call_kernel(kernels.forward_dynamics, (q, v, tau, a))
+            for i in range(n):
+                stages[stage, i] = v[i]
+                stages[stage, n + i] = a[i]
+            if stage == 2:
+                derivatives = kernels.forward_dynamics_derivatives
+                call_kernel(derivatives, (q, v, tau, motion.jacobians[k]))
+            if stage == 3:
+                for i in range(2 * n):
+                    inner = stages[1, i] + stages[2, i]
+                    x[i] += h / 6.0 * (stages[0, i] + 2.0 * inner + stages[3, i])
+                    states[k + 1, i] = x[i]
         for i in range(2 * n):
-            middle[i] = x[i] + 0.5 * h * first[i]
-        rates(kernels, middle, work, second)
-        for i in range(2 * n):
-            middle[i] = x[i] + 0.5 * h * second[i]
-        rates(kernels, middle, work, third)
-        derivatives = kernels.forward_dynamics_derivatives
-        call_kernel(derivatives, (work.q, work.v, work.tau, motion.jacobians[k]))
-        for i in range(2 * n):
-            middle[i] = x[i] + h * third[i]
-        rates(kernels, middle, work, fourth)
-        for i in range(2 * n):
-            x[i] += h / 6.0 * (first[i] + 2.0 * (second[i] + third[i]) + fourth[i])
-            states[k + 1, i] = x[i]
-        rates(kernels, x, work, first)
-        for i in range(2 * n):
-            ends[k, i] = first[i]
+            ends[k, i] = stages[4, i]
 
 
 @compiled(python=False)
@@ -118,7 +119,7 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     are exponentials of its Jacobian.
     """
     jacobians, ends = motion.jacobians, motion.ends
-    mean, total, product = work.first, work.second, work.third
+    mean, total, product = work.mean, work.total, work.product
     n, cells = limits.shape[0], ends.shape[0]
     slope = 0.0
     for k in range(node * n, cells * n):

@@ -137,14 +137,9 @@ def linearized(transfer, watched, count, h, motion, work, columns, by_start):
         pull_back(lever, node, transfer.limits, h, motion, work, columns, rows, row)
 
 
-@compiled(short=True, python=False)
-def farthest(transfer, states):
+def farthest(transfer: Transfer, states: Vector) -> float:
     """Return the largest scaled distance from the goal or past a limit."""
-    cells, largest = states.shape[0] - 1, 0.0
-    for i in range(states.shape[1]):
-        missed = abs(transfer.goal[i] - states[cells, i]) / transfer.scale[i]
-        largest = max(largest, missed)
-        for k in range(1, cells):
-            past = max(states[k, i] - transfer.high[i], transfer.low[i] - states[k, i])
-            largest = max(largest, past / transfer.scale[i])
-    return largest
+    missed, inside = np.abs(transfer.goal - states[-1]), states[1:-1]
+    past = np.maximum(inside - transfer.high, transfer.low - inside).max(axis=0)
+    largest = float((np.maximum(missed, past) / transfer.scale).max())
+    return largest if np.isfinite(largest) else np.inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from manip_dyn.planning.cells import CellMotion, CellWork, cell_motion_of, cell_
 from manip_dyn.planning.grid_limits import (
     Watched,
     excess,
-    farthest,
     lacking,
     linearized,
     total,
@@ -49,8 +47,6 @@ class Improvement(NamedTuple):
         by_start: Derivatives of its rows by the start (rows, 2 n).
         left: What is left of the rows by the program (rows,).
         reached: What is left of them in truth (rows,).
-        costate: Costates at the start (2 n,).
-        pressure: Multipliers of the limits of the states (cells + 1, 2 n).
     """
 
     here: CellMotion
@@ -61,36 +57,23 @@ class Improvement(NamedTuple):
     by_start: Vector
     left: Vector
     reached: Vector
-    costate: Vector
-    pressure: Vector
 
 
 def improvement_of(n: int, cells: int) -> Improvement:
     """Return the arrays for n joints and a number of cells."""
     most, m = 3 * cells, 2 * n
+    program = linear_program_of(cells * n + 1 + most, m + most)
+    program.high[cells * n + 1 :] = SLACK
     return Improvement(
         cell_motion_of(n, cells),
         cell_motion_of(n, cells),
         cell_work_of(n),
         Watched(*np.empty((3, most), dtype=np.int64)),
-        linear_program_of(cells * n + 1 + most, m + most),
+        program,
         np.empty((m + most, m)),
         np.empty(m + most),
         np.empty(m + most),
-        np.empty(m),
-        np.zeros((cells + 1, m)),
     )
-
-
-@inlined
-def begin(u, whole, program):
-    """Set costs and the bounds of the slacks."""
-    n, size = u.shape[1], u.shape[0] * u.shape[1]
-    program.cost[size] = 1.0 / whole
-    for j in range(size):
-        program.at_high[j] = u[j // n, j % n] > 0.0
-    for j in range(size + 1, program.high.shape[0]):
-        program.high[j] = SLACK
 
 
 @inlined
@@ -125,21 +108,6 @@ def move(program, u, trial):
             trial[k, i] = min(max(moved, -1.0), 1.0)
 
 
-@compiled(short=True, python=False)
-def conclude(transfer, space, rows, whole):
-    """Write the costates at the start and the multipliers of the limits."""
-    m, watched = transfer.start.shape[0], space.watched
-    multipliers = space.program.multipliers
-    for j in range(m):
-        space.costate[j] = 0.0
-        for i in range(rows):
-            space.costate[j] -= space.by_start[i, j] * multipliers[i] * whole
-    for r in range(rows - m):
-        k, i = watched.node[r], watched.component[r]
-        pressed = watched.side[r] * multipliers[m + r] * whole / transfer.scale[i]
-        space.pressure[k, i] -= pressed
-
-
 @compiled(short=True)
 def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
     """Make the efforts of ``space.here`` nearly optimal, by linear programs in a trust region.
@@ -147,14 +115,14 @@ def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
     Ends where the next one promises less than `tolerance` of the first duration.
 
     Returns:
-        The duration, s; the largest scaled distance from the goal or past a limit; and whether
+        The duration, s; how many limits counted, or -1 if a program was not solved; and whether
         the motion is now in ``space.there``.
     """
     here, there, program, watched = space.here, space.there, space.program, space.watched
     work, right, left, reached = space.cell_work, program.right, space.left, space.reached
     m, cells, whole, is_other = transfer.start.shape[0], here.u.shape[0], duration, False
     size = cells * here.u.shape[1]
-    begin(here.u, whole, program)
+    program.cost[size] = 1.0 / whole
     sweep(kernels, transfer.start, transfer.limits, duration, here, work)
     radius, seen = WIDEST, 0
     for _ in range(iterations):
@@ -177,7 +145,7 @@ def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
             for i in range(rows):
                 program.basis[i] = -1 if i < m else size + 1 + i - m
             if solve_linear_program(program, size + 1 + count, rows, penalty) < 0:
-                return duration, inf, is_other
+                return duration, -1, is_other
             step = program.x[size]
             predict(program, size + 1, rows, left)
             if correction == 0:
@@ -212,5 +180,4 @@ def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
             radius *= 0.4
             if radius < NARROWEST:
                 break
-    conclude(transfer, space, m + seen, whole)
-    return duration, farthest(transfer, here.states), is_other
+    return duration, seen, is_other

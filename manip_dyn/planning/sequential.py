@@ -17,8 +17,8 @@ import numpy as np
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.planning.cells import Smooth, efforts_along
 from manip_dyn.planning.equations import kernels_of
-from manip_dyn.planning.grid_limits import Transfer
-from manip_dyn.planning.improvement import improve, improvement_of
+from manip_dyn.planning.grid_limits import Transfer, farthest
+from manip_dyn.planning.improvement import Improvement, improve, improvement_of
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -89,19 +89,27 @@ class Sequence:
 
     def improved(self, u: Vector, duration: float, tolerance: float = FINE) -> Sketch:
         """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
-        space = by_reference(improvement_of(self.n, len(u)))
+        space, transfer = by_reference(improvement_of(self.n, len(u))), self._transfer(duration)
         space.here.u[:] = u
-        duration, miss, is_other = improve(
-            self._kernels,
-            self._transfer(duration),
-            space,
-            duration,
-            ITERATIONS,
-            tolerance,
-            PENALTY,
+        space.program.at_high[: u.size] = u.ravel() > 0.0
+        end, count, is_other = improve(
+            self._kernels, transfer, space, duration, ITERATIONS, tolerance, PENALTY
         )
         motion = space.there if is_other else space.here
-        return Sketch(motion.u, duration, space.costate, miss, motion.states, space.pressure)
+        miss = farthest(transfer, motion.states) if count >= 0 else np.inf
+        costate, pressure = self._multipliers(space, transfer, max(count, 0), duration)
+        return Sketch(motion.u, end, costate, miss, motion.states, pressure)
+
+    def _multipliers(
+        self, space: Improvement, transfer: Transfer, count: int, duration: float
+    ) -> tuple[Vector, Vector]:
+        """Return costates at the start, and the multipliers of the limits of the states."""
+        m, watched, pressure = 2 * self.n, space.watched, np.zeros_like(space.here.states)
+        found = duration * space.program.multipliers[: m + count]
+        places = watched.node[:count], watched.component[:count]
+        drop = watched.side[:count] * found[m:] / transfer.scale[places[1]]
+        np.subtract.at(pressure, places, drop)
+        return -(found @ space.by_start[: m + count]), pressure
 
     def _transfer(self, duration: float) -> Transfer:
         """Return what to find, in about `duration` s."""
