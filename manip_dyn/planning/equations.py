@@ -55,7 +55,7 @@ class Arc(NamedTuple):
     curves: Vector
 
 
-@compiled
+@compiled(short=True)
 def canonical(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along an `Arc`."""
     n = p.tau.shape[0]
@@ -72,7 +72,7 @@ def canonical(t, y, p, out):
         out[3 * n + i] = -y[2 * n + i] - p.by[1, i]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def variations(t, y, p, out):
     """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
 

@@ -55,7 +55,7 @@ def room(transfer, states, node, component, side):
     return states[node, component] - transfer.low[component]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def excess(transfer, states):
     """Return by how much the states between both ends pass their limits, summed and scaled."""
     result = 0.0
@@ -66,7 +66,7 @@ def excess(transfer, states):
     return result
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def watch(transfer, states, near, watched, count):
     """Add the limits to which a state is nearer than `near`, scaled; return how many there are."""
     for k in range(1, states.shape[0] - 1):
@@ -87,7 +87,7 @@ def watch(transfer, states, near, watched, count):
     return count
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def lacking(transfer, states, watched, count, out):
     """Write what the final state lacks (2 n,) and the room to the watched limits, scaled.
 
@@ -112,7 +112,7 @@ def total(values, m):
     return result
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def linearized(transfer, watched, count, h, motion, work, columns, by_start):
     """Write the derivatives of the final state and of the watched ones, and unit slacks.
 

@@ -86,7 +86,7 @@ class GridWork(NamedTuple):
     times: Vector
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def trial(kernels, grid, work):
     """Integrate until both joints are held or for long enough; return the energy that is left."""
     y, k1, k2, k3, k4, z = work.y, work.k1, work.k2, work.k3, work.k4, work.z
@@ -132,7 +132,7 @@ def trial(kernels, grid, work):
         t += dt
 
 
-@compiled
+@compiled(short=True)
 def try_grids(kernels, grid, work, step):
     """Try the grids from a step on; return how many trials it took, and the last step.
 

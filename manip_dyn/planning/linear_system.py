@@ -3,7 +3,7 @@
 from manip_dyn.core.compiled import compiled
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def solve(a, b):
     """Solve a x = b for a matrix (k, k) by elimination with row pivoting; x goes into `b` (k,).
 

@@ -111,7 +111,7 @@ def tolerate(tolerances, tolerance):
             tolerances[row, i] = tolerance
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def moved(kernels, t, t_end, modes, y, space):
     """Integrate the held motion; return the status."""
     return call_returning(kernels.run, (t, t_end, (kernels, modes), y, value_of(space)))
@@ -152,7 +152,7 @@ def set_modes(problem, first, modes):
         change(problem.moving[place // 2], place % 2 == 1, problem.drive, modes)
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def shoot(kernels, x, problem, first, t, work, residual):
     """Integrate from the sorted change `first` on, from the state `y` at time `t`, s.
 
