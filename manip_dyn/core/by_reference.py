@@ -102,9 +102,9 @@ class ReferenceType(types.Type):
 
 def _size(kind: Any) -> int:
     """Return the number of words of a type."""
-    if isinstance(kind, types.BaseTuple):
-        return sum(map(_size, kind.types))
-    return 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+    if isinstance(kind, types.Array):
+        return 5 + 2 * kind.ndim
+    return sum(_size(each) for each in kind.types) if hasattr(kind, "types") else 1
 
 
 @register_model(ReferenceType)
