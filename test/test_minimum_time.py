@@ -12,6 +12,7 @@ import manip_dyn as md
 from manip_dyn.bench.planning_minimum_time import collocation, straight_path
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.efforts import at_position, directions, full, keeps
 from manip_dyn.planning.linear_program import linear_program_of, solve_linear_program
 from manip_dyn.planning.switching import Stay, Switching, read_off
 
@@ -196,10 +197,10 @@ def test_the_certificate_again_by_finite_differences():
     kernels = md.customize(robot).unchecked
 
     def end(y, t):
-        for begin, until, signs in plan.switching.arcs():
+        for begin, until, controls in plan.switching.arcs():
             if until <= t:
                 continue
-            tau = signs * robot.tau_max
+            tau = directions(controls) * robot.tau_max
             y = solve_ivp(
                 lambda _, y, tau=tau: np.concatenate(
                     [y[n:], kernels.forward_dynamics(y[:n], y[n:], tau)]
@@ -508,19 +509,23 @@ def test_a_linear_program_without_solution_misses_by_little():
     assert program.x == pytest.approx([1.0, 1.0])
 
 
+FAST, BACK = keeps(0, 0, 1.0, 1.0), keeps(0, 0, -1.0, -1.0)
+FAR, DOWN = at_position(1.0), full(-1.0)
+
+
 @pytest.mark.parametrize(
     ("stays", "signs", "rows"),
     [
-        ([(0, 3, 2.0)], [1.0, 1.0], [(0.0, 2.0), (3.1, -1.0)]),
-        ([(4, 6, -2.0)], [1.0, 1.0], [(3.0, -1.0), (3.9, -2.0)]),
-        ([(1, 3, 2.0), (3, 4, 3.0)], [1.0, 1.0], [(0.9, 2.0), (3.0, 3.0), (4.1, -1.0)]),
-        ([(1, 4, 2.0), (3, 5, 3.0)], [1.0, 1.0], [(0.9, 2.0), (4.0, 3.0), (5.1, -1.0)]),
+        ([(0, 3, FAST)], [1.0, 1.0], [(0.0, FAST), (3.1, DOWN)]),
+        ([(4, 6, BACK)], [1.0, 1.0], [(3.0, DOWN), (3.9, BACK)]),
+        ([(1, 3, FAST), (3, 4, FAR)], [1.0, 1.0], [(0.9, FAST), (3.0, FAR), (4.1, DOWN)]),
+        ([(1, 4, FAST), (3, 5, FAR)], [1.0, 1.0], [(0.9, FAST), (4.0, FAR), (5.1, DOWN)]),
     ],
 )
 def test_stays_may_begin_at_once_and_follow_each_other(stays, signs, rows):
     u = np.array([[1.0, 1.0]] * 3 + [[-1.0, 1.0]] * 3)
     switching = read_off(u, 6.0, [Stay(0, *each) for each in stays])
-    assert switching.signs.tolist() == signs
+    assert directions(switching.controls).tolist() == signs
     assert switching.joints == (0,) * len(rows)
     assert switching.times == pytest.approx([t for t, _ in rows])
     assert switching.values == tuple(value for _, value in rows)
@@ -529,7 +534,7 @@ def test_stays_may_begin_at_once_and_follow_each_other(stays, signs, rows):
 def test_structures_are_read_off_controls():
     u = np.array([[1.0, -1], [1, -0.5], [0, -1], [-1, 1], [-1, 1], [-1, 1]])
     switching = read_off(u, 6.0)
-    assert switching.signs.tolist() == [1.0, -1.0]
+    assert switching.controls == (full(1.0), full(-1.0))
     first, second = switching.per_joint()
     assert first == pytest.approx([2.5])
     assert second == pytest.approx([1.375, 1.625, 3.0])
@@ -537,8 +542,12 @@ def test_structures_are_read_off_controls():
 
 def test_structures_are_tidied():
     switching = Switching(
-        np.array([1.0, -1.0]), (0, 0, 1), (-1.0, 1.0, 1.0), np.array([2, 1, -1]), 3
+        (full(1.0), full(-1.0)),
+        (0, 0, 1),
+        (full(-1.0), full(1.0), full(1.0)),
+        np.array([2, 1, -1]),
+        3,
     )
     tidy = switching.tidied()
-    assert tidy.signs.tolist() == [1.0, 1.0]
+    assert tidy.controls == (full(1.0), full(1.0))
     assert tidy.joints == ()

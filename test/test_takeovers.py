@@ -8,7 +8,17 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.bench.minimum_time_goals import final_state
-from manip_dyn.planning.efforts import changed, keeps, kept_by, smooth
+from manip_dyn.planning.efforts import (
+    SINGULAR,
+    Control,
+    Kind,
+    at_position,
+    changed,
+    full,
+    keeps,
+    smooth,
+    touching,
+)
 
 KEPT, FREE = 1, 0
 """The joint at its limit of speed, and the one whose effort keeps it there for a while."""
@@ -76,7 +86,7 @@ def test_efforts_are_continuous_where_the_costate_of_the_speed_drops(plan):
     rows = [row for row in zip(*plan.switching[1:4], strict=True) if stay[2] < row[2] < stay[3]]
     found = 0
     for effort, value, t in rows:
-        if kept_by(effort, value) is None:
+        if value.kept(effort) is None:
             continue
         before, after = plan.torque(t - 1e-9), plan.torque(t + 1e-9)
         step = plan.costate(t + 1e-9) - plan.costate(t - 1e-9)
@@ -89,25 +99,27 @@ def test_efforts_are_continuous_where_the_costate_of_the_speed_drops(plan):
 
 
 def test_an_effort_knows_which_joint_it_keeps():
-    """Every number tells joint and side, and its sign the direction of the push."""
+    """Every control tells joint and side, and the direction of the push."""
     for effort in range(3):
         for joint in range(3):
             for side in (1.0, -1.0):
                 for direction in (1.0, -1.0):
-                    value = keeps(effort, joint, side, direction)
-                    assert kept_by(effort, value) == (joint, side)
-                    assert np.sign(value) == (side if effort == joint else direction)
-    assert all(kept_by(0, value) is None for value in (-1.0, 0.0, 1.0, 3.0, -3.0, 4.0, 5.0))
+                    control = keeps(effort, joint, side, direction)
+                    assert control.kept(effort) == (joint, side)
+                    assert control.direction == (side if effort == joint else direction)
+    touch = Control(Kind.CONTACT_SPEED, 1.0)
+    others = (full(-1.0), SINGULAR, full(1.0), at_position(1.0), at_position(-1.0), touching(1.0))
+    assert all(each.kept(0) is None for each in (*others, touch))
 
 
 def test_who_is_relieved_pushes_on():
     """The effort that was keeping the joint goes to the limit at which it had arrived."""
     own, other = keeps(1, 1, -1.0, -1.0), keeps(0, 1, -1.0, 1.0)
-    assert changed(np.array([-1.0, own]), 0, other).tolist() == [other, -1.0]
-    assert changed(np.array([other, 1.0]), 1, own).tolist() == [1.0, own]
+    assert changed((full(-1.0), own), 0, other) == (other, full(-1.0))
+    assert changed((other, full(1.0)), 1, own) == (full(1.0), own)
     elsewhere = keeps(0, 0, 1.0, 1.0)
-    assert changed(np.array([elsewhere, 1.0]), 1, own).tolist() == [elsewhere, own]
-    assert smooth(-1.0, other)
-    assert not smooth(1.0, other)
-    assert smooth(other, 1.0)
-    assert not smooth(other, -1.0)
+    assert changed((elsewhere, full(1.0)), 1, own) == (elsewhere, own)
+    assert smooth(full(-1.0), other)
+    assert not smooth(full(1.0), other)
+    assert smooth(other, full(1.0))
+    assert not smooth(other, full(-1.0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.efforts import AT_REST, TOUCH, keeps
+from manip_dyn.planning.efforts import Control, Kind, keeps
 from manip_dyn.planning.sequential import Sketch
 from manip_dyn.planning.switching import BANG, Stay
 from manip_dyn.robot import Robot
@@ -21,7 +21,7 @@ REST = 2
 
 
 def stays_of(
-    robot: Robot, sketch: Sketch, brief: float = TOUCH, beside: int | None = None
+    robot: Robot, sketch: Sketch, brief: Kind = Kind.CONTACT_POSITION, beside: int | None = None
 ) -> list[Stay]:
     """Return where the limits of a sketch matter; what `brief` stays at positions are.
 
@@ -36,9 +36,9 @@ def stays_of(
             pressed = side * pressure > PRESSED * max(np.abs(pressure).max(), 1e-9)
             for first, last in _groups(np.flatnonzero(pressed)):
                 joint = component % n
-                kind = AT_REST if last - first >= REST else brief
+                kind = Kind.POSITION if last - first >= REST else brief
                 if component < n:
-                    found.append(Stay(joint, first, last, side * kind))
+                    found.append(Stay(joint, first, last, Control(kind, side)))
                 elif beside is None:
                     found.append(Stay(joint, first, last, keeps(joint, joint, side, side)))
                 else:

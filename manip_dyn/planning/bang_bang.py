@@ -9,6 +9,7 @@ import numpy as np
 
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.certificate import Certificate
+from manip_dyn.planning.efforts import Controls, directions
 from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
@@ -85,13 +86,13 @@ class BangBangPlan:
         if t >= self.t_final:
             return self.hold.copy()
         arc = self._arc(t)
-        signs = self._signs[arc]
-        if np.all(np.abs(signs) == 1.0):
-            return signs * self.robot.tau_max
+        controls = self._controls[arc]
+        if all(each.is_full for each in controls):
+            return directions(controls) * self.robot.tau_max
         y = self._canonical(arc, t)
-        flow = self._flows.along(signs)
+        flow = self._flows.along(controls)
         if flow is None:
-            return signs * self.robot.tau_max
+            return directions(controls) * self.robot.tau_max
         flow.rates(y)
         return np.clip(flow.tau, -self.robot.tau_max, self.robot.tau_max)
 
@@ -120,10 +121,10 @@ class BangBangPlan:
         positive("period", period, "s")
         times = {0.0, self.t_final}
         ends = [*self._begins, self.t_final][1:]
-        for begin, signs, end in zip(self._begins, self._signs, ends, strict=True):
+        for begin, controls, end in zip(self._begins, self._controls, ends, strict=True):
             times |= (
                 {float(begin)}
-                if np.all(np.abs(signs) == 1.0)
+                if all(each.is_full for each in controls)
                 else set(np.arange(begin, end, period))
             )
         return [(float(t), self.torque(float(t))) for t in sorted(times)]
@@ -138,10 +139,10 @@ class BangBangPlan:
         return [begin for begin, _, _ in arcs]
 
     @cached_property
-    def _signs(self) -> list[Vector]:
-        """Signs of the efforts (n,) of each arc, 0 for a singular one."""
+    def _controls(self) -> list[Controls]:
+        """What the efforts (n,) do in each arc."""
         arcs = [] if self.switching is None else self.switching.arcs()
-        return [signs for _, _, signs in arcs]
+        return [controls for _, _, controls in arcs]
 
     @cached_property
     def _nodes(self) -> list[Vector]:
@@ -160,7 +161,7 @@ class BangBangPlan:
     def _canonical(self, arc: int, t: float, node: Vector | None = None) -> Vector:
         """Return state and costate (4 n,) at `t` s in an arc."""
         start = self._nodes[arc] if node is None else node
-        flow = self._flows.along(self._signs[arc])
+        flow = self._flows.along(self._controls[arc])
         end = None if flow is None else flow.moved(start, max(t, 0.0) - self._begins[arc])
         return start if end is None else end
 

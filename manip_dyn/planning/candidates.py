@@ -10,7 +10,7 @@ import numpy as np
 from manip_dyn.planning.at_limits import stays_of
 from manip_dyn.planning.certificate import Certificate, certificate
 from manip_dyn.planning.course import FULL, Course, course, wanted
-from manip_dyn.planning.efforts import AT_REST, TOUCH
+from manip_dyn.planning.efforts import Kind
 from manip_dyn.planning.extremal import Extremal, Shooter
 from manip_dyn.planning.sequential import Sequence, Sketch
 from manip_dyn.planning.singular import between_limits, near_zero
@@ -104,7 +104,8 @@ def _structures(robot: Robot, sketch: Sketch) -> Iterator[Switching]:
     Brief stays at limits are touches or rests, and other efforts may keep joints at limits.
     """
     known: list[tuple] = []
-    for brief, beside in ((TOUCH, None), (AT_REST, None), (TOUCH, 0), (TOUCH, 1)):
+    contact = Kind.CONTACT_POSITION
+    for brief, beside in ((contact, None), (Kind.POSITION, None), (contact, 0), (contact, 1)):
         stays = stays_of(robot, sketch, brief, beside)
         structure = read_off(sketch.controls, sketch.duration, stays)
         if structure.key() not in known:

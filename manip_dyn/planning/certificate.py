@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from manip_dyn.planning.course import FULL, SAMPLES, Course, refined, refined_arcs
-from manip_dyn.planning.efforts import AT_REST, SINGULAR, TOUCH, kept_by, touches
+from manip_dyn.planning.efforts import Controls, directions
 from manip_dyn.planning.extremal import Extremal
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
@@ -148,12 +149,12 @@ def _inner_arcs(robot: Robot, along: Course, extremal: Extremal, largest: Vector
     """Return what there is to say about efforts that lie between their limits."""
     t_final = extremal.switching.t_final
     singular, effort, rest, strength = [], 0.0, 0.0, np.inf
-    for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
+    for place, (begin, end, controls) in enumerate(extremal.switching.arcs()):
         here = along.arcs == place
-        for joint in np.flatnonzero(np.abs(signs) != 1.0):
+        for joint in np.flatnonzero([not each.is_full for each in controls]):
             effort = max(effort, float(np.abs(along.shares[here, joint]).max()))
             rest = max(rest, float(np.abs(along.switching[here, joint]).max() / largest[joint]))
-            if signs[joint] == SINGULAR:
+            if controls[joint].is_singular:
                 singular.append((robot.joint_names[joint], begin, end))
                 scale = t_final**2 / largest[joint]
                 strength = min(strength, float(along.strengths[here].min() * scale))
@@ -183,21 +184,22 @@ def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, str, float, 
     jumps = dict(zip(switching.jumps(), extremal.jumps, strict=True))
     arcs = switching.arcs()
     for place, (joint, value) in enumerate(zip(switching.joints, switching.values, strict=True)):
-        if touches(value):
-            at, kind = (2, "position") if abs(value) == TOUCH else (3, "speed")
-            drop = -np.sign(value) * jumps[place, at * n + joint]
+        if value.is_contact:
+            at, kind = (3, "speed") if value.is_about_speed else (2, "position")
+            drop = -value.direction * jumps[place, at * n + joint]
             yield joint, kind, arcs[place][1], arcs[place][1], np.array([drop])
     for joint in range(n):
-        begun, latest = 0, 0.0
-        for place, side in enumerate([*(_side(signs, joint) for _, _, signs in arcs), 0.0]):
-            if side == latest:
+        begun, latest = 0, NO_LIMIT
+        for place, limit in enumerate([*(_limit(each, joint) for _, _, each in arcs), NO_LIMIT]):
+            if limit == latest:
                 continue
-            if latest != 0.0:
+            kind, side = latest
+            if latest != NO_LIMIT:
                 here = (along.arcs >= begun) & (along.arcs < place)
-                force = np.sign(latest) * along.forces[here, joint]
-                kind, at = ("position", 2) if abs(latest) == AT_REST else ("speed", 3)
+                force = side * along.forces[here, joint]
+                at = 2 if kind == "position" else 3
                 places = [(each, at * n + joint) for each in range(begun - 1, place)]
-                drops = [-np.sign(latest) * jumps[each] for each in places if each in jumps]
+                drops = [-side * jumps[each] for each in places if each in jumps]
                 if kind == "position":
                     last = -drops[-1] if drops else force[-1]
                     force = -np.diff(np.concatenate([[0.0], force, [last]]))
@@ -206,29 +208,37 @@ def stays(along: Course, extremal: Extremal) -> Iterator[tuple[int, str, float, 
                     # the costate of the speed drops at once.
                     force = np.append(force, np.array(drops) / switching.t_final)
                 yield joint, kind, arcs[begun][0], arcs[place - 1][1], force
-            begun, latest = place, side
+            begun, latest = place, limit
 
 
-def _side(signs: Vector, joint: int) -> float:
-    """Return 1 or -1 for a joint at a limit of speed, `AT_REST` or less at one of position."""
-    if abs(signs[joint]) == AT_REST:
-        return float(signs[joint])
-    kept = [kept_by(effort, value) for effort, value in enumerate(signs.tolist())]
-    return sum(each[1] for each in kept if each is not None and each[0] == joint)
+NO_LIMIT = ("", 0.0)
+
+
+def _limit(controls: Controls, joint: int) -> tuple[str, float]:
+    """Return the kind and the side of the limit at which a joint is, or `NO_LIMIT`."""
+    if controls[joint].is_boundary_arc_of_position:
+        return "position", controls[joint].direction
+    kept = [each.kept(effort) for effort, each in enumerate(controls)]
+    sides = [each[1] for each in kept if each is not None and each[0] == joint]
+    return ("speed", sides[0]) if sides else NO_LIMIT
 
 
 def _margin(along: Course, switching: Switching, joint: int, largest: float) -> float:
     """Return the least switching function of one joint as `Certificate.margin` has it."""
     t_final = switching.t_final
-    arc_signs = np.array([signs[joint] for _, _, signs in switching.arcs()])
+    controls = [each[joint] for _, _, each in switching.arcs()]
+    arc_signs = directions(controls)
     times, values = refined(along, joint)
     signs = arc_signs[refined_arcs(along)[:-1]]
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
-    for place in np.flatnonzero(arc_signs[1:] != arc_signs[:-1]):
+    for place, (first, second) in enumerate(pairwise(controls)):
+        if first == second:
+            continue
         away = np.abs(times[:-1] - switching.times[place]) / t_final
         before, after = arc_signs[place], arc_signs[place + 1]
-        room = np.minimum(room, away if before * after else away**2)
+        is_regular = not (first.is_singular or second.is_singular)
+        room = np.minimum(room, away if is_regular else away**2)
         if before * after == -1.0:
             slope = -after * along.slopes[(place + 1) * SAMPLES, joint]
             least = min(least, float(slope * t_final))

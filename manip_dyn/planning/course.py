@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.efforts import touches
+from manip_dyn.planning.efforts import Control, of_sign
 from manip_dyn.planning.extremal import Extremal
 from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching, assembled
@@ -58,8 +58,8 @@ def course(robot: Robot, start: Vector, extremal: Extremal) -> Course | None:
     rows, flows = [], Flow(robot)
     jumping = zip(extremal.switching.jumps(), extremal.jumps, strict=True)
     after = {place + 1: (component, jump) for (place, component), jump in jumping}
-    for place, (begin, end, signs) in enumerate(extremal.switching.arcs()):
-        flow = flows.along(signs)
+    for place, (begin, end, controls) in enumerate(extremal.switching.arcs()):
+        flow = flows.along(controls)
         if flow is None:
             return None
         if place in after:
@@ -90,19 +90,23 @@ def wanted(along: Course, switching: Switching) -> Switching:
     Where they lie between their limits they remain there, and where they would pass them they
     are at them.
     """
-    n, arcs = along.switching.shape[1], switching.arcs()
-    signs, rows = np.ones(n), []
-    touched = [row for row in switching.rows() if touches(row[2])]
+    n, arcs, here = along.switching.shape[1], switching.arcs(), refined_arcs(along)
+    controls, rows = list(switching.controls), list[tuple[float, int, Control]]()
+    touched = [row for row in switching.rows() if row[2].is_contact]
     for joint in range(n):
         times, values = refined(along, joint)
-        kept = np.array([each[joint] for _, _, each in arcs])[refined_arcs(along)]
+        own = [each[joint] for _, _, each in arcs]
+        is_full = np.array([each.is_full for each in own])[here]
         shares = along.shares[refined_samples(along), joint]
-        asked = np.where(np.abs(shares) > FULL, np.sign(shares), kept)
-        asked = np.where(np.abs(kept) == 1.0, -np.sign(values), asked)
-        clear = (np.abs(kept) != 1.0) | (np.abs(values) > 1e-9 * np.abs(values).max())
-        signs[joint] = current = asked[
-            np.argmax(clear * (1.0 + np.abs(values)) * (times <= times[3]))
+        signs = np.where(is_full, -np.sign(values), np.sign(shares)).tolist()
+        is_asked = is_full | (np.abs(shares) > FULL)
+        asked = [
+            of_sign(sign) if new else own[arc]
+            for sign, new, arc in zip(signs, is_asked.tolist(), here.tolist(), strict=True)
         ]
+        clear = ~is_full | (np.abs(values) > 1e-9 * np.abs(values).max())
+        first = int(np.argmax(clear * (1.0 + np.abs(values)) * (times <= times[3])))
+        controls[joint] = current = asked[first]
         for k in np.flatnonzero(clear):
             if asked[k] != current:
                 a, b = values[k - 1], values[k]
@@ -111,7 +115,7 @@ def wanted(along: Course, switching: Switching) -> Switching:
                     (float(times[k - 1] + share * (times[k] - times[k - 1])), joint, asked[k])
                 )
                 current = asked[k]
-    return assembled(signs, rows + touched, switching.t_final)
+    return assembled(controls, rows + touched, switching.t_final)
 
 
 def refined_samples(along: Course) -> NDArray[np.int64]:

@@ -27,13 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.efforts import (
-    SINGULAR,
-    TOUCH_SPEED,
-    kept_by,
-    smooth,
-    touches,
-)
+from manip_dyn.planning.efforts import Control, Controls, Kind, smooth
 from manip_dyn.planning.flow import Flow
 from manip_dyn.planning.switching import Switching
 from manip_dyn.robot import Robot
@@ -177,8 +171,8 @@ class Shooter:
         jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)
         arcs = moved.arcs()
-        for place, (begin, end, signs) in enumerate(arcs):
-            flow = self._flow.along(signs)
+        for place, (begin, end, controls) in enumerate(arcs):
+            flow = self._flow.along(controls)
             if flow is None:
                 return None
             if place > 0:
@@ -196,7 +190,7 @@ class Shooter:
                     if where == place:
                         y[component] += unknown[column]
                         by_unknown[component, column] += 1.0
-                conditions = self._conditions(y, joint, signs, value, arcs[place + 1][2])
+                conditions = self._conditions(y, joint, controls[joint], value, arcs[place + 1][2])
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)
@@ -213,28 +207,28 @@ class Shooter:
         return Shot(np.array(residual), rows, by_unknown, np.array(weights))
 
     def _conditions(
-        self, y: Vector, joint: int, signs: Vector, value: float, later: Vector
+        self, y: Vector, joint: int, before: Control, value: Control, later: Controls
     ) -> list[tuple[float, float, Vector]]:
         """Return weights, what has to be zero at a switch and its derivatives by (x, p), (4 n,).
 
         The switching function; its rate where a singular arc ends; the distance from the limit
         where a joint leaves or touches it; its acceleration where that is smooth.
         """
-        n, unit, sign = self.n, np.eye(4 * self.n), signs[joint]
+        n, unit = self.n, np.eye(4 * self.n)
         q, v, p_q, p_v = y.reshape(4, n).copy()
-        if sign == SINGULAR:
+        if before.is_singular:
             row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
             return [(float(self.limits.mean()), float(row[0]), row[1:])]
         found: list[tuple[float, float, Vector]] = []
-        if abs(value) == TOUCH_SPEED or smooth(sign, value):
-            kept, _ = kept_by(joint, value) or kept_by(joint, sign) or (joint, 1.0)
-            free = later.copy()
-            free[joint] = sign if abs(sign) == 1.0 else later[joint]
-            found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, free)))
-        kind = value if touches(value) else sign
-        if abs(kind) > 1.0:
-            kept, _ = kept_by(joint, kind) or (joint, 1.0)
-            speed, position = limits_of(self._robot, joint, kind)
+        if value.kind == Kind.CONTACT_SPEED or smooth(before, value):
+            keeper = value if value.is_boundary_arc_of_speed else before
+            kept, free = keeper.kept_or_own(joint), list(later)
+            free[joint] = before if before.is_full else later[joint]
+            found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, tuple(free))))
+        limiting = value if value.is_contact else before
+        if limiting.is_at_limit:
+            kept = limiting.kept_or_own(joint)
+            speed, position = limits_of(self._robot, joint, limiting)
             found.append((1.0, float(v[kept] - speed), unit[n + kept]))
             if position is not None:
                 found.append((1.0, float(q[joint] - position), unit[joint]))
@@ -245,9 +239,9 @@ class Shooter:
         slopes = np.concatenate([curves, np.zeros(2 * n), inverse])
         return [*found, (float(self.limits.mean()), float(inverse @ p_v), slopes)]
 
-    def _acceleration(self, y: Vector, joint: int, signs: Vector) -> tuple[float, Vector]:
+    def _acceleration(self, y: Vector, joint: int, controls: Controls) -> tuple[float, Vector]:
         """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
-        flow, slopes = self._flow.along(signs), np.zeros(len(y))
+        flow, slopes = self._flow.along(controls), np.zeros(len(y))
         if flow is None:
             return np.nan, slopes
         for i in range(2 * self.n):
@@ -274,9 +268,9 @@ class Shooter:
         if len(free) == 0:
             return np.inf
         jumps = np.ones(m + 1)
-        for place, (_, _, signs) in enumerate(switching.arcs()[:-1]):
+        for place, (_, _, controls) in enumerate(switching.arcs()[:-1]):
             joint = switching.joints[place]
-            jumps[place] = 2.0 * signs[joint] * self.limits[joint]
+            jumps[place] = 2.0 * controls[joint].direction * self.limits[joint]
         rows = shot.jacobian[2 * n :]
         kept = rows[:, 2 * n :] - rows[:, : 2 * n] @ np.linalg.solve(p_by_costate, p_by_time)
         hessian = jumps[:, None] * kept
@@ -284,13 +278,13 @@ class Shooter:
         return float(np.linalg.eigvalsh(reduced)[0])
 
 
-def limits_of(robot: Robot, joint: int, sign: float) -> tuple[float, float | None]:
+def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:
     """Return the speed and, unless it is a limit of speed, the position of a joint at a limit.
 
     The limit is that at which the effort of `joint` keeps its own joint or another one.
     """
-    side = 1.0 if sign > 0.0 else -1.0
-    kept = (joint, side) if abs(sign) == TOUCH_SPEED else kept_by(joint, sign)
+    side = control.direction
+    kept = (joint, side) if control.kind == Kind.CONTACT_SPEED else control.kept(joint)
     if kept is not None:
         return float(kept[1] * robot.v_max[kept[0]]), None
     return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])

@@ -11,7 +11,7 @@ from manip_dyn.core.by_reference import by_reference
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.integrate.space import Space
 from manip_dyn.planning.constrained import constrained, constrained_arc_of
-from manip_dyn.planning.efforts import SINGULAR, kept_by
+from manip_dyn.planning.efforts import Controls, directions
 from manip_dyn.planning.equations import arc_of, canonical, variations
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -82,14 +82,13 @@ class ConstrainedFlow:
         engine = _compiled_constrained(n)
         self._engine, self._space = engine, engine.space(**TOLERANCES)
 
-    def choose(self, signs: Vector) -> None:
-        """Set what the efforts (n,) do, as `Switching` says."""
-        singular = np.flatnonzero(signs == SINGULAR)
-        self._arc.joint[0] = singular[0] if singular.size else -1
-        for effort, value in enumerate(signs.tolist()):
-            kept, _ = kept_by(effort, value) or (effort, 1.0)
-            self._arc.held[effort] = kept if abs(value) > 1.0 else -1
-        self._arc.arc.tau[:] = np.where(self._arc.held < 0, signs, 0.0) * self._arc.limits
+    def choose(self, controls: Controls) -> None:
+        """Set what the efforts (n,) do."""
+        arc, singular = self._arc, [k for k, each in enumerate(controls) if each.is_singular]
+        arc.joint[0] = singular[0] if singular else -1
+        for effort, each in enumerate(controls):
+            arc.held[effort] = each.kept_or_own(effort) if each.is_at_limit else -1
+        arc.arc.tau[:] = directions(controls) * arc.limits
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
@@ -150,7 +149,7 @@ def _compiled_constrained(n: int) -> Engine:
 
 
 class Flow:
-    """Chooses the flow of an arc by the signs of its efforts."""
+    """Chooses the flow of an arc by what its efforts do."""
 
     def __init__(self, robot: Robot):
         """Take the robot."""
@@ -161,16 +160,17 @@ class Flow:
     def _constrained(self) -> ConstrainedFlow:
         return ConstrainedFlow(self._robot)
 
-    def along(self, signs: Vector) -> LimitFlow | ConstrainedFlow | None:
+    def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
         """Return the flow for what the efforts (n,) do, or None where there is none.
 
         One effort may be singular, or any joints at their limits.
         """
-        singular, held = np.count_nonzero(signs == SINGULAR), np.any(np.abs(signs) > 1.0)
+        singular = sum(each.is_singular for each in controls)
+        held = any(each.is_at_limit for each in controls)
         if singular > 1 or (singular == 1 and held):
             return None
         if not singular and not held:
-            self._limit.choose(signs * self._robot.tau_max)
+            self._limit.choose(directions(controls) * self._robot.tau_max)
             return self._limit
-        self._constrained.choose(signs)
+        self._constrained.choose(controls)
         return self._constrained

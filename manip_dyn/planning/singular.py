@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.planning.course import Course
-from manip_dyn.planning.efforts import SINGULAR
+from manip_dyn.planning.efforts import SINGULAR, of_sign
 from manip_dyn.planning.switching import (
     BANG,
     Stay,
@@ -37,7 +37,7 @@ def near_zero(along: Course, switching: Switching) -> Iterator[Switching]:
     for share in NEAR_ZERO:
         for joint in range(along.switching.shape[1]):
             values = along.switching[:, joint] / np.abs(along.switching[:, joint]).max()
-            free = np.array([abs(signs[joint]) <= 1.0 for _, _, signs in switching.arcs()])
+            free = np.array([not each[joint].is_at_limit for _, _, each in switching.arcs()])
             for first, last in _runs((np.abs(values) < share) & free[along.arcs]):
                 begin, end = along.times[first], along.times[last]
                 lacking = 0.5 * max(SHORTEST * t_final - (end - begin), 0.0)
@@ -83,29 +83,28 @@ def _replaced(
 
     `before` and `after` are the signs of its effort around the arc, 0 at an end of the motion.
     """
-    signs, rows = switching.signs.copy(), []
-    for other in range(len(signs)):
+    controls, rows = list(switching.controls), []
+    for other in range(len(controls)):
         if other != joint:
             rows += [(t, other, value) for t, value in switching.events(other)]
     early = [each for each in switching.events(joint) if each[0] < begin]
     late = [each for each in switching.events(joint) if each[0] > end]
     if switching.has_limits:
-        late = late[1:] if late and late[0][1] == after else late
+        late = late[1:] if late and late[0][1] == of_sign(after) else late
     else:
-        signs[joint] = before * (-1.0) ** len(early)
-        rows += [
-            (t, joint, value) for t, value in alternating(signs[joint], [t for t, _ in early])
-        ]
+        first = before * (-1.0) ** len(early)
+        controls[joint] = of_sign(first)
+        rows += [(t, joint, value) for t, value in alternating(first, [t for t, _ in early])]
         late = alternating(after, [t for t, _ in late])
     rows += [(t, joint, value) for t, value in early]
     if before != 0.0:
         rows.append((begin, joint, SINGULAR))
     else:
-        signs[joint] = SINGULAR
+        controls[joint] = SINGULAR
     if after != 0.0:
-        rows.append((end, joint, after))
+        rows.append((end, joint, of_sign(after)))
     rows += [(t, joint, value) for t, value in late]
-    return assembled(signs, rows, switching.t_final)
+    return assembled(controls, rows, switching.t_final)
 
 
 def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from manip_dyn.planning.efforts import (
-    AT_REST,
-    AT_SPEED,
     SINGULAR,
-    TOUCH,
-    TOUCH_SPEED,
+    Control,
+    Controls,
+    Kind,
     changed,
-    kept_by,
+    full,
+    of_sign,
     smooth,
-    touches,
 )
 from manip_dyn.validate import Vector
 
@@ -34,26 +32,26 @@ class Switching(NamedTuple):
     """Efforts at their limits, each with jumps from one to the other, or between them for a while.
 
     Attributes:
-        signs: Signs of the first efforts (n,), or `SINGULAR`.
+        controls: What the efforts (n,) do at first.
         joints: The joint that switches, in order of time (m,).
-        values: The sign of that joint's effort afterwards (m,), or what `efforts` has for it.
+        values: What that joint's effort does afterwards (m,), or which limit the joint touches.
         times: When, s, not decreasing (m,).
         t_final: End of the motion, s.
     """
 
-    signs: Vector
+    controls: Controls
     joints: tuple[int, ...]
-    values: tuple[float, ...]
+    values: Controls
     times: Vector
     t_final: float
 
-    def arcs(self) -> list[tuple[float, float, Vector]]:
-        """Return begin, end (s) and signs (n,) of every arc between switches."""
-        edges, signs, found = [0.0, *self.times.tolist(), self.t_final], self.signs.copy(), []
+    def arcs(self) -> list[tuple[float, float, Controls]]:
+        """Return begin, end (s) and what the efforts (n,) do, of every arc between switches."""
+        edges, controls, found = [0.0, *self.times.tolist(), self.t_final], self.controls, []
         for place, (begin, end) in enumerate(itertools.pairwise(edges)):
-            found.append((begin, end, signs.copy()))
-            if place < len(self.joints) and not touches(self.values[place]):
-                signs = changed(signs, self.joints[place], self.values[place])
+            found.append((begin, end, controls))
+            if place < len(self.joints) and not self.values[place].is_contact:
+                controls = changed(controls, self.joints[place], self.values[place])
         return found
 
     def jumps(self) -> list[tuple[int, int]]:
@@ -63,100 +61,95 @@ class Switching(NamedTuple):
         of its speed where it touches a limit of speed, comes to it or leaves it smoothly, or
         another effort keeps it there from now on and the one before has come to its limit.
         """
-        n, arcs, found = len(self.signs), self.arcs(), []
+        n, arcs, found = len(self.controls), self.arcs(), []
         for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
-            sign = arcs[place][2][joint]
-            if abs(value) == TOUCH or abs(sign) == AT_REST:
+            before = arcs[place][2][joint]
+            if value.kind == Kind.CONTACT_POSITION or before.is_boundary_arc_of_position:
                 found.append((place, 2 * n + joint))
-            elif abs(value) == TOUCH_SPEED:
+            elif value.kind == Kind.CONTACT_SPEED:
                 found.append((place, 3 * n + joint))
-            elif smooth(sign, value):
-                kept, _ = kept_by(joint, value) or kept_by(joint, sign) or (joint, 1.0)
-                found.append((place, 3 * n + kept))
+            elif smooth(before, value):
+                keeper = value if value.is_boundary_arc_of_speed else before
+                found.append((place, 3 * n + keeper.kept_or_own(joint)))
         return found
 
     def per_joint(self) -> list[list[float]]:
         """Return the switching times of each joint, s."""
         arcs, found = self.arcs(), []
-        for joint in range(len(self.signs)):
+        for joint in range(len(self.controls)):
             jumps = [
                 end
                 for (_, end, before), (_, _, after) in itertools.pairwise(arcs)
                 if before[joint] != after[joint]
             ]
-            touched = [t for t, value in self.events(joint) if touches(value)]
+            touched = [t for t, value in self.events(joint) if value.is_contact]
             found.append(sorted(jumps + touched))
         return found
 
-    def events(self, joint: int) -> list[tuple[float, float]]:
-        """Return times, s, and new signs of one joint's switches."""
+    def events(self, joint: int) -> list[tuple[float, Control]]:
+        """Return times, s, of one joint's switches, and what its effort does afterwards."""
         return [(t, value) for t, j, value in self.rows() if j == joint]
 
-    def rows(self) -> list[tuple[float, int, float]]:
-        """Return times, s, joints and new signs of all switches."""
+    def rows(self) -> list[tuple[float, int, Control]]:
+        """Return times, s, joints and new controls of all switches."""
         return list(zip(self.times.tolist(), self.joints, self.values, strict=True))
 
     @property
     def has_singular(self) -> bool:
         """Whether an effort is singular somewhere."""
-        return SINGULAR in self.values or bool(np.any(self.signs == SINGULAR))
+        return SINGULAR in self.values or SINGULAR in self.controls
 
     @property
     def has_limits(self) -> bool:
         """Whether a joint is at a limit of position or speed somewhere."""
-        return any(abs(value) > 1.0 for value in self.values)
+        return any(value.is_at_limit for value in self.values)
 
     def key(self) -> tuple:
-        """Return what tells structures apart: first signs and order of the joints."""
-        return (*self.signs.tolist(), *self.joints, *self.values)
+        """Return what tells structures apart: first controls and order of the joints."""
+        return (*self.controls, *self.joints, *self.values)
 
     def tidied(self) -> Switching:
         """Return it in order of time: crossings sorted, what has shrunk to nothing left out."""
-        signs, rows = self.signs.copy(), []
-        for joint in range(len(signs)):
-            kept: list[tuple[float, float]] = []
+        controls, rows = list(self.controls), []
+        for joint in range(len(controls)):
+            kept: list[tuple[float, Control]] = []
             for t, value in self.events(joint):
                 if kept and t <= kept[-1][0]:
                     begin, latest = kept.pop()
-                    t, before = 0.5 * (t + begin), _current(signs[joint], kept)
-                    if abs(latest) in (AT_REST, AT_SPEED) and value == before:
-                        kept.append(
-                            (
-                                t,
-                                math.copysign(
-                                    TOUCH if abs(latest) == AT_REST else TOUCH_SPEED, latest
-                                ),
-                            )
-                        )
-                if value != _current(signs[joint], kept):
+                    t, before = 0.5 * (t + begin), _current(controls[joint], kept)
+                    if latest.kind in (Kind.POSITION, Kind.SPEED) and value == before:
+                        kept.append((t, latest.contact()))
+                if value != _current(controls[joint], kept):
                     kept.append((t, value))
             while kept and kept[0][0] <= 0.0:
-                signs[joint] = _current(signs[joint], [kept.pop(0)])
+                controls[joint] = _current(controls[joint], [kept.pop(0)])
             rows += [(t, joint, value) for t, value in kept if t < self.t_final]
-        return assembled(signs, rows, self.t_final)
+        return assembled(controls, rows, self.t_final)
 
 
-def _current(first: float, events: list[tuple[float, float]]) -> float:
-    """Return what an effort does after its events (time, new sign); touches change nothing."""
-    signs = [value for _, value in events if not touches(value)]
-    return signs[-1] if signs else first
+def _current(first: Control, events: list[tuple[float, Control]]) -> Control:
+    """Return what an effort does after its events; contact points change nothing."""
+    later = [value for _, value in events if not value.is_contact]
+    return later[-1] if later else first
 
 
-def assembled(signs: Vector, rows: list[tuple[float, int, float]], t_final: float) -> Switching:
-    """Return the structure with the switches (time, joint, new sign)."""
+def assembled(
+    controls: Sequence[Control], rows: list[tuple[float, int, Control]], t_final: float
+) -> Switching:
+    """Return the structure with the switches (time, joint, new control)."""
     rows = sorted(rows)
     return Switching(
-        np.asarray(signs, dtype=np.float64),
+        tuple(controls),
         tuple(joint for _, joint, _ in rows),
-        tuple(float(value) for _, _, value in rows),
+        tuple(value for _, _, value in rows),
         np.array([t for t, _, _ in rows]),
         float(t_final),
     )
 
 
-def alternating(first: float, times: list[float]) -> list[tuple[float, float]]:
-    """Return times and new signs of an effort that jumps from one limit to the other."""
-    return [(t, first * (-1.0) ** (k + 1)) for k, t in enumerate(times)]
+def alternating(first: float, times: list[float]) -> list[tuple[float, Control]]:
+    """Return times and new controls of an effort that jumps from one limit to the other."""
+    return [(t, of_sign(first * (-1.0) ** (k + 1))) for k, t in enumerate(times)]
 
 
 class Stay(NamedTuple):
@@ -168,7 +161,7 @@ class Stay(NamedTuple):
     joint: int
     first: int
     last: int
-    kind: float
+    kind: Control
 
 
 def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> Switching:
@@ -179,18 +172,18 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
     """
     cells, n = controls.shape
     h = duration / cells
-    signs, rows = np.ones(n), []
+    begun, rows = [full(1.0)] * n, list[tuple[float, int, Control]]()
     for joint in range(n):
         mine = sorted(stay for stay in stays if stay.joint == joint)
-        brief = [stay for stay in mine if touches(stay.kind)]
+        brief = [stay for stay in mine if stay.kind.is_contact]
         touched = [0.5 * (stay.first + stay.last) for stay in brief]
         rows += [(t * h, joint, stay.kind) for t, stay in zip(touched, brief, strict=True)]
-        mine = [stay for stay in mine if not touches(stay.kind)]
+        mine = [stay for stay in mine if not stay.kind.is_contact]
         begins, ends = [0, *(s.last for s in mine)], [*(s.first for s in mine), cells]
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             if begin >= end:  # a stay from the start, up to the end, or right after another
                 if place == 0:
-                    signs[joint] = np.sign(mine[0].kind)
+                    begun[joint] = full(mine[0].kind.direction)
                 if place < len(mine):
                     rows.append((begin * h, joint, mine[place].kind))
                 continue
@@ -203,22 +196,22 @@ def read_off(controls: Vector, duration: float, stays: Sequence[Stay] = ()) -> S
             while place < len(mine) and times and times[-1] > end - BESIDE:
                 arrival = times.pop()
             if place == 0:
-                signs[joint] = first
-            elif first * mine[place - 1].kind < 0.0 or not _relieved(mine[place - 1], stays):
-                rows.append((departure * h, joint, first))
+                begun[joint] = full(first)
+            elif first * mine[place - 1].kind.direction < 0.0 or not _relieved(
+                mine[place - 1], stays
+            ):
+                rows.append((departure * h, joint, full(first)))
             rows += [(t * h, joint, value) for t, value in alternating(first, times)]
             if place < len(mine):
                 rows.append((arrival * h, joint, mine[place].kind))
-    return assembled(signs, rows, duration)
+    return assembled(begun, rows, duration)
 
 
 def _relieved(stay: Stay, stays: Sequence[Stay]) -> bool:
     """Return whether another effort takes over at the end of a stay."""
-    mine = kept_by(stay.joint, stay.kind)
+    mine = stay.kind.kept(stay.joint)
     return mine is not None and any(
-        each.joint != stay.joint
-        and each.first == stay.last
-        and kept_by(each.joint, each.kind) == mine
+        each.joint != stay.joint and each.first == stay.last and each.kind.kept(each.joint) == mine
         for each in stays
     )
 

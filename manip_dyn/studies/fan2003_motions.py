@@ -10,6 +10,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import brentq
 
 from manip_dyn.planning import BangBangPlan, Plan
+from manip_dyn.planning.efforts import directions
 from manip_dyn.planning.grid_search import grid_search
 from manip_dyn.planning.work import work_curves
 from manip_dyn.robot import Robot
@@ -91,7 +92,7 @@ def minimum_time(plan: BangBangPlan) -> MinimumTime:
     return MinimumTime(
         plan.status,
         plan.reason,
-        tuple(switching.signs.tolist()),
+        tuple(directions(switching.controls).tolist()),
         tuple(tuple(times) for times in plan.switch_times),
         plan.t_final,
         tuple(proof.costates.tolist()),

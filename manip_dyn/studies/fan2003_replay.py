@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from manip_dyn.codegen import customize
 from manip_dyn.planning.certificate import certificate
 from manip_dyn.planning.course import course
+from manip_dyn.planning.efforts import directions, full
 from manip_dyn.planning.extremal import Shooter
 from manip_dyn.planning.held_motion import held_motion_engine, kernels_of
 from manip_dyn.planning.switching import Switching, alternating, assembled
@@ -194,7 +195,7 @@ def printed(
         rounding += np.abs(_replayed(robot, start, shifted) - target - end)
     found = Shooter(robot, start, goal).solve(best)
     along = None if found is None else course(robot, start, found)
-    signs = tuple(best.signs.tolist())
+    signs = tuple(directions(best.controls).tolist())
     if found is None or along is None:
         return Printed(signs, end, np.inf, half_unit, rounding, None, [], ())
     failures = certificate(robot, goal, found, along).failures
@@ -223,15 +224,15 @@ def _switching(
         for joint, each in enumerate(times)
         for t, value in alternating(first[joint], list(each))
     ]
-    return assembled(np.array(first), rows, t_final)
+    return assembled([full(each) for each in first], rows, t_final)
 
 
 def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
     """Return the final state (2 n,), all joints driven."""
     engine, kernels = held_motion_engine(robot.n), kernels_of(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
-    for begin, end, signs in switching.arcs():
-        drive = np.concatenate([signs * robot.tau_max, np.ones(robot.n)])
+    for begin, end, controls in switching.arcs():
+        drive = np.concatenate([directions(controls) * robot.tau_max, np.ones(robot.n)])
         if end > begin:
             engine.run(begin, end, (kernels, drive), y, space)
     return y
