@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from math import atan2, sqrt
 
-import numba
 import numpy as np
 
-from manip_dyn.clik.pose import INNER, OPTIONS, Pose
+from manip_dyn.clik.pose import Pose
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.validate import Vector
 
@@ -39,7 +39,7 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
     return error
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def pose_error(desired, actual, kind, error):
     """Write the error (6,) of two poses (12,) or longer; `kind` is an index of `ERRORS`."""
     for i in range(3):
@@ -72,7 +72,7 @@ def pose_error(desired, actual, kind, error):
     error[3], error[4], error[5] = factor * x, factor * y, factor * z
 
 
-@numba.njit(**INNER)
+@inlined
 def _entry(desired, actual, i, j):
     return (
         desired[3 + 3 * i] * actual[3 + 3 * j]
@@ -81,7 +81,7 @@ def _entry(desired, actual, i, j):
     )
 
 
-@numba.njit(**INNER)
+@inlined
 def _turned_away(desired, actual, xx, yy, zz, x, y, z):
     """Return the quaternion of an angle above 120 degrees, w >= 0, from E's symmetric part.
 
