@@ -26,7 +26,7 @@ FLAT = 1e-9
 """Share of the size of H below which an eigenvalue is zero."""
 
 
-@compiled
+@compiled(short=True)
 def add_escape(q, memory):
     """Add to ``task.null`` what leads out of a singularity; needs the singular values.
 

@@ -60,7 +60,7 @@ def factorized(task, memory):
     return True
 
 
-@compiled
+@compiled(short=True)
 def manipulability(memory):
     """Return sqrt(det J J^T) over the controlled rows, from ``task.square``."""
     task = task_of(memory)

@@ -41,7 +41,7 @@ from manip_dyn.clik.workspace import ESCAPING, SCALE, task_of
 from manip_dyn.core.compiled import compiled, inlined
 
 
-@compiled
+@compiled(short=True)
 def joint_velocity(q, desired, memory, v):
     """Write the joint velocities (n,) into `v` and return the speed scale, 1 or less.
 
@@ -100,7 +100,7 @@ def _solve(q, memory, task, wanted, v):
     add_factorized(task, v)
 
 
-@compiled
+@compiled(short=True)
 def _solve_decomposed(q, memory, v):
     """Do the same where the Jacobian is near singular, and leave a posture that blocks x."""
     task = task_of(memory)

@@ -29,7 +29,7 @@ FLOOR = 1e-3
 """Share of the damping threshold that the gradient of w takes singular values for at least."""
 
 
-@compiled
+@compiled(short=True)
 def wanted_velocity(q, memory):
     """Write the wanted null-space velocities into ``task.wish`` (n,)."""
     task = task_of(memory)

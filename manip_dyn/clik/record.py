@@ -75,7 +75,7 @@ def sample_of(row: Vector, robot: Robot) -> TrackingSample:
     )
 
 
-@compiled
+@compiled(short=True)
 def fill_row(t, y, rate, memory, row):
     """Write what the law has just computed at the state `y`, with the rate of `y`."""
     task = task_of(memory)

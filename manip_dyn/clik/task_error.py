@@ -39,7 +39,7 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
     return error
 
 
-@compiled
+@compiled(short=True)
 def pose_error(desired, actual, kind, error):
     """Write the error (6,) of two poses (12,) or longer; `kind` is an index of `ERRORS`."""
     for i in range(3):

@@ -33,14 +33,14 @@ Written by manip_dyn.integrate.loop; do not edit.
 
 from math import exp, inf, isfinite, log, sqrt
 
-from numba import njit
+from manip_dyn.core.compiled import compiled
 
 # [imports]
 # [crossing]
 # [constants]
 
 
-@njit(**{options})
+@compiled
 def advance(p, y, space):
     limits, tolerances, now, stops, work, scratch, signals, record = space
     times, states, spans, polynomials, event_times, event_states, event_indices = record
@@ -116,7 +116,7 @@ def advance(p, y, space):
     return status
 
 
-@njit(**{options})
+@compiled
 def run(t, t_end, p, y, space):
     now, stops = space.state, space.stops
     now.t, now.planned, now.memory, now.origin, now.ahead = t, space.limits.first_step, 0.0, t, 0.0

@@ -26,7 +26,7 @@ CURVE = 5
 """Where the numbers of the curve begin."""
 
 
-@compiled
+@compiled(short=True)
 def evaluate(t, parameters, out):
     """Write pose and twist at time `t`, s, into `out` (18,), see `clik.pose`."""
     s, speed = progress(t, parameters[1], parameters[2], parameters[3], parameters[4])
