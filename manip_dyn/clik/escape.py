@@ -20,13 +20,14 @@ from manip_dyn.clik.null_space import curvature
 from manip_dyn.clik.settings import DAMPING, Q_MAX, Q_MIN, THRESHOLD
 from manip_dyn.clik.singular import decompose
 from manip_dyn.clik.workspace import ESCAPING, task_of
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.late import late
 
 FLAT = 1e-9
 """Share of the size of H below which an eigenvalue is zero."""
 
 
-@compiled(short=True)
+@late
 def add_escape(q, memory):
     """Add to ``task.null`` what leads out of a singularity; needs the singular values.
 

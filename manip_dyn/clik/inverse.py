@@ -32,8 +32,9 @@ from manip_dyn.clik.settings import (
     THRESHOLD,
 )
 from manip_dyn.clik.singular import decompose, factorize, inverse_trace, substitute
-from manip_dyn.clik.workspace import DAMPED, task_of
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.clik.workspace import DAMPED, MEASURED, task_of
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.late import late
 
 NEGLIGIBLE = 1e-12
 """Singular values below this share of the largest are zero."""
@@ -50,7 +51,8 @@ def factorized(task, memory):
     if kind == CONSTANT:
         damping = numbers[DAMPING]
     elif kind == MANIPULABILITY:
-        damping = numbers[DAMPING] * max(1.0 - manipulability(memory) / numbers[THRESHOLD], 0.0)
+        measure(memory)
+        damping = numbers[DAMPING] * max(1.0 - task.report[MEASURED] / numbers[THRESHOLD], 0.0)
     if not factorize(task.square, damping, task.factor):
         return False
     if kind == FILTERED:
@@ -60,13 +62,13 @@ def factorized(task, memory):
     return True
 
 
-@compiled(short=True)
-def manipulability(memory):
-    """Return sqrt(det J J^T) over the controlled rows, from ``task.square``."""
+@late
+def measure(memory):
+    """Report sqrt(det J J^T) over the controlled rows, from ``task.square``."""
     task = task_of(memory)
-    if not factorize(task.square, 0.0, task.factor):
-        return 0.0
-    return determinant_root(task.factor, task.numbers)
+    task.report[MEASURED] = 0.0
+    if factorize(task.square, 0.0, task.factor):
+        task.report[MEASURED] = determinant_root(task.factor, task.numbers)
 
 
 @inlined
@@ -125,18 +127,19 @@ def add_decomposed(task, v):
 def damping_of(value, numbers):
     """Return d^2 for a singular value when the Jacobian is decomposed."""
     kind = int(numbers[INVERSE])
+    damping = numbers[DAMPING]
     if kind == CONSTANT:
-        return numbers[DAMPING] ** 2
+        return damping * damping
     ratio = value / numbers[THRESHOLD]
     if kind != FILTERED or ratio >= 1.0:
         return 0.0
-    return (1.0 - ratio * ratio) * numbers[DAMPING] ** 2
+    return (1.0 - ratio * ratio) * (damping * damping)
 
 
 @inlined
 def multiply(jacobian, numbers, square):
     """Write J J^T; a row that is not controlled becomes one of the unit matrix, scaled."""
-    n = jacobian.shape[1]
+    n, threshold = jacobian.shape[1], numbers[THRESHOLD]
     size = 0.0
     for r in range(6):
         for s in range(r + 1):
@@ -147,7 +150,7 @@ def multiply(jacobian, numbers, square):
         size += square[r, r]
     for r in range(6):
         if numbers[CONTROLLED + r] == 0.0:
-            square[r, r] = max(size, 1e8 * numbers[THRESHOLD] ** 2)
+            square[r, r] = max(size, 1e8 * (threshold * threshold))
 
 
 def singular_values(jacobian: np.ndarray) -> np.ndarray:

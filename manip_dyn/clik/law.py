@@ -39,6 +39,7 @@ from manip_dyn.clik.settings import (
 from manip_dyn.clik.task_error import pose_error
 from manip_dyn.clik.workspace import ESCAPING, SCALE, task_of
 from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.late import late
 
 
 @compiled(short=True)
@@ -100,7 +101,7 @@ def _solve(q, memory, task, wanted, v):
     add_factorized(task, v)
 
 
-@compiled(short=True)
+@late
 def _solve_decomposed(q, memory, v):
     """Do the same where the Jacobian is near singular, and leave a posture that blocks x."""
     task = task_of(memory)

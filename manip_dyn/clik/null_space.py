@@ -23,13 +23,14 @@ from manip_dyn.clik.settings import (
 )
 from manip_dyn.clik.singular import factorize, substitute
 from manip_dyn.clik.workspace import task_of
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.late import late
 
 FLOOR = 1e-3
 """Share of the damping threshold that the gradient of w takes singular values for at least."""
 
 
-@compiled(short=True)
+@late
 def wanted_velocity(q, memory):
     """Write the wanted null-space velocities into ``task.wish`` (n,)."""
     task = task_of(memory)

@@ -15,7 +15,7 @@ ORTHOGONAL = 1e-15
 """Cosine of two rows that are orthogonal."""
 
 
-@compiled(short=True)
+@compiled
 def decompose(rows, basis, values):
     """Turn `rows` (m, n) into B = U^T rows, whose rows are orthogonal, from long to short.
 

@@ -9,8 +9,9 @@ from manip_dyn.clik.settings import NUMBERS, ROWS, ClikSettings
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-SCALE, DAMPED, ESCAPING = range(3)
-"""Indices of `report`: speed scale, largest damping used, joint speed of the escape."""
+SCALE, DAMPED, ESCAPING, MEASURED = range(4)
+"""Indices of `report`: speed scale, largest damping used, joint speed of the escape,
+manipulability where the inverse asks for it."""
 
 
 class Task(Parts):

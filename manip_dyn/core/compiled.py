@@ -57,6 +57,10 @@ class Compiled(CPUDispatcher):
         with announced(self.py_func), collection_paused():
             return super().compile(sig)
 
+    def declare(self, arguments: tuple) -> None:
+        """Give compiled code what it calls for arguments of these types."""
+        self.compile(arguments)
+
     def add_overload(self, cres):
         """Take in one compiled form, and give it the name that callers call it by."""
         super().add_overload(cres)

@@ -20,6 +20,7 @@ from math import cos, sin, sqrt
 
 from manip_dyn.clik.pose import ROTATION, TWIST
 from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.late import late
 
 HARMONIC, SPLINE = 0.0, 1.0
 CURVE = 5
@@ -54,7 +55,7 @@ def _harmonic(s, speed, p, out):
     out[TWIST + 3], out[TWIST + 4], out[TWIST + 5] = x * speed, y * speed, z * speed
 
 
-@inlined
+@late
 def _spline(s, speed, p, out):
     count = int(p[CURVE])
     knots = CURVE + 1
