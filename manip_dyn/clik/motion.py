@@ -18,14 +18,14 @@ def kinematics(q, out):
     raise NotImplementedError("a robot's kernel is bound here")
 
 
-@compiled
+@compiled(short=True)
 def velocity(q, desired, memory, v):
     """Write the joint velocities (n,) for a desired pose and twist (18,); return their scale."""
     kinematics(q, task_of(memory).actual)
     return joint_velocity(q, desired, memory, v)
 
 
-@compiled(merge=True)
+@compiled(short=True)
 def rate(t, y, p, out):
     """Write the rate of the state (q, path time); p is the path's parameters and the memory."""
     path, memory = p
@@ -36,7 +36,7 @@ def rate(t, y, p, out):
     out[y.size - 1] = joint_velocity(y, desired, memory, out)
 
 
-@compiled
+@compiled(short=True)
 def look(times, states, p, out, rows):
     """Write the rows, see `record`, of times (k,) and states (k, n + 1)."""
     for k in range(rows.shape[0]):

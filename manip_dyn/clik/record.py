@@ -9,7 +9,7 @@ from manip_dyn.clik.law import fill_jacobian
 from manip_dyn.clik.pose import Pose
 from manip_dyn.clik.settings import CONTROLLED
 from manip_dyn.clik.workspace import DAMPED, ESCAPING, SCALE, task_of
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -82,14 +82,13 @@ def fill_row(t, y, rate, memory, row):
     n = task.freedom.size
     row[0], row[1] = t, y[n]
     row[2], row[3], row[5] = task.report[SCALE], task.report[DAMPED], task.report[ESCAPING]
-    for i in range(6):
-        row[ROW_ERROR + i] = task.error[i]
-    for i in range(12):
-        row[ROW_DESIRED + i], row[ROW_ACTUAL + i] = task.desired[i], task.actual[i]
+    _copy(task.error, 6, row, ROW_ERROR)
+    _copy(task.desired, 12, row, ROW_DESIRED)
+    _copy(task.actual, 12, row, ROW_ACTUAL)
+    _copy(y, n, row, ROW_JOINTS)
+    _copy(rate, n, row, ROW_JOINTS + n)
+    _copy(task.held, n, row, ROW_JOINTS + 2 * n)
     for i in range(n):
-        row[ROW_JOINTS + i] = y[i]
-        row[ROW_JOINTS + n + i] = rate[i]
-        row[ROW_JOINTS + 2 * n + i] = task.held[i]
         task.freedom[i] = 1.0
     fill_jacobian(task)
     find_singular_values(task)
@@ -97,3 +96,10 @@ def fill_row(t, y, rate, memory, row):
     for r in range(6):
         rank += int(task.numbers[CONTROLLED + r])
     row[4] = task.values[min(rank, n) - 1]
+
+
+@inlined
+def _copy(source, count, row, first):
+    """Write the first numbers of an array into a row."""
+    for i in range(count):
+        row[first + i] = source[i]

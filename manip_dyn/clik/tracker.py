@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.program import motion_of, tracking_engine
 from manip_dyn.clik.record import TrackingSample, row_size, sample_of
 from manip_dyn.clik.settings import ClikSettings, checked_settings
 from manip_dyn.clik.workspace import memory_of, set_constants
+from manip_dyn.core.late import compile_late
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Status
 from manip_dyn.integrate.taylor import Taylor
@@ -42,8 +45,13 @@ class Tracker:
         step: float = 0.1,
         settings: ClikSettings | None = None,
         method: str = "rk4",
+        deadlines: bool = True,
     ):
-        """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s."""
+        """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s.
+
+        With `deadlines` all that a step may ever need is compiled now, and not when it is first
+        needed: no later step is slow.
+        """
         self.robot, self.path = robot, check_path(path)
         self.step_size = positive("step", step, "s")
         self.method = check_method(method)
@@ -56,8 +64,10 @@ class Tracker:
         self._p = path.parameters, memory
         self._rate = np.empty(robot.n + 1)
         self.reset()
-        self.run(1)  # compiles what is not in the cache: later no first step is slow
+        self.run(1)  # compiles what is not in the cache
         self.reset()
+        if deadlines:
+            compile_late(joint_velocity, evaluate)
 
     @property
     def settings(self) -> ClikSettings:

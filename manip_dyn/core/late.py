@@ -82,6 +82,11 @@ class Late(Compiled):
         self._kept += [library, compiling]
         return library.get_pointer_to_function(function.name)
 
+    def compile_declared(self) -> None:
+        """Compile for all types of arguments that compiled code calls the function with."""
+        for arguments in list(self._declared):
+            self.compile(arguments)
+
     def get_call_template(self, args, kws):
         """Tell a compiled caller the type of a call, without compiling."""
         pysig, folded = self._compiler.fold_argument_types(args, kws)
@@ -116,11 +121,10 @@ def late(function: Function) -> Function:
     return made
 
 
-def compile_late(function: Callable[..., Any]) -> None:
-    """Compile now what a compiled function may call at some time, for loops with deadlines."""
-    if not isinstance(function, Compiled):
-        return
-    for each in reach(function).functions.values():
-        if isinstance(each, Late):
-            for arguments in list(each._declared):
-                each.compile(arguments)
+def compile_late(*functions: Callable[..., Any]) -> None:
+    """Compile now what compiled functions may call at some time, for loops with deadlines."""
+    for function in functions:
+        if isinstance(function, Compiled):
+            for each in reach(function).functions.values():
+                if isinstance(each, Late):
+                    each.compile_declared()
