@@ -9,13 +9,10 @@ from __future__ import annotations
 from manip_dyn.clik.law import joint_velocity
 from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
 from manip_dyn.clik.record import fill_row
+from manip_dyn.clik.stand_ins import kinematics
 from manip_dyn.clik.workspace import task_of
 from manip_dyn.core.compiled import compiled
-
-
-def kinematics(q, out):
-    """Stand for the kernel of a robot: pose of the tool and Jacobian (12 + 6 n,) at q (n,)."""
-    raise NotImplementedError("a robot's kernel is bound here")
+from manip_dyn.core.views import row
 
 
 @compiled(short=True)
@@ -40,5 +37,6 @@ def rate(t, y, p, out):
 def look(times, states, p, out, rows):
     """Write the rows, see `record`, of times (k,) and states (k, n + 1)."""
     for k in range(rows.shape[0]):
-        rate(times[k], states[k], p, out)
-        fill_row(times[k], states[k], out, p[1], rows[k])
+        y = row(states, k)
+        rate(times[k], y, p, out)
+        fill_row(times[k], y, out, p[1], row(rows, k))

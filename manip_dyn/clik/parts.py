@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from llvmlite import ir
-from numba import config
 from numba.core import types
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
@@ -28,6 +27,8 @@ from numba.extending import (
 )
 from numba.np import arrayobj
 
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.views import MATRIX, VECTOR, borrowed
 from manip_dyn.validate import Vector
 
 Extent = int | tuple[int, int]
@@ -76,7 +77,7 @@ class PartsType(types.Type):
 
     def array(self, name: str) -> types.Array:
         """Return the type of a part."""
-        return types.Array(types.float64, len(self.parts.SHAPES[name]), "C")
+        return MATRIX if len(self.parts.SHAPES[name]) == 2 else VECTOR
 
     def first(self, name: str) -> tuple[int, int, int]:
         """Return where a part begins: the coefficients of 1, n and n^2."""
@@ -128,18 +129,7 @@ def _part(context, builder, kind, value, name):
         number(*each) if isinstance(each, tuple) else number(each)
         for each in kind.parts.SHAPES[name]
     ]
-    eight = number(8)
-    strides = [builder.mul(shape[1], eight), eight] if len(shape) == 2 else [eight]
-    array = arrayobj.make_array(kind.array(name))(context, builder)
-    arrayobj.populate_array(
-        array,
-        data=builder.gep(data, [number(*kind.first(name))]),
-        shape=shape,
-        strides=strides,
-        itemsize=eight,
-        meminfo=None,
-    )
-    return array._getvalue()
+    return borrowed(context, builder, builder.gep(data, [number(*kind.first(name))]), shape)
 
 
 def reader(parts: type[Parts]) -> Callable[[Any], Any]:
@@ -147,7 +137,7 @@ def reader(parts: type[Parts]) -> Callable[[Any], Any]:
 
     Unlike slices they do not own the memory: numba would count references to each, atomically.
     """
-    if config.DISABLE_JIT:
+    if PLAIN:
         return parts
 
     def parts_of(_context, memory):

@@ -20,13 +20,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import llvmlite.binding as llvm
-from numba import config
 from numba.core import types
+from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
 from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
 from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
+from manip_dyn.core.plain import PLAIN
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
@@ -56,6 +57,10 @@ class Compiled(CPUDispatcher):
         """Compile for the types of `sig`, or load what is kept of it."""
         with announced(self.py_func), collection_paused():
             return super().compile(sig)
+
+    def get_call_template(self, args, kws):
+        """Compile one form for all numbers, not one more for each that a caller writes out."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
 
     def declare(self, arguments: tuple) -> None:
         """Give compiled code what it calls for arguments of these types."""
@@ -103,8 +108,12 @@ class Inlined(CPUDispatcher):
 @overload
 def compiled(function: Function) -> Function: ...
 @overload
-def compiled(*, merge: bool = False, short: bool = False) -> Callable[[Function], Function]: ...
-def compiled(function: Any = None, *, merge: bool = False, short: bool = False) -> Any:
+def compiled(
+    *, merge: bool = False, short: bool = False, python: bool = True
+) -> Callable[[Function], Function]: ...
+def compiled(
+    function: Any = None, *, merge: bool = False, short: bool = False, python: bool = True
+) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
     Args:
@@ -112,12 +121,16 @@ def compiled(function: Any = None, *, merge: bool = False, short: bool = False) 
         merge: Whether callers in compiled code take in its code instead of calling it.
         short: Whether loops are left as they are, neither unrolled nor vectorized: that compiles
             in half the time, and short loops of unknown length run no slower.
+        python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
+            many arrays is compiled several times as fast without.
     """
 
     def decorated(function: Any) -> Any:
-        if config.DISABLE_JIT:
+        if PLAIN:
             return function
-        made = Compiled(function, **({"pipeline_class": ShortCompiler} if short else {}))
+        options = OPTIONS | {"no_cpython_wrapper": not python}
+        pipeline = {"pipeline_class": ShortCompiler} if short else {}
+        made = Compiled(function, targetoptions=options, **pipeline)
         made.merge = merge
         return made
 
@@ -137,6 +150,11 @@ def inlined(function: Any = None, *, always: bool = False) -> Any:
     """
 
     def decorated(function: Any) -> Any:
-        return function if config.DISABLE_JIT else Inlined(function, always)
+        return function if PLAIN else Inlined(function, always)
 
     return decorated if function is None else decorated(function)
+
+
+def is_compiled(function: Any) -> bool:
+    """Return whether compiled code can call a function."""
+    return isinstance(function, Dispatcher) or (PLAIN and callable(function))

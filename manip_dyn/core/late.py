@@ -14,7 +14,6 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba import config
 from numba.core import cgutils, types, typing
 from numba.core.callconv import RETCODE_EXC
 from numba.core.funcdesc import FunctionDescriptor
@@ -24,6 +23,7 @@ from manip_dyn.core.compiled import Compiled, Function
 from manip_dyn.core.compilers import ShortCompiler
 from manip_dyn.core.fingerprint import reach
 from manip_dyn.core.machine_code import called_by_name, symbol_of
+from manip_dyn.core.plain import PLAIN
 
 WORD = ir.IntType(64)
 
@@ -115,7 +115,7 @@ def late(function: Function) -> Function:
 
     Machine code is kept on disk, and its loops are left as they are, see `compiled`.
     """
-    if config.DISABLE_JIT:
+    if PLAIN:
         return function
     made: Any = Late(function, pipeline_class=ShortCompiler)
     return made
