@@ -46,13 +46,13 @@ def factorized(task, memory):
     numbers = task.numbers
     task.report[DAMPED] = 0.0
     multiply(task.jacobian, numbers, task.square)
-    kind = int(numbers[INVERSE])
-    damping = 0.0
+    kind, damping = numbers[INVERSE], 0.0
     if kind == CONSTANT:
         damping = numbers[DAMPING]
     elif kind == MANIPULABILITY:
         measure(memory)
-        damping = numbers[DAMPING] * max(1.0 - task.report[MEASURED] / numbers[THRESHOLD], 0.0)
+        share = 1.0 - task.report[MEASURED] / numbers[THRESHOLD]
+        damping = numbers[DAMPING] * (share if share > 0.0 else 0.0)
     if not factorize(task.square, damping, task.factor):
         return False
     if kind == FILTERED:
@@ -126,8 +126,7 @@ def add_decomposed(task, v):
 @inlined
 def damping_of(value, numbers):
     """Return d^2 for a singular value when the Jacobian is decomposed."""
-    kind = int(numbers[INVERSE])
-    damping = numbers[DAMPING]
+    kind, damping = numbers[INVERSE], numbers[DAMPING]
     if kind == CONSTANT:
         return damping * damping
     ratio = value / numbers[THRESHOLD]
@@ -150,7 +149,8 @@ def multiply(jacobian, numbers, square):
         size += square[r, r]
     for r in range(6):
         if numbers[CONTROLLED + r] == 0.0:
-            square[r, r] = max(size, 1e8 * (threshold * threshold))
+            unit = 1e8 * (threshold * threshold)
+            square[r, r] = size if size > unit else unit
 
 
 def singular_values(jacobian: np.ndarray) -> np.ndarray:

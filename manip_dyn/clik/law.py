@@ -54,7 +54,7 @@ def joint_velocity(q, desired, memory, v):
     """
     task = task_of(memory)
     numbers = task.numbers
-    pose_error(desired, task.actual, int(numbers[ERROR]), task.error)
+    pose_error(desired, task.actual, numbers[ERROR], task.error)
     for r in range(6):
         twist = desired[TWIST + r] + numbers[GAIN] * task.error[r]
         task.twist[r] = twist * numbers[CONTROLLED + r]
@@ -141,10 +141,10 @@ def _hold_one(q, task, v):
             continue
         low = rate * (joints[Q_MIN, i] - q[i])
         high = rate * (joints[Q_MAX, i] - q[i])
-        excess = max(low - v[i], v[i] - high)
-        if excess > most:
-            worst, most = i, excess
-            bound = low if v[i] < low else high
+        if low - v[i] > most:
+            worst, most, bound = i, low - v[i], low
+        elif v[i] - high > most:
+            worst, most, bound = i, v[i] - high, high
     if worst < 0:
         return False
     task.held[worst] = 1.0

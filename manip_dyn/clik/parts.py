@@ -109,9 +109,9 @@ class _Attributes(AttributeTemplate):
 
     key = PartsType
 
-    def generic_resolve(self, parts, name):
+    def generic_resolve(self, value, attr):  # type: ignore[override]
         """Return the type of a part."""
-        return parts.array(name) if name in parts.parts.SHAPES else None
+        return value.array(attr) if attr in value.parts.SHAPES else None
 
 
 @lower_getattr_generic(PartsType)
@@ -152,4 +152,5 @@ def reader(parts: type[Parts]) -> Callable[[Any], Any]:
 
         return kind(memory), generate
 
-    return intrinsic(parts_of)
+    made: Any = intrinsic(parts_of)
+    return made

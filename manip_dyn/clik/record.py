@@ -94,8 +94,9 @@ def fill_row(t, y, rate, memory, row):
     find_singular_values(task)
     rank = 0
     for r in range(6):
-        rank += int(task.numbers[CONTROLLED + r])
-    row[4] = task.values[min(rank, n) - 1]
+        if task.numbers[CONTROLLED + r] != 0.0 and rank < n:
+            rank += 1
+    row[4] = task.values[rank - 1]
 
 
 @inlined

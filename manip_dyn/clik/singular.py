@@ -81,7 +81,8 @@ def factorize(square, damping, lower):
     n = square.shape[0]
     size = 0.0
     for i in range(n):
-        size = max(size, square[i, i])
+        if square[i, i] > size:
+            size = square[i, i]
     for i in range(n):
         for j in range(i):
             total = square[i, j]

@@ -36,7 +36,7 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
     target, pose, error = np.empty(12), np.empty(12), np.empty(6)
     for array, each in ((target, desired), (pose, actual)):
         array[:3], array[3:] = each.position, np.ravel(each.rotation)
-    pose_error(target, pose, ERRORS.index(orientation), error)
+    pose_error(target, pose, float(ERRORS.index(orientation)), error)
     return error
 
 

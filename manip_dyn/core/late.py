@@ -57,7 +57,7 @@ class Late(Compiled):
 
     def _emit(self, description: FunctionDescriptor, slot: Any) -> int:
         """Return the address of the instructions that compiled code calls."""
-        arguments, context = description.argtypes, self.targetctx
+        arguments, context = description.argtypes, _untyped(self.targetctx)
         compiling = ctypes.CFUNCTYPE(None)(lambda: self.compile(arguments) and None)
         library = context.codegen().create_library(f"late {description.mangled_name}")
         module = library.create_ir_module("late")
@@ -89,7 +89,7 @@ class Late(Compiled):
 
     def get_call_template(self, args, kws):
         """Tell a compiled caller the type of a call, without compiling."""
-        pysig, folded = self._compiler.fold_argument_types(args, kws)
+        pysig, folded = _untyped(self)._compiler.fold_argument_types(args, kws)
         arguments = tuple(types.unliteral(each) for each in folded)
         self.declare(arguments)
         signature = typing.signature(types.none, *arguments)
@@ -108,6 +108,11 @@ class Late(Compiled):
         self.declare(arguments)
         place = cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name)
         self._slots[arguments].value = place
+
+
+def _untyped(value: Any) -> Any:
+    """Return a value of numba whose attributes have no types."""
+    return value
 
 
 def late(function: Function) -> Function:

@@ -69,7 +69,8 @@ class MachineCode(_Cache):
         try:
             needed, reduced = pickle.loads(content)
             for symbol, name, arguments in needed:
-                reached.functions[name].declare(arguments)
+                function: Any = reached.functions[name]
+                function.declare(arguments)
                 called_by_name[symbol]
             return CompileResult._rebuild(target_context, *reduced)
         except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):

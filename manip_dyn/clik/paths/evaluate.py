@@ -137,7 +137,8 @@ def progress(t, cruise, ramp, end, duration):
     if t > duration * (1.0 + 1e-12):
         return end, 0.0
     if ramp == 0.0:
-        return min(cruise * t, end), cruise
+        s = cruise * t
+        return (s if s < end else end), cruise
     if t <= 0.0:
         return 0.0, 0.0
     if t < ramp:
@@ -145,7 +146,7 @@ def progress(t, cruise, ramp, end, duration):
         return cruise * ramp * length, cruise * speed
     if t <= duration - ramp:
         return cruise * (t - 0.5 * ramp), cruise
-    length, speed = _ramp(max(duration - t, 0.0) / ramp)
+    length, speed = _ramp((duration - t if t < duration else 0.0) / ramp)
     return end - cruise * ramp * length, cruise * speed
 
 
