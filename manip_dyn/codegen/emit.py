@@ -63,15 +63,6 @@ def right_hand_side(t, y, p, out):
 @compiled(merge=True)
 def right_hand_side_with_work(t, y, p, out):
     motion_and_work(y, p, out)
-
-
-@compiled(merge=True)
-def weightless_with_work(t, y, p, out):
-    still, limits, tau = p
-    inverse_dynamics(y, still, still, tau)
-    for i in range(tau.shape[0]):
-        tau[i] = min(max(tau[i], -limits[i]), limits[i])
-    motion_and_work(y, tau, out)
 """
 """The motion as integrators take it, with the efforts (n,) as parameters."""
 LINEARIZATIONS = """

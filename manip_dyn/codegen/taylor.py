@@ -35,7 +35,8 @@ from math import nan
 
 from manip_dyn.codegen.convolution import Factors, inner_sums
 from manip_dyn.codegen.straight_line import Program, one_coefficient
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.views import unowned
 
 N, SIZE = {n}, {size}
 FACTORS = {factors}
@@ -50,7 +51,7 @@ _sums = inner_sums(FACTORS)
 _pass = one_coefficient(_next, FACTORS.width)
 {passes}
 
-@compiled
+@inlined
 def _fill(order, work):
     if order <= 0:
         return
@@ -79,6 +80,7 @@ def taylor(q, v, tau, work, out):
 
 @compiled
 def series(t, y, p, order, work, out):
+    y, p, work, out = unowned(y), unowned(p), unowned(work), unowned(out)
     if work.shape[0] < order or work.shape[1] != FACTORS.width:
         out[:] = nan  # no room; the caller ends with a status
         return

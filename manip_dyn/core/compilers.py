@@ -73,7 +73,10 @@ class ShortCompiler(Compiler):
 
 @contextmanager
 def collection_paused() -> Iterator[Any]:
-    """Look for no garbage inside: the compiler makes many objects, and drops them in the end."""
+    """Look for no garbage inside: the compiler makes many objects, and keeps most of them.
+
+    They are put among the old ones, where garbage is looked for rarely.
+    """
     if not gc.isenabled():
         yield
         return
@@ -81,4 +84,7 @@ def collection_paused() -> Iterator[Any]:
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:  # nobody else uses this
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()

@@ -99,7 +99,7 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array.meminfo = ir.Constant(array.meminfo.type, None)
         array.parent = ir.Constant(array.parent.type, None)
         return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
+    if hasattr(kind, "types"):  # a tuple
         for i, each in enumerate(kind.types):
             inner = _without_owner(context, builder, each, builder.extract_value(value, i))
             value = builder.insert_value(value, inner, i)
