@@ -2,7 +2,8 @@
 
 What compiled code calls has to be compiled before it, however rarely it is called. A function
 of this kind is called through a few instructions of its own that look whether its machine code is
-there, and else have Python make it. It returns nothing, so that callers know its type.
+there, and else have Python make it. It returns nothing, so that callers know its type. Where it
+cannot be compiled, the call from Python ends in a SystemError, and the cause is printed.
 """
 
 from __future__ import annotations
@@ -82,10 +83,12 @@ class Late(Compiled):
         self._kept += [library, compiling]
         return library.get_pointer_to_function(function.name)
 
-    def compile_declared(self) -> None:
-        """Compile for all types of arguments that compiled code calls the function with."""
-        for arguments in list(self._declared):
-            self.compile(arguments)
+    def compile_declared(self) -> bool:
+        """Compile for all types that compiled code calls with; return whether any were new."""
+        new = [each for each in self._declared if each not in self.overloads]
+        for each in new:
+            self.compile(each)
+        return bool(new)
 
     def get_call_template(self, args, kws):
         """Tell a compiled caller the type of a call, without compiling."""
@@ -128,8 +131,7 @@ def late(function: Function) -> Function:
 
 def compile_late(*functions: Callable[..., Any]) -> None:
     """Compile now what compiled functions may call at some time, for loops with deadlines."""
-    for function in functions:
-        if isinstance(function, Compiled):
-            for each in reach(function).functions.values():
-                if isinstance(each, Late):
-                    each.compile_declared()
+    reached = [reach(each).functions.values() for each in functions if isinstance(each, Compiled)]
+    rare = [each for some in reached for each in some if isinstance(each, Late)]
+    while any(each.compile_declared() for each in rare):
+        pass  # what has been compiled may call more of them
