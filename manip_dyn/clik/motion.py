@@ -22,7 +22,7 @@ def velocity(q, desired, memory, v):
     return joint_velocity(q, desired, memory, v)
 
 
-@compiled(short=True)
+@compiled(short=True, python=False)
 def rate(t, y, p, out):
     """Write the rate of the state (q, path time); p is the path's parameters and the memory."""
     path, memory = p

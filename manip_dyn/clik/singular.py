@@ -41,7 +41,7 @@ def decompose(rows, basis, values):
         values[a] = sqrt(total)
 
 
-@inlined
+@inlined(always=True)
 def _rotate(rows, basis, a, b, width):
     """Make rows a and b orthogonal, the longer one first; return whether anything changed."""
     alpha = beta = gamma = 0.0
