@@ -22,15 +22,16 @@ def finite_vector(name: str, value: Any, size: int) -> Vector:
 def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     """Return `value` as a new C-contiguous float64 array of `shape` without NaN or infinity."""
     try:
-        given = np.ma.asanyarray(value) if np.ma.isMaskedArray(value) else np.asarray(value)
-        if given.dtype.kind not in "iufO" or np.ma.is_masked(given):
+        masked = isinstance(value, np.ma.MaskedArray)
+        given = value if masked else np.asarray(value)
+        if given.dtype.kind not in "iufO" or (masked and np.ma.is_masked(given)):
             raise TypeError(f"dtype {given.dtype}")
         array = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise ManipDynError(f"{name} is {_shown(value)}; expected {_amount(shape)}") from error
     if array.shape != shape:
         raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         shown = array.tolist() if array.size <= 30 else f"an array with {_not_finite(array)}"
         raise ManipDynError(f"{name} is {shown}; expected finite numbers")
     return array

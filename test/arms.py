@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -129,10 +130,21 @@ def load(name: str, folder: Path) -> Robot:
 def random_tree(folder: Path, seed: int, joints: int = 6) -> Path:
     """Write a random branched robot with all kinds of joints, links and extras."""
     rng = np.random.default_rng(seed)
+    return _random_robot(folder, rng, joints, lambda i: int(rng.integers(i)))
+
+
+def random_chain(folder: Path, seed: int, joints: int) -> Path:
+    """Write a random robot without branches, otherwise like `random_tree`."""
+    return _random_robot(folder, np.random.default_rng(seed), joints, lambda i: i - 1)
+
+
+def _random_robot(
+    folder: Path, rng: np.random.Generator, joints: int, parent_of: Callable[[int], int]
+) -> Path:
     parts, names = [_link("link_0", rng)], [f"joint_{i}" for i in range(1, joints + 1)]
     for i, name in enumerate(names, start=1):
         kind = ("revolute", "continuous", "prismatic")[i % 3]
-        parts += [_joint(name, kind, f"link_{rng.integers(i)}", f"link_{i}", rng)]
+        parts += [_joint(name, kind, f"link_{parent_of(i)}", f"link_{i}", rng)]
         parts += [_link(f"link_{i}", rng)]
     parts += [_joint("side", "fixed", "link_1", "link_side", rng), _link("link_side", rng)]
     stiffness, rest = rng.uniform(1, 9, size=joints), rng.normal(size=joints)

@@ -1,6 +1,7 @@
 """`manip_dyn bench`: it runs and reports; no test fails on a time."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import manip_dyn as md
 from manip_dyn.bench import planning
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
+from manip_dyn.bench.growth import bench_growth
 from manip_dyn.bench.integrators import Problem, bench_integrators, time_at
 from manip_dyn.bench.stiff import TARGETS, _until_exact
 from manip_dyn.bench.timing import Candidate, compare
@@ -27,6 +29,19 @@ def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     for timings in rows.values():
         assert timings[0]["ratio"] == 1.0
         assert all(timing["microseconds"] > 0.0 for timing in timings[:-1])
+
+
+def test_growth_is_measured_beside_pinocchio(monkeypatch, tmp_path):
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
+    bench = bench_growth((1, 3))
+    assert os.environ["MANIP_DYN_CACHE"] == str(tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert [row.joints for row in bench.rows] == [1] * 5 + [3] * 5
+    for row in bench.rows:
+        assert len(row.timings) == (1 if "taylor" in row.kernel else 2)
+        assert row.first > 0.0
+    assert "forward dynamics derivatives" in str(bench)
+    json.dumps(bench.content())
 
 
 def test_a_velocity_solve_is_timed_beside_others_that_find_the_same(capsys):

@@ -8,7 +8,14 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
-from manip_dyn.codegen.straight_line import LANES, Program, many_states, one_state
+from manip_dyn.codegen import straight_line
+from manip_dyn.codegen.straight_line import (
+    LANES,
+    Program,
+    many_states,
+    one_coefficient,
+    one_state,
+)
 from manip_dyn.codegen.trace import DECLARATIONS, argument_size
 from manip_dyn.codegen.trigonometry import LIMIT
 
@@ -231,3 +238,71 @@ def test_an_unknown_kernel_is_an_attribute_error():
 def test_every_kernel_is_listed(tmp_path):
     listed = dir(md.customize(load("tree2", tmp_path)).in_place)
     assert {"forward_dynamics", "jacobian_rate_batch"} <= set(listed)
+
+
+def long_program(length):
+    """Return random arithmetic on values far back and near, and numpy's result for two inputs."""
+    rng = np.random.default_rng(length)
+    lines = ["x0 = a[0]", "x1 = b[1]", "x2 = a[1] * b[0]"]
+    for i in range(3, length):
+        first, second = rng.integers(0, i), rng.integers(max(0, i - 6), i)
+        lines.append(
+            f"x{i} = {rng.uniform(-0.5, 0.5)} * x{first} {rng.choice(['+', '-'])} x{second}"
+        )
+    lines += [f"out[{i}] = sin(x{length - 1 - 7 * i})" for i in range(3)]
+    return "\n".join(lines)
+
+
+def by_numpy(text, a, b):
+    names = {"a": a, "b": b, "out": np.empty((3, *a.shape[1:])), "sin": np.sin}
+    exec(text, names)
+    return names["out"]
+
+
+@pytest.mark.parametrize("piece", [1, 7, 64, 1000])
+def test_a_program_in_pieces_is_the_whole_program(monkeypatch, piece):
+    text = long_program(200)
+    program = Program("long", ("a", "b"), 1, text)
+    one, lanes = one_state(program), many_states(program, LANES)
+
+    @numba.njit
+    def alone(a, b, out):
+        one((a, b), out)
+
+    @numba.njit
+    def together(a, b, out):
+        for column in range(0, a.shape[1], LANES):
+            lanes((a, b), out, column)
+
+    monkeypatch.setattr(straight_line, "LONGEST", piece)
+    monkeypatch.setattr(straight_line, "PIECE", piece)
+    a, b = np.random.default_rng(0).normal(size=(2, 2, 2 * LANES))
+    expected, out = by_numpy(text, a, b), np.empty((3, 2 * LANES))
+    together(a, b, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-13)
+    single = np.empty(3)
+    alone(a[:, 3].copy(), b[:, 3].copy(), single)
+    np.testing.assert_allclose(single, expected[:, 3], rtol=1e-12, atol=1e-13)
+
+
+def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
+    text = (
+        "c = order * 2.0\nx0 = start[0] + previous[1]\nx1 = x0 * c\nout[0] = x1\nout[1] = x0 - c"
+    )
+    step = one_coefficient(Program("steps", (), 1, text), 2)
+
+    @numba.njit
+    def steps(out):
+        for k in range(1, out.shape[0]):
+            step((), out, k)
+
+    monkeypatch.setattr(straight_line, "LONGEST", 2)
+    monkeypatch.setattr(straight_line, "PIECE", 2)
+    out = np.zeros((4, 2))
+    out[0] = 1.5, -0.5
+    expected = out.copy()
+    steps(out)
+    for k in range(1, 4):
+        x = expected[0, 0] + expected[k - 1, 1]
+        expected[k] = x * 2 * k, x - 2 * k
+    np.testing.assert_allclose(out, expected, rtol=1e-15)

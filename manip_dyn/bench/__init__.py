@@ -5,6 +5,7 @@ from typing import Any
 
 from manip_dyn.bench.clik import bench_clik
 from manip_dyn.bench.dynamics import bench_dynamics
+from manip_dyn.bench.growth import bench_growth
 from manip_dyn.bench.integrators import bench_integrators
 from manip_dyn.bench.planning import bench_planning
 from manip_dyn.bench.robots import usual_robots
@@ -12,6 +13,7 @@ from manip_dyn.bench.stiff import bench_stiff
 
 SUITES: dict[str, Callable[..., Any]] = {
     "dynamics": bench_dynamics,
+    "growth": bench_growth,
     "clik": bench_clik,
     "integrators": bench_integrators,
     "planning": bench_planning,
@@ -22,6 +24,7 @@ __all__ = [
     "SUITES",
     "bench_clik",
     "bench_dynamics",
+    "bench_growth",
     "bench_integrators",
     "bench_planning",
     "bench_stiff",

@@ -23,6 +23,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
 STATES = 512
+CHECKED = "manip_dyn, checked"
 PACKAGES = ("manip_dyn", "numba", "pin", "casadi", "mujoco", "drake")
 
 
@@ -65,7 +66,8 @@ def bench_dynamics(robots: Sequence[Robot]) -> Bench:
     the forward dynamics only (`abaInParallel`); its other functions are called from Python, and
     what its binding costs, measured as `aba` from Python less `abaInParallel`, is taken off.
     (That is more than it costs for `crba`, which takes one array instead of three.) "from
-    Python" is one call per state on both sides.
+    Python" is one call per state on both sides; ours is the checked call as the README shows
+    it, with its result in a new array, and beside it the call into an array of the caller's.
     """
     rows = [row for robot in robots for row in _rows(robot)]
     return Bench(dict(setting(PACKAGES)), rows)
@@ -90,7 +92,7 @@ def _rows(robot: Robot) -> Iterator[Row]:
     for kernel, name, function, count in (_FORWARD, *_OTHERS):
         theirs = Candidate(name, pin.call(function, count))
         more = peers.whole_step_calls(robot, states) if kernel == _FORWARD[0] else []
-        timings = compare([ours.call(kernel), theirs, *more])
+        timings = compare([ours.checked_call(kernel), ours.call(kernel), theirs, *more])
         yield Row(robot.name, kernel.replace("_", " "), "from Python", timings)
 
 
@@ -121,7 +123,8 @@ class _Ours:
     """Our kernels of one robot as candidates."""
 
     def __init__(self, robot: Robot, states: Vector):
-        self._kernels = customize(robot).in_place
+        self._checked = customize(robot)
+        self._kernels = self._checked.in_place
         self._states = states
         self._n = robot.n
 
@@ -142,11 +145,23 @@ class _Ours:
             "manip_dyn, batched", lambda: function(*columns, across, 0, STATES), STATES
         )
 
+    def checked_call(self, kernel: str) -> Candidate:
+        """Return one call from Python as the README shows it."""
+        arrays, _ = self._arrays(kernel)
+        state = [array[0].copy() for array in arrays]
+        kernels = self._checked
+        # Written out as a user writes it, without looking the method up by its name.
+        if kernel == "forward_dynamics":
+            q, v, tau = state
+            return Candidate(CHECKED, lambda: kernels.forward_dynamics(q, v, tau))
+        function = getattr(kernels, kernel)
+        return Candidate(CHECKED, lambda: function(*state))
+
     def call(self, kernel: str) -> Candidate:
-        """Return one call from Python."""
+        """Return one unchecked call from Python into the caller's array."""
         function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
         state, place = [array[0].copy() for array in arrays], out[0].copy()
-        return Candidate("manip_dyn", lambda: function(*state, place))
+        return Candidate("manip_dyn, unchecked and in place", lambda: function(*state, place))
 
     def _arrays(self, kernel: str) -> tuple[list[Vector], Vector]:
         n = self._n

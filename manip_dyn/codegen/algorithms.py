@@ -108,6 +108,30 @@ def mass_matrix(
     return result
 
 
+def kinetic_energy(
+    bodies: Sequence[Body],
+    rigid: Sequence[Rigid],
+    poses: Sequence[JointPose],
+    v: Sequence[Any],
+) -> Any:
+    """Return the kinetic energy of the bodies, J, from body to body in O(n)."""
+    total = 0.0 * v[0]
+    states: list[tuple[vec.Vector3, vec.Vector3]] = []
+    for i, (body, each, pose) in enumerate(zip(bodies, rigid, poses, strict=True)):
+        omega, linear = states[body.parent] if body.parent >= 0 else ([total * 0.0] * 3,) * 2
+        linear = pose.to_body(vec.add(linear, vec.cross(omega, pose.origin)))
+        omega = pose.to_body(omega)
+        if body.prismatic:
+            linear = [linear[0], linear[1], linear[2] + v[i]]
+        else:
+            omega = [omega[0], omega[1], omega[2] + v[i]]
+        states.append((omega, linear))
+        momentum = vec.add(vec.scale(0.5 * each.mass, linear), vec.cross(omega, each.moment))
+        total = total + vec.dot(linear, momentum)
+        total = total + 0.5 * vec.dot(omega, vec.times(each.inertia, omega))
+    return total
+
+
 def solve_by_articulated_bodies(
     bodies: Sequence[Body],
     rigid: Sequence[Rigid],

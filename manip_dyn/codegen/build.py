@@ -5,33 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from manip_dyn.codegen.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, module_text
 from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.solve import TEXT as SOLVE
-from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS, trace
+from manip_dyn.codegen.looped import looped_text
+from manip_dyn.codegen.trace import BATCH, BY_NAME, DECLARATIONS, Declaration, trace
 from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
 
+def kernel_of(robot: Robot, frame: Frame, name: str) -> Any:
+    """Return a kernel of the catalogue, or its batched form, as a jitted function."""
+    declaration = BY_NAME[name.removesuffix(BATCH)]
+    if declaration.module != "linear" and robot.n > declaration.longest:
+        return getattr(_looped_module(robot, frame, declaration), name)
+    return getattr(kernel_module(robot, frame, declaration.module), name)
+
+
 def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
-    """Return one module of the catalogue's kernels, generated and cached at need."""
+    """Return one module of the catalogue's kernels, generated and cached at need.
+
+    Without those that are in loops for so many joints, but for the module ``linear``.
+    """
+    wanted = [each for each in DECLARATIONS if each.module == module]
+    straight = [each for each in wanted if robot.n <= each.longest]
 
     def text() -> str:
         equations = Equations(robot, frame)
-        wanted = [each for each in DECLARATIONS if each.module == module]
-        straight = [each for each in wanted if robot.n <= each.longest]
-        loops = ""
         if module == "motion":
-            loops = RIGHT_HAND_SIDES
-        elif module == "linear":
-            loops = LINEARIZATIONS
-        elif straight != wanted:
-            straight.append(BY_NAME["forward_dynamics"])
-            loops = SOLVE.format(n=robot.n)
-        return module_text(robot.name, [trace(equations, each) for each in straight]) + loops
+            return _straight_text(robot, equations, straight) + RIGHT_HAND_SIDES
+        if module == "linear" and not straight:
+            return looped_text(robot, wanted) + LINEARIZATIONS
+        if module == "linear":
+            return _straight_text(robot, equations, straight) + LINEARIZATIONS
+        return _straight_text(robot, equations, straight)
 
     return robot_module(robot, frame, module, text)
+
+
+def _straight_text(robot: Robot, equations: Equations, functions: list[Declaration]) -> str:
+    return module_text(robot.name, [trace(equations, each) for each in functions])
+
+
+def _looped_module(robot: Robot, frame: Frame, declaration: Declaration) -> ModuleType:
+    """Return a module of its own for a kernel in loops: the others need not be compiled for it."""
+    return robot_module(robot, frame, declaration.name, lambda: looped_text(robot, [declaration]))
 
 
 def robot_module(robot: Robot, frame: Frame, kind: str, text: Callable[[], str]) -> ModuleType:

@@ -20,6 +20,8 @@ from manip_dyn.codegen.sensitivities import Sensitivities, inverse_dynamics_sens
 from manip_dyn.robot import Frame, Robot
 
 Matrix = list[list[Any]]
+LONGEST_MASS_ENERGY = 12
+"""Joints up to which the energy takes the mass matrix, whose entries grow with their square."""
 
 
 class Equations:
@@ -80,8 +82,7 @@ class Equations:
 
     def energy(self, q, v) -> list[Any]:
         """Return kinetic and potential energy; gravity's is zero at the base origin."""
-        mass = self.mass_matrix(q)
-        kinetic = 0.5 * vectors.dot(v, [vectors.dot(row, v) for row in mass])
+        kinetic = self._kinetic_energy(q, v)
         potential = 0.0 * q[0]
         for body, (rotation, origin) in zip(self.bodies, self._world(q), strict=True):
             center = vectors.add(origin, vectors.times(rotation, body.com.tolist()))
@@ -248,6 +249,14 @@ class Equations:
     def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
         poses = motion.joint_poses(self.bodies, q)
         return algorithms.mass_matrix(self.bodies, rigid, poses, self.armature)
+
+    def _kinetic_energy(self, q, v) -> Any:
+        """Return the kinetic energy by the mass matrix; that of long chains from body to body."""
+        if self.n <= LONGEST_MASS_ENERGY:
+            return 0.5 * vectors.dot(v, [vectors.dot(row, v) for row in self.mass_matrix(q)])
+        rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
+        poses = motion.joint_poses(self.bodies, q)
+        return rotors + algorithms.kinetic_energy(self.bodies, self.rigid, poses, v)
 
     def _factors(self, q, rigid: Sequence[Rigid]) -> Factors:
         return factorized(self._mass_matrix(q, rigid), self.parents)

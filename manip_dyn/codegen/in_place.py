@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from manip_dyn.codegen.build import kernel_module
-from manip_dyn.codegen.trace import BY_NAME, DECLARATIONS
+from manip_dyn.codegen.build import kernel_of
+from manip_dyn.codegen.trace import BATCH, BY_NAME, DECLARATIONS
 from manip_dyn.robot import Frame, Robot
-
-BATCH = "_batch"
 
 
 class InPlace:
@@ -32,11 +30,9 @@ class InPlace:
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         """Return a kernel; its module is generated now if it is the first of it."""
-        declaration = BY_NAME.get(name.removesuffix(BATCH))
-        if declaration is None:
+        if name.removesuffix(BATCH) not in BY_NAME:
             raise AttributeError(f"there is no kernel '{name}'")
-        module = kernel_module(self._robot, self._frame, declaration.module)
-        function = getattr(module, name)
+        function = kernel_of(self._robot, self._frame, name)
         setattr(self, name, function)
         return function
 

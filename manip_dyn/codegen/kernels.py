@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.batch import Batch
 from manip_dyn.codegen.build import kernel_module
+from manip_dyn.codegen.checked import Checked
 from manip_dyn.codegen.in_place import InPlace
 from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.taylor import Taylor
-from manip_dyn.codegen.trace import BY_NAME, argument_size
+from manip_dyn.codegen.trace import BY_NAME
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.validate import Vector, finite_vector
@@ -78,6 +79,7 @@ class Kernels:
         self.frame = frame
         self.in_place = InPlace(robot, robot.frame(frame))
         self.unchecked = Unchecked(self.in_place, robot.n)
+        self._checked = Checked(self.in_place, robot.n)
         self.batch = Batch(self.in_place, robot.n)
 
     def __repr__(self) -> str:
@@ -91,19 +93,19 @@ class Kernels:
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: ArrayLike) -> Vector:
         """Return the pose of the frame in the base frame, a homogeneous matrix (4, 4)."""
-        return self._call("forward_kinematics", q=q)
+        return self._checked.forward_kinematics(q)
 
     def jacobian(self, q: ArrayLike) -> Vector:
         """Return the geometric Jacobian (6, n) of the frame: linear, then angular, base axes."""
-        return self._call("jacobian", q=q)
+        return self._checked.jacobian(q)
 
     def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
         """Return the time derivative (6, n) of the Jacobian."""
-        return self._call("jacobian_rate", q=q, v=v)
+        return self._checked.jacobian_rate(q, v)
 
     def jacobian_derivatives(self, q: ArrayLike) -> Vector:
         """Return the derivatives (6, n, n) of the Jacobian by the positions (last axis)."""
-        return self._call("jacobian_derivatives", q=q)
+        return self._checked.jacobian_derivatives(q)
 
     # -------------------------------------------------------------------- dynamics
     def forward_dynamics(
@@ -115,7 +117,9 @@ class Kernels:
         wrench: ArrayLike | None = None,
     ) -> Vector:
         """Return the accelerations (n,) under the efforts `tau`."""
-        return self._call_with_load("forward_dynamics", payload, wrench, q=q, v=v, tau=tau)
+        if payload is None and wrench is None:
+            return self._checked.forward_dynamics(q, v, tau)
+        return self._checked.forward_dynamics_loaded(q, v, tau, *_load(payload, wrench))
 
     def inverse_dynamics(
         self,
@@ -126,13 +130,15 @@ class Kernels:
         wrench: ArrayLike | None = None,
     ) -> Vector:
         """Return the efforts (n,) that give the accelerations `a`."""
-        return self._call_with_load("inverse_dynamics", payload, wrench, q=q, v=v, a=a)
+        if payload is None and wrench is None:
+            return self._checked.inverse_dynamics(q, v, a)
+        return self._checked.inverse_dynamics_loaded(q, v, a, *_load(payload, wrench))
 
     def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Vector:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
         if payload is None:
-            return self._call("mass_matrix", q=q)
-        return self._call("mass_matrix_loaded", q=q, payload=_payload(payload))
+            return self._checked.mass_matrix(q)
+        return self._checked.mass_matrix_loaded(q, _payload(payload))
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
@@ -140,7 +146,7 @@ class Kernels:
         Rotors (armature) move and springs are stretched in it. Gravity's is zero at the base
         origin and leaves out links that are fixed to the base.
         """
-        kinetic, potential = self._call("energy", q=q, v=v)
+        kinetic, potential = self._checked.energy(q, v)
         return float(kinetic), float(potential)
 
     # ----------------------------------------------------------------- derivatives
@@ -148,23 +154,21 @@ class Kernels:
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
         """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
-        by_q, by_v, by_tau = self._call("forward_dynamics_derivatives", q=q, v=v, tau=tau)
+        by_q, by_v, by_tau = self._checked.forward_dynamics_derivatives(q, v, tau)
         return by_q, by_v, by_tau
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
         """Return the derivatives (n, n) of the efforts by q, by v and by a (mass matrix)."""
-        by_q, by_v, by_a = self._call("inverse_dynamics_derivatives", q=q, v=v, a=a)
+        by_q, by_v, by_a = self._checked.inverse_dynamics_derivatives(q, v, a)
         return by_q, by_v, by_a
 
     def forward_dynamics_adjoint(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
         """Return the gradients (n,) of adjoint . acceleration by q, by v and by tau."""
-        by_q, by_v, by_tau = self._call(
-            "forward_dynamics_adjoint", q=q, v=v, tau=tau, adjoint=adjoint
-        )
+        by_q, by_v, by_tau = self._checked.forward_dynamics_adjoint(q, v, tau, adjoint)
         return by_q, by_v, by_tau
 
     def forward_dynamics_second_derivatives(
@@ -174,9 +178,7 @@ class Kernels:
 
         Axes 0 and 2 choose q, v or tau, axes 1 and 3 the joint.
         """
-        return self._call(
-            "forward_dynamics_second_derivatives", q=q, v=v, tau=tau, adjoint=adjoint
-        )
+        return self._checked.forward_dynamics_second_derivatives(q, v, tau, adjoint)
 
     def switching_rates(
         self, q: ArrayLike, v: ArrayLike, p_q: ArrayLike, p_v: ArrayLike
@@ -186,7 +188,7 @@ class Kernels:
         `p_q` and `p_v` are the costates of minimum time. Each row is the rate and its
         derivatives by q, v, p_q and p_v.
         """
-        return self._call("switching_rates", q=q, v=v, p_q=p_q, p_v=p_v)
+        return self._checked.switching_rates(q, v, p_q, p_v)
 
     # ---------------------------------------------------------------------- motion
     @cached_property
@@ -248,25 +250,12 @@ class Kernels:
         """Return the arithmetic operations of every kernel before and after customization."""
         return operation_report(self.robot, self.frame)
 
-    def _call_with_load(self, name: str, payload, wrench, **arguments: ArrayLike) -> Vector:
-        if payload is None and wrench is None:
-            return self._call(name, **arguments)
-        return self._call(f"{name}_loaded", **arguments, **_load(payload, wrench))
 
-    def _call(self, name: str, **arguments: ArrayLike) -> Vector:
-        n = self.robot.n
-        checked = [
-            finite_vector(argument, value, argument_size(argument, n))
-            for argument, value in arguments.items()
-        ]
-        return getattr(self.unchecked, name)(*checked)
-
-
-def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> dict[str, ArrayLike]:
-    return {
-        "payload": NO_PAYLOAD if payload is None else _payload(payload),
-        "wrench": NO_WRENCH if wrench is None else wrench,
-    }
+def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> tuple[ArrayLike, ArrayLike]:
+    return (
+        NO_PAYLOAD if payload is None else _payload(payload),
+        NO_WRENCH if wrench is None else wrench,
+    )
 
 
 def _payload(payload: ArrayLike) -> Vector:

@@ -35,7 +35,7 @@ from math import nan
 
 from manip_dyn.codegen.convolution import Factors, inner_sums
 from manip_dyn.codegen.straight_line import Program, one_coefficient
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.views import unowned
 
 N, SIZE = {n}, {size}
@@ -51,7 +51,7 @@ _sums = inner_sums(FACTORS)
 _pass = one_coefficient(_next, FACTORS.width)
 {passes}
 
-@inlined
+@compiled(python=False)
 def _fill(order, work):
     if order <= 0:
         return

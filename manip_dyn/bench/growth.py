@@ -1,0 +1,126 @@
+"""`manip_dyn bench growth`: what kernels cost to compile and to call as chains grow longer."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio
+
+from manip_dyn.bench.peers import Pinocchio
+from manip_dyn.bench.timing import Candidate, Timing, compare, plain_rows, setting
+from manip_dyn.codegen import customize
+from manip_dyn.robot import Robot, load_robot
+
+JOINTS = (1, 2, 4, 7, 12, 13, 20, 30, 45, 60)
+PACKAGES = ("manip_dyn", "numba", "pin")
+ORDER = 8
+"""Of the Taylor series."""
+_KERNELS: tuple[tuple[str, Callable, int], ...] = (
+    ("forward_dynamics", pinocchio.aba, 3),
+    ("mass_matrix", pinocchio.crba, 1),
+    ("inverse_dynamics_derivatives", pinocchio.computeRNEADerivatives, 3),
+    ("forward_dynamics_derivatives", pinocchio.computeABADerivatives, 3),
+)
+
+
+class Row(NamedTuple):
+    """One kernel of a chain: CPU seconds of its first call, and the times of later ones."""
+
+    joints: int
+    kernel: str
+    first: float
+    timings: list[Timing]
+
+
+class Bench(NamedTuple):
+    """A suite's rows with the setting they were measured in."""
+
+    setting: dict[str, str]
+    rows: list[Row]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        return {"setting": self.setting, "rows": plain_rows(self.rows)}
+
+    def __str__(self) -> str:
+        """Return the table."""
+        lines = [
+            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
+            "Serial chains. First: CPU seconds of the first call, compilation included. Calls: us "
+            "from Python, median,\nand pinocchio's over ours in the same process.",
+            f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
+        ]
+        for joints, kernel, first, timings in self.rows:
+            ours, *theirs = timings
+            peer = "".join(f"{t.microseconds:>11.2f}{t.ratio:>8.2f}" for t in theirs)
+            name = kernel.replace("_", " ")
+            lines.append(f"{joints:>6} {name:<30}{first:>9.2f}{ours.microseconds:>10.2f}{peer}")
+        return "\n".join(lines)
+
+
+def bench_growth(sizes: Sequence[int] = JOINTS) -> Bench:
+    """Compile and time the kernels of random serial chains with so many joints.
+
+    What belongs to one robot is compiled anew, in an empty cache of its own; what is compiled
+    once for all robots counts where it is first needed, if this machine has not got it yet.
+    """
+    before = os.environ.get("MANIP_DYN_CACHE")
+    with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:
+        os.environ["MANIP_DYN_CACHE"] = folder
+        try:
+            rows = [row for n in sizes for row in _rows(chain(n, Path(folder)))]
+        finally:
+            if before is None:
+                del os.environ["MANIP_DYN_CACHE"]
+            else:
+                os.environ["MANIP_DYN_CACHE"] = before
+    return Bench(dict(setting(PACKAGES)), rows)
+
+
+def _rows(robot: Robot) -> Iterator[Row]:
+    n, kernels = robot.n, customize(robot)
+    states = np.random.default_rng(n).uniform(-1.0, 1.0, size=(3, 1, n))
+    peer = Pinocchio(robot, states)
+    for name, function, count in _KERNELS:
+        ours = Candidate("manip_dyn", partial(getattr(kernels, name), *states[:count, 0]))
+        first = _cpu_seconds(ours.call)
+        theirs = Candidate(f"pinocchio {function.__name__}", peer.call(function, count))
+        yield Row(n, name, first, compare([ours, theirs]))
+    q, v, tau = states[:, 0]
+    series = Candidate("manip_dyn", lambda: kernels.taylor(q, v, tau, ORDER))
+    yield Row(n, f"taylor to order {ORDER}", _cpu_seconds(series.call), compare([series]))
+
+
+def _cpu_seconds(call: Callable[[], object]) -> float:
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def chain(n: int, folder: Path) -> Robot:
+    """Return a serial chain of n revolute joints with random axes, links and inertias."""
+    rng = np.random.default_rng(n)
+    parts = ['<link name="link_0"/>']
+    for i in range(1, n + 1):
+        origin, turn, axis, center = (
+            " ".join(map(str, rng.normal(scale=0.3, size=3))) for _ in range(4)
+        )
+        ixx, iyy, izz = rng.uniform(0.1, 0.15, size=3)
+        parts.append(
+            f'<joint name="joint_{i}" type="revolute"><parent link="link_{i - 1}"/>'
+            f'<child link="link_{i}"/><origin xyz="{origin}" rpy="{turn}"/><axis xyz="{axis}"/>'
+            '<limit lower="-3" upper="3" velocity="9" effort="9"/></joint>'
+            f'<link name="link_{i}"><inertial><origin xyz="{center}"/>'
+            f'<mass value="{rng.uniform(0.5, 2.0)}"/><inertia ixx="{ixx}" ixy="0" ixz="0" '
+            f'iyy="{iyy}" iyz="0" izz="{izz}"/></inertial></link>'
+        )
+    path = folder / f"chain{n}.urdf"
+    path.write_text(f'<robot name="chain{n}">{"".join(parts)}</robot>', encoding="utf-8")
+    return load_robot(path)

@@ -1,0 +1,46 @@
+"""A robot's numbers as arrays, for the loops of `tree_dynamics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from manip_dyn.codegen.inertia import rigid_bodies
+from manip_dyn.codegen.tree_dynamics import Tree
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+
+def tree_of(robot: Robot) -> Tree:
+    """Return the numbers of a robot."""
+    bodies, rigid = robot.bodies, rigid_bodies(robot.bodies)
+    inertias: Vector = np.array([each.inertia for each in rigid])
+    traces = np.trace(inertias, axis1=1, axis2=2)
+    parents = [body.parent for body in bodies]
+    return Tree(
+        parent=np.array(parents),
+        related=_related(parents),
+        prismatic=np.array([int(body.prismatic) for body in bodies]),
+        rotation=np.array([body.rotation for body in bodies]),
+        translation=np.array([body.translation for body in bodies]),
+        mass=np.array([each.mass for each in rigid]),
+        moment=np.array([each.moment for each in rigid]),
+        spread=0.5 * traces[:, None, None] * np.eye(3) - inertias,
+        gravity=np.array(robot.gravity),
+        armature=np.array(robot.armature),
+        damping=np.array(robot.damping),
+        stiffness=np.array(robot.stiffness),
+        rest=np.array(robot.rest),
+    )
+
+
+def _related(parents: Sequence[int]) -> Vector:
+    """Return 1 where a joint is the other's ancestor or descendant, or both are one, else 0."""
+    related = np.eye(len(parents))
+    for joint in range(len(parents)):
+        above = parents[joint]
+        while above >= 0:
+            related[joint, above] = related[above, joint] = 1.0
+            above = parents[above]
+    return related

@@ -1,0 +1,161 @@
+"""Checked calls: what goes the short way and what goes the long way come out the same."""
+
+import threading
+
+import numpy as np
+import pytest
+from arms import load, random_state
+
+import manip_dyn as md
+
+PAYLOAD = [1.0, 0.0, 0.1, 0.0, 0.02, 0.02, 0.02, 0.0, 0.0, 0.0]
+METHODS = {
+    "forward_kinematics": 1,
+    "jacobian": 1,
+    "jacobian_rate": 2,
+    "jacobian_derivatives": 1,
+    "forward_dynamics": 3,
+    "inverse_dynamics": 3,
+    "mass_matrix": 1,
+    "energy": 2,
+    "forward_dynamics_derivatives": 3,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_adjoint": 4,
+    "forward_dynamics_second_derivatives": 4,
+    "switching_rates": 4,
+}
+
+
+def read_only(x):
+    x = x.copy()
+    x.setflags(write=False)
+    return x
+
+
+def strided(x):
+    return np.repeat(x, 2)[::2]
+
+
+def unaligned(x):
+    memory = np.zeros(x.nbytes + 1, np.uint8)
+    array = memory[1:].view(np.float64)
+    array[:] = x
+    return array
+
+
+def swapped(x):
+    return x.astype(x.dtype.newbyteorder())
+
+
+class Subclass(np.ndarray):
+    """An array that is not quite one."""
+
+
+FORMS = {
+    "read-only": read_only,
+    "strided": strided,
+    "unaligned": unaligned,
+    "bytes swapped": swapped,
+    "list": np.ndarray.tolist,
+    "tuple": tuple,
+    "objects": lambda x: x.astype(object),
+    "subclass": lambda x: x.view(Subclass),
+    "masked, nothing of it": np.ma.asarray,
+}
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return md.customize(md.load_robot("rr"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_form_of_the_arguments_gives_the_same(kernels, method, form):
+    arguments = np.random.default_rng(0).normal(size=(METHODS[method], 2))
+    expected = getattr(kernels, method)(*arguments)
+    given = [FORMS[form](each) for each in arguments]
+    np.testing.assert_array_equal(getattr(kernels, method)(*given), expected)
+    np.testing.assert_array_equal(getattr(kernels, method)(*arguments[:-1], given[-1]), expected)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, np.uint16])
+def test_other_types_of_numbers_are_converted(kernels, kind):
+    numbers = np.array([[3, 1], [2, 4], [1, 5]], kind)
+    expected = kernels.forward_dynamics(*numbers.astype(np.float64))
+    np.testing.assert_array_equal(kernels.forward_dynamics(*numbers), expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_checked_call_is_the_unchecked_one(kernels, method):
+    arguments = np.random.default_rng(1).normal(size=(METHODS[method], 2))
+    expected = getattr(kernels.unchecked, method)(*arguments)
+    np.testing.assert_array_equal(getattr(kernels, method)(*arguments), expected)
+
+
+@pytest.mark.parametrize("form", [np.copy, *FORMS.values()], ids=["array", *FORMS])
+@pytest.mark.parametrize("place", range(4))
+def test_every_way_says_the_same_of_a_bad_number(kernels, form, place):
+    arguments = list(np.zeros((4, 2)))
+    arguments[place] = form(np.array([0.5, np.inf]))
+    name = ("q", "v", "tau", "adjoint")[place]
+    with pytest.raises(md.ManipDynError) as raised:
+        kernels.forward_dynamics_adjoint(*arguments)
+    assert str(raised.value) == f"{name} is [0.5, inf]; expected finite numbers"
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (0,), (2, 1), (1, 2), ()])
+def test_every_way_says_the_same_of_a_wrong_shape(kernels, shape):
+    for array in (np.zeros(shape), np.zeros(shape).tolist(), np.zeros(shape, np.float32)):
+        with pytest.raises(md.ManipDynError) as raised:
+            kernels.forward_dynamics(np.zeros(2), array, np.zeros(2))
+        assert str(raised.value) == f"v has shape {shape}; expected (2,)"
+
+
+def test_the_first_of_two_bad_arguments_is_named(kernels):
+    with pytest.raises(md.ManipDynError, match=r"^v is \[nan, 0\.0\]"):
+        kernels.forward_dynamics(np.zeros(2), np.array([np.nan, 0.0]), np.zeros(3))
+
+
+def test_loads_go_both_ways():
+    kernels = md.customize(md.load_robot("pa10"))
+    q, v, tau = random_state(kernels.robot, np.random.default_rng(0))
+    wrench = np.arange(6.0)
+    for method in (kernels.forward_dynamics, kernels.inverse_dynamics):
+        expected = method(q, v, tau, payload=np.array(PAYLOAD), wrench=wrench)
+        given = method(q.tolist(), v, tau, payload=PAYLOAD, wrench=strided(wrench))
+        np.testing.assert_array_equal(given, expected)
+    expected = kernels.mass_matrix(q, payload=np.array(PAYLOAD))
+    np.testing.assert_array_equal(kernels.mass_matrix(list(q), payload=PAYLOAD), expected)
+    for bad in (np.zeros(7), np.zeros(7).tolist()):
+        with pytest.raises(md.ManipDynError, match=r"wrench has shape \(7,\); expected \(6,\)"):
+            kernels.forward_dynamics(q, v, tau, wrench=bad)
+    with pytest.raises(md.ManipDynError, match=r"wrench is .*expected finite numbers"):
+        kernels.forward_dynamics(q, v, tau, wrench=np.full(6, np.nan))
+
+
+def test_results_are_new_arrays_that_can_be_written(kernels):
+    q, v, tau = np.random.default_rng(2).normal(size=(3, 2))
+    first, second = kernels.forward_dynamics(q, v, tau), kernels.forward_dynamics(q, v, tau)
+    assert not np.shares_memory(first, second)
+    assert type(first) is np.ndarray
+    first[:] = 0.0
+    assert np.all(second != 0.0)
+
+
+def test_many_threads_may_make_the_first_call(tmp_path):
+    kernels = md.customize(load("tree5", tmp_path))
+    state = random_state(kernels.robot, np.random.default_rng(0))
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(kernels.forward_dynamics(*state)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = kernels.unchecked.forward_dynamics(*state)
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+    assert len(results) == 4
