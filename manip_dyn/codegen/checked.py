@@ -26,6 +26,7 @@ from manip_dyn.validate import Vector, finite_vector
 
 FLOAT = np.dtype(np.float64)
 BYTES = FLOAT.itemsize
+NOT_KEPT = OPTIONS | {"cache": False}
 _compiling = Lock()
 PAYLOAD, WRENCH = argument_size("payload", 0), argument_size("wrench", 0)
 
@@ -103,7 +104,10 @@ def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., 
     # Any vector of numbers, also a strided or a read-only one, converts to this type.
     vector = types.Array(types.float64, 1, "A", readonly=True)
     kinds = (types.int64, types.int64, *[vector] * count, _output(axes))
-    return njit([types.boolean(*kinds)], **OPTIONS)(run)
+    try:
+        return njit([types.boolean(*kinds)], **OPTIONS)(run)
+    except OSError:  # no room on disk for its machine code
+        return njit([types.boolean(*kinds)], **NOT_KEPT)(run)
 
 
 def _output(axes: int) -> types.Array:
@@ -130,7 +134,7 @@ def _kernel_call(_context, address, arrays):
 _call_kernel: Any = intrinsic(_kernel_call)
 
 
-@njit(**OPTIONS)
+@njit(**NOT_KEPT)
 def _is_good(x, size):
     """Return whether x is a dense array of `size` finite numbers."""
     if x.shape[0] != size or x.strides[0] != BYTES:
