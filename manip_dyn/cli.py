@@ -303,6 +303,5 @@ def _path(options: argparse.Namespace) -> Path:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------------- shared
 if __name__ == "__main__":
     sys.exit(main())

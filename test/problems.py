@@ -59,7 +59,7 @@ def advance_evenly(engine, y, t, t_end, count, p, tolerance=1e9):
         settings = {"first_step": step, "min_step": step, "max_step": longest, "atol": tolerance}
     status, space = advance(engine, y, t, t_end, p, **settings)
     assert status == 0
-    assert space[3][0] == count
+    assert space.state.steps == count
     return space
 
 

@@ -51,12 +51,12 @@ def test_other_numba_code_runs_an_engine_in_place():
         worst, steps = 0, 0
         for _ in range(count):
             worst = max(worst, run(0.0, 2.0 * np.pi, p, y, space))
-            steps += space[3][0]
+            steps += space.state.steps
         return worst, steps
 
     assert turns(10, p, y, space)[0] == 0
     np.testing.assert_allclose(y, [1.0, 0.0], atol=1e-6)
-    assert space[2][0] == 2.0 * np.pi
+    assert space.state.t == 2.0 * np.pi
     assert allocations(turns, 1, p, y, space) == allocations(turns, 1000, p, y, space)
 
 
@@ -81,13 +81,13 @@ def test_a_full_record_pauses_the_loop_and_more_room_goes_on():
     y, space = np.array([1.0, 0.0]), engine.space(step=0.1, every_step=True, room=(4, 0, 0))
     engine.start(space, 0.0, np.array([1.0, -np.inf, np.inf, 0.0]))
     assert engine.advance(NOTHING, y, space) == md.Status.PAUSED
-    assert space[2][0] == pytest.approx(0.4)
-    space[3][7] = 0  # read the rows, then use them again
+    assert space.state.t == pytest.approx(0.4)
+    space.state.rows = 0  # read the rows, then use them again
     assert engine.advance(NOTHING, y, space) == md.Status.PAUSED
-    space = (*space[:-1], engine.record(10, 0, 0, degree=3))
-    space[3][7] = 0
+    space = space._replace(record=engine.record(10, 0, 0, degree=3))
+    space.state.rows = 0
     assert engine.advance(NOTHING, y, space) == md.Status.SUCCESS
-    assert space[2][0] == 1.0
+    assert space.state.t == 1.0
 
 
 SCRIPT = """

@@ -95,7 +95,7 @@ def test_error_estimates_are_asymptotically_right(name):
     for step in steps:
         y = curve(start)
         space = advance_evenly(engine, y, start, start + step, 1, NO_SCRIPT, tolerance)
-        estimates.append(np.exp(space[2][2]) * tolerance)  # the control keeps its logarithm
+        estimates.append(np.exp(space.state.memory) * tolerance)  # the control keeps its logarithm
         errors.append(np.abs(y - curve(start + step)).max())
     slope = np.polyfit(np.log(steps), np.log(estimates), 1)[0]
     assert slope == pytest.approx(lower + 1, abs=0.25)
@@ -197,5 +197,5 @@ def test_a_fixed_step_skips_the_stages_that_only_the_estimate_needs():
     engine = compile_engine(scripted, METHODS["rkf45"], Options(size=2))
     y = curve(0.3)
     space = advance_evenly(engine, y, 0.3, 1.3, 10, NO_SCRIPT)
-    assert space[3][2] == 5 * 10  # stage 6 has no weight in the formula of order 4
+    assert space.state.evaluations == 5 * 10  # stage 6 has no weight in the formula of order 4
     assert np.abs(y - curve(1.3)).max() < 1e-5

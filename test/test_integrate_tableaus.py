@@ -126,7 +126,7 @@ def check_error_weights(table, one_step, step):
     for j in range(table.stages):
         for answering in {(j,), tuple({j, largest})}:  # alone, and for the sign beside another
             _, _, space = one_step(*answering, tolerance=tolerance)
-            error = np.exp(space[2][2]) * tolerance / step
+            error = np.exp(space.state.memory) * tolerance / step
             assert error == pytest.approx(abs(weights[list(answering)].sum()), rel=1e-12, abs=1e-9)
 
 

@@ -11,7 +11,7 @@ import manip_dyn
 PACKAGE = Path(manip_dyn.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
-CORE = ("errors", "validate", "share", "generated")
+CORE = ("core", "errors", "validate", "share")
 MAY_IMPORT = {
     "robot": {"robot"},
     "codegen": {"codegen", "robot"},

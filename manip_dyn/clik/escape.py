@@ -89,18 +89,20 @@ def _second_order(actual, sign, lost, task, projector, hessian, scratch):
             both += curvature(actual, task.lost, n, k, i)
             both *= 0.5 * sign * task.freedom[i] * task.freedom[k]
             hessian[i, k] = hessian[k, i] = both
+    _multiply(projector, hessian, scratch)
+    _multiply(scratch, projector, hessian)
+
+
+@numba.njit(**INNER)
+def _multiply(left, right, product):
+    """Write the product of two matrices (n, n)."""
+    n = left.shape[0]
     for i in range(n):
         for j in range(n):
             total = 0.0
             for k in range(n):
-                total += projector[i, k] * hessian[k, j]
-            scratch[i, j] = total
-    for i in range(n):
-        for j in range(n):
-            total = 0.0
-            for k in range(n):
-                total += scratch[i, k] * projector[k, j]
-            hessian[i, j] = total
+                total += left[i, k] * right[k, j]
+            product[i, j] = total
 
 
 @numba.njit(**INNER)

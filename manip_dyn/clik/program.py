@@ -16,7 +16,7 @@ from manip_dyn.clik.law import joint_velocity
 from manip_dyn.clik.pose import OPTIONS
 from manip_dyn.clik.record import fill_row
 from manip_dyn.codegen import customize
-from manip_dyn.generated import generated_module, source_of
+from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.integrate.engine import Engine
 from manip_dyn.integrate.functions import fingerprint, importable

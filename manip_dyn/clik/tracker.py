@@ -109,7 +109,7 @@ class Tracker:
 
     def restart(self) -> None:
         """Forget the past steps of a multistep method: after a change of the path or settings."""
-        self._space[3][5] = 0
+        self._space.state.known = 0
 
     def sample(self) -> TrackingSample:
         """Return the present sample."""
@@ -122,17 +122,16 @@ class Tracker:
 
     def look(self) -> Vector:
         """Return the present sample as a row of numbers, see `record`."""
-        return self._rows(self._space[2][:1], self._y[None, :])[0]
+        return self._rows(np.array([self._space.state.t]), self._y[None, :])[0]
 
     def run(self, steps: int) -> Vector:
         """Advance by `steps` steps, fewer if the status says so, and return a row for each."""
-        *arrays, _ = self._space
         record = self._engine.record(steps, 0, 0, degree=0)
-        counts = arrays[3]
-        counts[7] = 0
-        status = self._engine.advance(self._p, self._y, (*arrays, record))
+        self._space.state.rows = 0
+        status = self._engine.advance(self._p, self._y, self._space._replace(record=record))
         self.status = Status.SUCCESS if status == Status.PAUSED else Status(status)
-        return self._rows(record[0][: counts[7]], record[1][: counts[7]])
+        rows = int(self._space.state.rows)
+        return self._rows(record.times[:rows], record.states[:rows])
 
     def _rows(self, times: Vector, states: Vector) -> Vector:
         """Return what the law does at times (k,) and states (k, n + 1), moved within limits."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from manip_dyn.codegen.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, module_text
 from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.looped import LOOPED_LINEARIZATIONS, looped_text
+from manip_dyn.codegen.looped import looped_text
 from manip_dyn.codegen.trace import BATCH, BY_NAME, DECLARATIONS, Declaration, trace
-from manip_dyn.generated import generated_module, source_of
+from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
 
@@ -34,10 +34,9 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
     def text() -> str:
         equations = Equations(robot, frame)
         if module == "motion":
-            functions = [*straight, BY_NAME["inverse_dynamics"]]
-            return _straight_text(robot, equations, functions) + RIGHT_HAND_SIDES
+            return _straight_text(robot, equations, straight) + RIGHT_HAND_SIDES
         if module == "linear" and not straight:
-            return looped_text(robot, wanted) + LOOPED_LINEARIZATIONS
+            return looped_text(robot, wanted) + LINEARIZATIONS
         if module == "linear":
             return _straight_text(robot, equations, straight) + LINEARIZATIONS
         return _straight_text(robot, equations, straight)

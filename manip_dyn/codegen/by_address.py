@@ -19,10 +19,9 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.kernels import customize
 from manip_dyn.codegen.trace import BY_NAME, argument_size
-from manip_dyn.generated import generated_module
+from manip_dyn.core.generated import generated_module
 from manip_dyn.robot import Robot
 
-TUPLES = (types.Tuple, types.UniTuple)
 FUNCTION = '''
 
 @cfunc("void({types})", cache=True)

@@ -14,19 +14,19 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from manip_dyn.codegen.in_place import InPlace
-from manip_dyn.codegen.straight_line import OPTIONS
 from manip_dyn.codegen.trace import BY_NAME, Declaration, argument_size
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.validate import Vector, finite_vector
 
 FLOAT = np.dtype(np.float64)
 BYTES = FLOAT.itemsize
-NOT_KEPT = OPTIONS | {"cache": False}
 _compiling = Lock()
 PAYLOAD, WRENCH = argument_size("payload", 0), argument_size("wrench", 0)
 
@@ -55,6 +55,18 @@ class Checked:
 def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[..., Vector]:
     """Return a kernel of a robot with n joints as a function of checked arguments."""
     arguments, shape = declaration.arguments, declaration.shape(n)
+
+    def check_one_by_one(values: tuple[Any, ...]) -> Vector:
+        checked = [
+            finite_vector(name, value, argument_size(name, n))
+            for name, value in zip(arguments, values, strict=True)
+        ]
+        out = np.empty(shape)
+        kernel(*checked, out)
+        return out
+
+    if PLAIN:
+        return lambda *values: check_one_by_one(values)
     address = _address(kernel, len(arguments), len(shape))
     loads = tuple(name for name in arguments if name in ("payload", "wrench"))
     entry = LOADED[loads] if loads else UNLOADED[len(arguments)]
@@ -73,15 +85,6 @@ def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[...,
         except TypeError:  # more than one axis, or numbers that lie across words of memory
             good = False
         return out if good else check_one_by_one(values)
-
-    def check_one_by_one(values: tuple[Any, ...]) -> Vector:
-        checked = [
-            finite_vector(name, value, argument_size(name, n))
-            for name, value in zip(arguments, values, strict=True)
-        ]
-        out = empty(shape)
-        kernel(*checked, out)
-        return out
 
     call.__name__ = declaration.name
     return call
@@ -104,10 +107,10 @@ def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., 
     # Any vector of numbers, also a strided or a read-only one, converts to this type.
     vector = types.Array(types.float64, 1, "A", readonly=True)
     kinds = (types.int64, types.int64, *[vector] * count, _output(axes))
-    try:
-        return njit([types.boolean(*kinds)], **OPTIONS)(run)
-    except OSError:  # no room on disk for its machine code
-        return njit([types.boolean(*kinds)], **NOT_KEPT)(run)
+    made: Any = compiled(run)
+    made.compile(types.boolean(*kinds))
+    made.disable_compile()
+    return made
 
 
 def _output(axes: int) -> types.Array:
@@ -134,7 +137,7 @@ def _kernel_call(_context, address, arrays):
 _call_kernel: Any = intrinsic(_kernel_call)
 
 
-@njit(**NOT_KEPT)
+@inlined
 def _is_good(x, size):
     """Return whether x is a dense array of `size` finite numbers."""
     if x.shape[0] != size or x.strides[0] != BYTES:

@@ -17,7 +17,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.straight_line import FLAGS, LANES, check_arrays
+from manip_dyn.codegen.straight_line import LANES, check_arrays
+from manip_dyn.codegen.translator import FLAGS
+from manip_dyn.core.plain import PLAIN
 
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 TOGETHER = 4
@@ -56,6 +58,8 @@ def inner_sums(factors: Factors, order: int | None = None) -> Any:
 
     Each is the sum of first[j] last[k - j] over j = 1..k-1.
     """
+    if PLAIN:
+        return _plain_sums(factors, order)
 
     @intrinsic
     def run(_context, work, k):
@@ -71,6 +75,16 @@ def inner_sums(factors: Factors, order: int | None = None) -> Any:
             return context.get_dummy_value()
 
         return types.void(work, k), generate
+
+    return run
+
+
+def _plain_sums(factors: Factors, order: int | None) -> Any:
+    def run(work, k):
+        row = k if order is None else order
+        for i in range(factors.products):
+            first, last = work[1:row, factors.first + i], work[1:row, factors.last + i]
+            work[0, factors.sums + i] = first @ last[::-1]
 
     return run
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+from manip_dyn.core.plain import PLAIN
 
 
 def on_stack(*shape: int) -> Any:
@@ -17,6 +20,8 @@ def on_stack(*shape: int) -> Any:
     Each call of the function has its own, and within it each place of the call; what is in it
     at first is not defined.
     """
+    if PLAIN:
+        return lambda: np.empty(shape)
     number, index = ir.DoubleType(), ir.IntType(64)
     size, width = math.prod(shape), 8
     strides = [width * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]

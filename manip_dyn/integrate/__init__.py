@@ -10,6 +10,7 @@ from manip_dyn.integrate.runge_kutta import RungeKutta
 from manip_dyn.integrate.single_step import RightHandSide, rk4_step
 from manip_dyn.integrate.solution import Solution
 from manip_dyn.integrate.solve import integrate
+from manip_dyn.integrate.space import Space
 from manip_dyn.integrate.status import Status
 from manip_dyn.integrate.tableau import Tableau, tableaus
 from manip_dyn.integrate.taylor import Series
@@ -25,6 +26,7 @@ __all__ = [
     "RungeKutta",
     "Series",
     "Solution",
+    "Space",
     "Status",
     "Tableau",
     "compile_engine",

@@ -8,35 +8,35 @@ Other numba code runs an engine in place::
 
     @njit
     def mine(p, y, space):
-        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or what space[2][0] says
+        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or at space.state.t
 
-`space` is a tuple of arrays that the caller owns; nothing is allocated. Afterwards
-``space[2][0]`` is the time reached and ``space[3][:3]`` are steps, failures and evaluations.
+`space` are arrays that the caller owns, see `Space`; nothing is allocated. Afterwards
+``space.state`` has the time reached, ``t``, and ``steps``, ``failures`` and ``evaluations``.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
+from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.machine_code import is_kept
+from manip_dyn.core.specialized import specialized
 from manip_dyn.errors import ManipDynError
-from manip_dyn.generated import generated_module, source_of
-from manip_dyn.integrate.events import SIGNAL_ROWS
-from manip_dyn.integrate.functions import fingerprint, importable
-from manip_dyn.integrate.loop import module_text
+from manip_dyn.integrate import loop
 from manip_dyn.integrate.method import Method, Options
+from manip_dyn.integrate.search import SIGNAL_ROWS
+from manip_dyn.integrate.space import LIMITS, STATE, Record, Space, begin, record_of
 from manip_dyn.validate import Vector
 
-Space = tuple[Any, ...]
-_memory_modules = itertools.count()
+STEP = ("prepare", "attempt", "interpolate", "close", "adapt", "RATE")
+"""What `loop` takes from a method's part."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,6 @@ class Engine:
         rows: Rows of the work array.
         degree: Degree of its dense output.
         scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
-        cached: Whether the machine code is kept on disk.
     """
 
     method: Method
@@ -61,7 +60,11 @@ class Engine:
     rows: int
     degree: int
     scratch: tuple[int, int]
-    cached: bool
+
+    @property
+    def cached(self) -> bool:
+        """Whether the machine code is kept on disk."""
+        return is_kept(self.advance)
 
     def space(
         self,
@@ -80,7 +83,7 @@ class Engine:
         every_step: bool = False,
         room: tuple[int, int, int] = (0, 0, 0),
     ) -> Space:
-        """Return the arrays that the loop works with, in the order that `loop` unpacks.
+        """Return the arrays that the loop works with.
 
         Args:
             step: The fixed step, s.
@@ -104,17 +107,20 @@ class Engine:
         if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
             raise ManipDynError("rtol and atol are both 0; expected one above 0")
         size, events = self.options.size, max(self.options.events, 1)
-        limits = (step, min_step, max_step, event_tolerance, max_steps, every_step, first_step)
+        rules = np.zeros(1, LIMITS)
+        rules[0] = (
+            *(step, min_step, max_step, first_step, max_steps, event_tolerance),
+            *(every_step, *orders),
+        )
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))
         tolerances[0], tolerances[1] = rtol, atol
         signals = np.zeros((SIGNAL_ROWS, events))
         signals[4:6].T[:] = np.transpose(kinds)
-        return (
-            np.array((*limits, *orders), dtype=np.float64),
+        return Space(
+            rules,
             tolerances,
-            np.zeros(5),
-            np.zeros(10, dtype=np.int64),
+            np.zeros(1, STATE),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
             np.zeros((self.scratch[0] or terms, self.scratch[1])),
@@ -125,23 +131,11 @@ class Engine:
     @staticmethod
     def start(space: Space, t: float, stops: Vector) -> None:
         """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
-        limits, _, clock, counts, *_ = space
-        clock[:] = t, limits[6], 0.0, t, 0.0
-        counts[:] = 0
-        space[4][:] = stops
+        begin(space, t, stops)
 
-    def record(self, rows: int, spans: int, events: int, degree: int) -> tuple[Vector, ...]:
+    def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
         """Return empty arrays for states, polynomials of a degree and events."""
-        size = self.options.size
-        return (
-            np.empty(rows),
-            np.empty((rows, size)),
-            np.empty((spans, 2)),
-            np.empty((spans, degree + 1, size)),
-            np.empty(events),
-            np.empty((events, size)),
-            np.empty(events, dtype=np.int64),
-        )
+        return record_of(self.options.size, rows, spans, events, degree)
 
 
 @lru_cache(maxsize=256)
@@ -156,8 +150,6 @@ def compile_engine(
 ) -> Engine:
     """Return the engine of a right-hand side; it is compiled when it is first called.
 
-    If all functions are global functions of modules, the machine code is kept on disk.
-
     Args:
         rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.
         method: The method.
@@ -171,31 +163,27 @@ def compile_engine(
         ManipDynError: If a function is not compiled.
     """
     functions = {"rhs": rhs, "signal": signal, "act": act, "jacobian": jacobian}
-    used = {name: function for name, function in functions.items() if function is not None}
-    for name, function in used.items():
-        if not isinstance(function, Dispatcher):
+    for name, function in functions.items():
+        if function is not None and not is_compiled(function):
             raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
-    homes = {name: importable(function) for name, function in used.items()}
-    cached = all(homes.values())
-    imports = [
-        f"from {home[0]} import {home[1]} as {name}" for name, home in homes.items() if home
-    ]
-    text = module_text(method, options, imports if cached else [], cached)
-    if cached:
-        content = text.encode() + source_of(Path(__file__).parent)
-        content += b"".join(fingerprint(function) for function in used.values())
-        module = vars(generated_module(method.name, content, lambda: text))
-    else:
-        module = {"__name__": f"manip_dyn_in_memory_{next(_memory_modules)}", **used}
-        exec(compile(text, f"<{module['__name__']}>", "exec"), module)
-    pieces = method.pieces(options)
+    step = method.step(options, rhs, jacobian)
+    module: Any = specialized(
+        loop,
+        **{name: getattr(step.module, name) for name in STEP},
+        **({"signal": signal} if signal else {}),
+        **({"act": act} if act else {}),
+        SIZE=options.size,
+        EVENTS=options.events,
+        ADAPTIVE=options.adaptive,
+        DENSE=options.dense,
+        ACTS=options.acts,
+    )
     return Engine(
         method,
         options,
-        module["advance"],
-        module["run"],
-        pieces.rows,
-        pieces.degree,
-        pieces.scratch if any(pieces.scratch) else (0, scratch),
-        cached,
+        module.advance,
+        module.run,
+        step.rows,
+        step.degree,
+        step.scratch if any(step.scratch) else (0, scratch),
     )

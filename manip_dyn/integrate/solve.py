@@ -10,13 +10,14 @@ from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from manip_dyn.integrate.dense import DenseOutput
-from manip_dyn.integrate.engine import Engine, Space, compile_engine
+from manip_dyn.integrate.engine import Engine, compile_engine
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import not_compilable
 from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.method import Method
 from manip_dyn.integrate.problem import Problem, checked_problem
 from manip_dyn.integrate.solution import FoundEvents, Solution
+from manip_dyn.integrate.space import Space
 from manip_dyn.integrate.status import Status
 from manip_dyn.integrate.taylor import Taylor
 
@@ -114,9 +115,9 @@ def _prepared(engine: Engine, problem: Problem) -> Space:
     )
     space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
     engine.start(space, problem.t, problem.stops)
-    counts, record = space[3], space[-1]
     if every or (samples and problem.t_eval is not None and problem.t in problem.t_eval[:1]):
-        record[0][0], record[1][0], counts[7] = problem.t, problem.y, 1
+        space.record.times[0], space.record.states[0] = problem.t, problem.y
+        space.state.rows = 1
     return space
 
 
@@ -131,36 +132,37 @@ def _advanced(
             raise not_compilable("rhs, or a function of events,", error) from error
         if status is not Status.PAUSED:
             return status, space
-        *arrays, record = space
-        room = [2 * len(record[k]) for k in (0, 2, 4)]
-        larger = engine.record(room[0], room[1], room[2], degree=record[3].shape[1] - 1)
+        record = space.record
+        room = [2 * len(each) for each in (record.times, record.spans, record.event_times)]
+        larger = engine.record(room[0], room[1], room[2], record.polynomials.shape[1] - 1)
         for new, old in zip(larger, record, strict=True):
             new[: len(old)] = old
-        space = (*arrays, larger)
+        space = space._replace(record=larger)
 
 
 def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
     """Return what the arrays of the loop say."""
-    clock, counts, record = space[2], space[3], space[-1]
-    steps, failures, evaluations = (int(number) for number in counts[:3])
-    rows, pieces, found = (int(number) for number in counts[7:10])
-    dense = DenseOutput(record[2][:pieces], record[3][:pieces]) if pieces else None
-    t, states = record[0][:rows], record[1][:rows]
+    now, record = space.state, space.record
+    rows, pieces, found = int(now.rows), int(now.pieces), int(now.found)
+    dense = DenseOutput(record.spans[:pieces], record.polynomials[:pieces]) if pieces else None
+    t, states = record.times[:rows], record.states[:rows]
     if problem.t_eval is not None and not problem.land:
         sign = np.sign(problem.stops[-1, 0] - problem.t)
-        t = problem.t_eval[sign * (clock[0] - problem.t_eval) >= 0.0]
+        t = problem.t_eval[sign * (now.t - problem.t_eval) >= 0.0]
         states = dense(t) if dense else np.tile(y, (len(t), 1))
     return Solution(
         t=t,
         y=states,
         status=status,
         reason=_reason(problem, status, y, space),
-        t_last=float(clock[0]),
+        t_last=float(now.t),
         y_last=y,
-        steps=steps,
-        failures=failures,
-        evaluations=evaluations,
-        events=FoundEvents(record[4][:found], record[5][:found], record[6][:found]),
+        steps=int(now.steps),
+        failures=int(now.failures),
+        evaluations=int(now.evaluations),
+        events=FoundEvents(
+            record.event_times[:found], record.event_states[:found], record.event_indices[:found]
+        ),
         method=problem.method.name,
         dense=dense if problem.dense else None,
     )
@@ -168,17 +170,17 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
 
 def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> str:
     """Return the status in one sentence."""
-    limits, clock, counts, record = space[0], space[2], space[3], space[-1]
-    t, step = float(clock[0]), abs(float(limits[0] or clock[1]))
+    limits, now = space.limits, space.state
+    t, step = float(now.t), abs(float(limits.step or now.planned))
     if status is Status.EVENT:
-        return f"event {record[6][counts[9] - 1]} was found at t = {t:.9g} s"
+        return f"event {space.record.event_indices[now.found - 1]} was found at t = {t:.9g} s"
     if status is Status.NON_FINITE:
         return _non_finite(problem, t, y, step)
     if status is Status.STEP_UNDERFLOW:
         return f"the tolerances need a step below {step:.3g} s at t = {t:.17g} s"
     if status is Status.TOO_MANY_STEPS:
-        return f"max_steps = {limits[4]:.0f} steps were used up at t = {t:.9g} s"
-    return f"t = {t:.9g} s was reached in {counts[0]} steps"
+        return f"max_steps = {limits.max_steps:.0f} steps were used up at t = {t:.9g} s"
+    return f"t = {t:.9g} s was reached in {now.steps} steps"
 
 
 def _non_finite(problem: Problem, t: float, y: np.ndarray, step: float) -> str:

@@ -30,6 +30,7 @@ from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.robot.extras import STANDARD_GRAVITY
 from manip_dyn.share import share_directory
+from manip_dyn.validate import mapping
 
 FORCES = {"spring": Spring, "rotational_spring": RotationalSpring, "tyre": Tyre}
 IN_PYTHON = {"hmmwv": hmmwv}
@@ -73,7 +74,7 @@ def shipped_mechanisms() -> list[str]:
 def mechanism_from(content: Any) -> Mechanism:
     """Return the mechanism that a mapping describes, as YAML does."""
     known = ("gravity", "bodies", "joints", "forces")
-    content = _mapping("a mechanism", content, known, ("bodies",))
+    content = mapping("a mechanism", content, known, ("bodies",))
     bodies = _entries("bodies", content["bodies"])
     joints = _entries("joints", content.get("joints", {}))
     forces = content.get("forces", [])
@@ -113,7 +114,7 @@ def _made(kind: type, where: str, values: Any, **given: Any) -> Any:
     """Return a body, joint or force from its attributes."""
     attributes = [each for each in fields(kind) if each.init and each.name not in given]
     needed = [each.name for each in attributes if each.default is MISSING]
-    values = dict(_mapping(where, values, [each.name for each in attributes], needed))
+    values = dict(mapping(where, values, [each.name for each in attributes], needed))
     if "bodies" in values:
         values["bodies"] = _pair(where, values["bodies"])
     return kind(**given, **values)
@@ -129,19 +130,6 @@ def _entries(where: str, value: Any) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise ManipDynError(f"{where} is {value!r}; expected entries by name")
     return value.items()
-
-
-def _mapping(where: str, value: Any, known: Iterable[str], needed: Iterable[str]) -> dict:
-    known = list(known)
-    if not isinstance(value, dict):
-        raise ManipDynError(f"{where} is {value!r}; expected keys {', '.join(known)}")
-    for key in value:
-        if key not in known:
-            raise ManipDynError(f"{where} has the unknown key '{key}'{closest(str(key), known)}")
-    for key in needed:
-        if key not in value:
-            raise ManipDynError(f"{where} has no '{key}'; expected it among its keys")
-    return value
 
 
 class _Loader(yaml.SafeLoader):

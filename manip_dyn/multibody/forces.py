@@ -10,6 +10,7 @@ from math import atan2, floor, pi, sqrt
 
 from numba import njit
 
+from manip_dyn.codegen.by_address import call
 from manip_dyn.multibody.constraints import (
     OPTIONS,
     gather,
@@ -17,7 +18,6 @@ from manip_dyn.multibody.constraints import (
     primitive_1,
     primitive_2,
 )
-from manip_dyn.multibody.pointers import call_address
 from manip_dyn.multibody.primitives import (
     DISTANCE,
     DOT_1,
@@ -131,10 +131,8 @@ def add_user_forces(t, p, order):
         gather(p.q, row, x)
         gather(p.v, row, v)
         found[USER_RESULT] = t
-        time = found[USER_RESULT:].ctypes.data
-        call_address(
-            p.user_calls[k, order - 1], time, x.ctypes.data, v.ctypes.data, found.ctypes.data
-        )
+        user = p.user_calls[k, order - 1]
+        call(user, (found[USER_RESULT:], x, v, found))  # type: ignore[call-arg]
         for i in range(SIZE):
             body = row[1 + i // 7]
             if body == bodies:

@@ -20,14 +20,13 @@ from manip_dyn.codegen.derivatives import derivatives, gradient, rates
 from manip_dyn.codegen.emit import module_text
 from manip_dyn.codegen.expression import Graph, Scalar
 from manip_dyn.codegen.trace import Declaration, Function
-from manip_dyn.generated import generated_module, source_of
+from manip_dyn.core.generated import generated_module, source_of
 
 SIZE = 14
 """Coordinates of two bodies."""
 PLACE_SLOPE, PLACE_RATE, PLACE_SECOND, PLACE_CURVATURE = 1, 15, 29, 43
 """Where gradient, rate of the gradient, its second rate and the Hessian begin in a result."""
 RESULT = PLACE_CURVATURE + SIZE * SIZE
-INERTIA_RESULT = 4 + 3 * 16
 
 
 def rotation(e: Sequence[Any]) -> vec.Matrix3:

@@ -17,8 +17,8 @@ from manip_dyn.codegen import vectors as vec
 from manip_dyn.codegen.derivatives import derivatives
 from manip_dyn.codegen.emit import module_text
 from manip_dyn.codegen.expression import Graph
+from manip_dyn.core.generated import generated_module
 from manip_dyn.errors import ManipDynError
-from manip_dyn.generated import generated_module
 from manip_dyn.multibody.primitives import SIZE, rotation, traced_function, turning
 from manip_dyn.validate import finite_vector
 

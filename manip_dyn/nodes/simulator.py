@@ -67,7 +67,6 @@ class SimulatorNode(SetUpNode):
         self._paused = False
         self._fault = ""
         self._dropped = 0
-        self._created_at = self.get_clock().now().nanoseconds
         self._safe_law = self._make_safe_law()
         for law in (held(self._robot, np.zeros(self._robot.n)), self._safe_law):
             self._simulation.prepare(law)

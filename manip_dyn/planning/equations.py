@@ -8,12 +8,13 @@ S = dH/dtau = M^-1 p_v is the switching function of each joint (eq. 3.5).
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 from manip_dyn.codegen.by_address import addresses
-from manip_dyn.generated import generated_module
-from manip_dyn.planning import grid_text
+from manip_dyn.core.generated import generated_module
+from manip_dyn.planning import grid_text, linear_program, linear_system
 from manip_dyn.planning.held_motion import import_lines
 from manip_dyn.robot import Robot
 
@@ -35,7 +36,7 @@ import numpy as np
 from numba import njit
 
 from manip_dyn.codegen.by_address import call
-from manip_dyn.codegen.straight_line import OPTIONS
+from manip_dyn.core.compiled import OPTIONS
 from manip_dyn.planning.linear_program import solve_linear_program
 
 
@@ -92,10 +93,12 @@ def variations(t, y, p, out):
 
 CONSTRAINED_TEXT = '''"""Singular arcs and limits. Written by manip_dyn.planning; do not edit."""
 
+from math import nan
+
 from numba import njit
 
 from manip_dyn.codegen.by_address import call
-from manip_dyn.codegen.straight_line import OPTIONS
+from manip_dyn.core.compiled import OPTIONS
 
 {imports}
 
@@ -163,8 +166,10 @@ def kept(y, p, out):
                 moves[k, j], acts[j, k] = inverse[held[k], j], inverse[j, held[k]]
             else:
                 moves[k, j] = acts[j, k] = 1.0 if j == k else 0.0
-    eliminate(moves, efforts)
-    eliminate(acts, shares)
+    if not (solve(moves, efforts) and solve(acts, shares)):
+        for i in range(4 * n):
+            out[i] = nan
+        return
     for k in range(n):
         forces[k] = 0.0
     for k in range(n):
@@ -176,28 +181,6 @@ def kept(y, p, out):
         if held[k] >= 0:
             out[n + held[k]] = 0.0
             out[3 * n + held[k]] -= forces[held[k]]
-
-
-@njit(**OPTIONS)
-def eliminate(a, b):
-    """Solve a x = b with row pivoting; x goes into `b`."""
-    size = b.shape[0]
-    for k in range(size):
-        pivot = k
-        for i in range(k + 1, size):
-            if abs(a[i, k]) > abs(a[pivot, k]):
-                pivot = i
-        for j in range(size):
-            a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
-        b[k], b[pivot] = b[pivot], b[k]
-        for i in range(size):
-            if i != k:
-                share = a[i, k] / a[k, k]
-                for j in range(k, size):
-                    a[i, j] -= share * a[k, j]
-                b[i] -= share * b[k]
-    for k in range(size):
-        b[k] /= a[k, k]
 '''
 
 
@@ -211,7 +194,7 @@ def kernels_of(robot: Robot) -> Kernels:
 def compiled_constrained() -> ModuleType:
     """Return the module of `CONSTRAINED_TEXT`."""
     imports = import_lines(compiled_equations().canonical)
-    return _module("constrained", CONSTRAINED_TEXT.format(imports=imports))
+    return _module("constrained", CONSTRAINED_TEXT.format(imports=imports) + linear_system.TEXT)
 
 
 @lru_cache(maxsize=1)
@@ -221,4 +204,5 @@ def compiled_equations() -> ModuleType:
 
 
 def _module(kind: str, text: str) -> ModuleType:
-    return generated_module(kind, text.encode(), lambda: text)
+    content = text.encode() + Path(linear_program.__file__).read_bytes()
+    return generated_module(kind, content, lambda: text)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
-from manip_dyn.integrate.engine import Space
+from manip_dyn.integrate.space import Space
 from manip_dyn.planning.efforts import SINGULAR, kept_by
 from manip_dyn.planning.equations import compiled_constrained, compiled_equations, kernels_of
 from manip_dyn.robot import Robot

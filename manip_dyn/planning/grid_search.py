@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.core.generated import generated_module
 from manip_dyn.errors import ManipDynError
-from manip_dyn.generated import generated_module
 from manip_dyn.planning.held_motion import kernels_of
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.robot import Robot

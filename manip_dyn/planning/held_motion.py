@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.by_address import address_of, addresses
-from manip_dyn.generated import generated_module
+from manip_dyn.core.generated import generated_module
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
 

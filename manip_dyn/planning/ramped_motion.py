@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.generated import generated_module
+from manip_dyn.core.generated import generated_module
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.planning.held_motion import import_lines
 from manip_dyn.planning.ramps import Ramps

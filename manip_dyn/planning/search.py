@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.generated import generated_module
-from manip_dyn.integrate.engine import Engine, Space
+from manip_dyn.core.generated import generated_module
+from manip_dyn.integrate import Engine
+from manip_dyn.integrate.space import Space
+from manip_dyn.planning import linear_system
 from manip_dyn.planning.held_motion import TOLERANCES, held_motion_engine, kernels_of
 from manip_dyn.planning.shooting import OPTIONS
 from manip_dyn.planning.shooting import TEXT as SHOOTING
@@ -34,6 +36,7 @@ NODES = 6
 
 TEXT = (
     SHOOTING
+    + linear_system.TEXT
     + '''
 
 @njit(**OPTIONS)
@@ -57,7 +60,7 @@ def replay(kernels, x, start, problem, bounds, p, space, y, tau, rates, nodes):
     set_modes(moving, drive, order, int64(0), p)
     copy(start, y)
     t = 0.0
-    space[1][:] = FINE
+    space.tolerances[:] = FINE
     wrong, joint, need = 0, 0, 0.0
     for k in range(pieces):
         begin, end = t, x[order[k]]

@@ -141,33 +141,6 @@ def differentiate(kernels, x, problem, y, p, space, residual, nudged, records, j
 
 
 @njit(**OPTIONS)
-def solve(a, b):
-    """Solve a x = b by elimination with row pivoting; x goes into `b`."""
-    size = b.shape[0]
-    for k in range(size):
-        pivot = k
-        for i in range(k + 1, size):
-            if abs(a[i, k]) > abs(a[pivot, k]):
-                pivot = i
-        if a[pivot, k] == 0.0:
-            return False
-        if pivot != k:
-            for j in range(size):
-                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
-            b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, size):
-            share = a[i, k] / a[k, k]
-            for j in range(k + 1, size):
-                a[i, j] -= share * a[k, j]
-            b[i] -= share * b[k]
-    for k in range(size - 1, -1, -1):
-        for j in range(k + 1, size):
-            b[k] -= a[k, j] * b[j]
-        b[k] /= a[k, k]
-    return True
-
-
-@njit(**OPTIONS)
 def misses(residual, duration):
     """Return the size of the residual, speeds counted over a quarter of the duration."""
     total = 0.0
@@ -185,7 +158,7 @@ def newton(kernels, x, start, problem, tolerance, most, p, space, scratch):
     order = problem[3]
     y, trial, residual, nudged, step, records, jacobian = scratch
     size = x.shape[0]
-    tolerances = space[1]
+    tolerances = space.tolerances
     tolerances[:] = COARSE
     sort(x, order)
     copy(start, y)

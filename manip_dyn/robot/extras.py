@@ -24,7 +24,7 @@ import yaml
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot.checks import check_inertia_tensor
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
+from manip_dyn.validate import Vector, finite_vector, mapping, not_negative, positive
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity in the base frame when nothing else is said, m/s^2 (pinocchio's default)."""
@@ -65,10 +65,10 @@ def read_extras(path: Path, joints: Iterable[str], links: Iterable[str]) -> Extr
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise ManipDynError(f"'{path}' is not readable YAML: {reason}") from error
-    content = _mapping(f"'{path}'", content, ("gravity", "armature", "springs", "payload"))
+    content = mapping(f"'{path}'", content, ("gravity", "armature", "springs", "payload"))
     where, joints, links = f"'{path}'", list(joints), list(links)
-    armature = _mapping(f"{where}, armature", content.get("armature", {}), joints)
-    springs = _mapping(f"{where}, springs", content.get("springs", {}), joints)
+    armature = mapping(f"{where}, armature", content.get("armature", {}), joints)
+    springs = mapping(f"{where}, springs", content.get("springs", {}), joints)
     payload = content.get("payload")
     return Extras(
         gravity=finite_vector(f"{where}, gravity", content.get("gravity", STANDARD_GRAVITY), 3),
@@ -79,13 +79,13 @@ def read_extras(path: Path, joints: Iterable[str], links: Iterable[str]) -> Extr
 
 
 def _spring(where: str, entry: Any) -> tuple[float, float]:
-    entry = _mapping(where, entry, ("stiffness", "rest"))
+    entry = mapping(where, entry, ("stiffness", "rest"))
     stiffness = not_negative(f"{where}, stiffness", entry.get("stiffness"))
     return stiffness, float(finite_vector(f"{where}, rest", [entry.get("rest", 0.0)], 1)[0])
 
 
 def _payload(where: str, entry: Any, links: list[str]) -> Payload:
-    entry = _mapping(where, entry, ("link", "mass", "com", "inertia"))
+    entry = mapping(where, entry, ("link", "mass", "com", "inertia"))
     if entry.get("link") not in links:
         raise ManipDynError(f"{where}: link is {entry.get('link')!r}{closest('', links)}")
     six = finite_vector(f"{where}, inertia", entry.get("inertia", [0.0] * 6), 6)
@@ -98,13 +98,3 @@ def _payload(where: str, entry: Any, links: list[str]) -> Payload:
         com=finite_vector(f"{where}, com", entry.get("com", [0.0] * 3), 3),
         inertia=tensor,
     )
-
-
-def _mapping(where: str, value: Any, known: Iterable[str]) -> dict[str, Any]:
-    known = list(known)
-    if not isinstance(value, dict):
-        raise ManipDynError(f"{where} is {value!r}; expected keys {', '.join(known)}")
-    for key in value:
-        if key not in known:
-            raise ManipDynError(f"{where} has the unknown key '{key}'{closest(str(key), known)}")
-    return value

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from manip_dyn.studies.fan2003_findings import CaseFindings, Findings, Row, Value
 from manip_dyn.studies.fan2003_replay import Controlled
+from manip_dyn.studies.plain_text import columns
+from manip_dyn.studies.plain_values import plain, write_csv
 
 WIDTH = 99
 HEAD = ("", "published", "computed", "difference", "status")
@@ -38,7 +36,7 @@ def _case_text(case: CaseFindings) -> str:
         rows.append((column, "", "", "", ""))
         for row in (each for each in case.rows if each.column == column):
             rows.append((f"  {row.quantity}", *_cells(row)))
-    lines.append(_columns([HEAD, *rows]))
+    lines.append(columns([HEAD, *rows]))
     proof = case.minimum_time.certificate
     lines.append(
         f"  certificate {'holds' if proof['holds'] else 'does not hold'}: boundary "
@@ -66,21 +64,11 @@ def _shown(value: Value, digits: int) -> str:
     return f"{value:.{digits}f}"
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as text: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for first, *others in rows:
-        cells = (f"  {cell:>{w}}" for cell, w in zip(others, widths[1:], strict=True))
-        lines.append(f"  {first:<{widths[0]}}{''.join(cells)}".rstrip())
-    return "\n".join(lines)
-
-
 # --------------------------------------------------------------------------- JSON
 def content(found: Findings, source: str) -> dict[str, Any]:
     """Return everything as plain values; what is not finite is None."""
     cases = {case.name: _case_content(case) for case in found.cases}
-    return _plain(
+    return plain(
         {
             "paper": "fan2003",
             "source": source,
@@ -126,25 +114,15 @@ def _printed_content(case: CaseFindings) -> dict[str, Any] | None:
     return case.printed._asdict() | {"is_solution": case.printed.is_solution}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 # -------------------------------------------------------------------------- files
 def write_tables(found: Findings, folder: Path) -> list[Path]:
     """Write ``results.csv`` and each case's motions and work as CSV; return the files."""
     rows = [
         (case.name, *(_cell(each) for each in row)) for case in found.cases for row in case.rows
     ]
-    files = [_csv(folder / "results.csv", ("case", *Row._fields), rows)]
+    files = [write_csv(folder / "results.csv", ("case", *Row._fields), rows)]
     verdicts = [(case.name, case.status, case.note) for case in found.cases]
-    files.append(_csv(folder / "notes.csv", ("case", "status", "note"), verdicts))
+    files.append(write_csv(folder / "notes.csv", ("case", "status", "note"), verdicts))
     for case in found.cases:
         heads = [f"{what}_{name}" for what in ("q", "v", "tau") for name in case.joints]
         motion = [
@@ -158,19 +136,11 @@ def write_tables(found: Findings, folder: Path) -> list[Path]:
             for k, t in enumerate(each.work_time)
         ]
         stem = file_stem(case)
-        files.append(_csv(folder / f"{stem}_motion.csv", ("method", "time", *heads), motion))
+        files.append(write_csv(folder / f"{stem}_motion.csv", ("method", "time", *heads), motion))
         links = [f"work_link_{i + 1}" for i in range(len(case.joints))]
-        files.append(_csv(folder / f"{stem}_work.csv", ("method", "time", *links), work))
+        files.append(write_csv(folder / f"{stem}_work.csv", ("method", "time", *links), work))
     return files
 
 
 def _cell(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, tuple) else value
-
-
-def _csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        writer.writerows(rows)
-    return path

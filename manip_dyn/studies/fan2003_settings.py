@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.share import share_directory
+from manip_dyn.studies.yaml_file import mapping, read_yaml
 from manip_dyn.validate import Vector, finite_vector, positive
 
 
@@ -77,18 +75,13 @@ class Settings:
 
 def read_settings(path: str | Path | None = None) -> Settings:
     """Return the settings in a YAML file; default: the shipped one."""
-    file = Path(path) if path else share_directory() / "config" / "fan2003.yaml"
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ManipDynError(f"'{file}' is not readable YAML: {reason}") from error
+    file, content = read_yaml("fan2003", path)
     needed = ("arms", "cases", "pd", "near", "grid")
-    values = _mapping(f"'{file}'", content, needed, needed)
+    values = mapping(f"'{file}'", content, needed)
     arms = {name: _arm(name, each) for name, each in values["arms"].items()}
     cases = {name: _case(name, each, arms) for name, each in values["cases"].items()}
     pd = {name: _gains(name, each, cases) for name, each in values["pd"].items()}
-    grid = _mapping("grid", values["grid"], ("window", "trials"), ("5", "6", "window", "trials"))
+    grid = mapping("grid", values["grid"], ("window", "trials"), ("5", "6", "window", "trials"))
     grids: dict[str, Grid] = {}
     for chapter in ("5", "6"):
         if chapter in grid:
@@ -109,7 +102,7 @@ def read_settings(path: str | Path | None = None) -> Settings:
 
 def _arm(name: str, content: Any) -> Arm:
     known = [field.name for field in fields(Arm)]
-    values = _mapping(f"arm {name}", content, ("robot",), known)
+    values = mapping(f"arm {name}", content, ("robot",), known)
     load = values.get("load")
     return Arm(
         values["robot"],
@@ -120,7 +113,7 @@ def _arm(name: str, content: Any) -> Arm:
 
 
 def _case(name: str, content: Any, arms: Mapping[str, Arm]) -> Case:
-    values = _mapping(f"case {name}", content, Case._fields, Case._fields)
+    values = mapping(f"case {name}", content, Case._fields)
     if values["arm"] not in arms:
         raise ManipDynError(
             f"case {name} has the arm '{values['arm']}'{closest(str(values['arm']), arms)}"
@@ -131,14 +124,14 @@ def _case(name: str, content: Any, arms: Mapping[str, Arm]) -> Case:
 def _gains(name: str, content: Any, cases: Mapping[str, Case]) -> Gains:
     if name not in cases:
         raise ManipDynError(f"pd has '{name}', which is no case{closest(name, cases)}")
-    values = _mapping(f"pd of {name}", content, Gains._fields, Gains._fields)
+    values = mapping(f"pd of {name}", content, Gains._fields)
     n = len(cases[name].start)
     kp, kd = (finite_vector(f"{key} of {name}", values[key], n) for key in Gains._fields)
     return Gains(tuple(kp.tolist()), tuple(kd.tolist()))
 
 
 def _grid(name: str, content: Any) -> Grid:
-    values = _mapping(f"grid of chapter {name}", content, Grid._fields, Grid._fields)
+    values = mapping(f"grid of chapter {name}", content, Grid._fields)
     return Grid(*(positive(f"{key} of chapter {name}", values[key]) for key in Grid._fields))
 
 
@@ -147,16 +140,3 @@ def _numbers(what: str, values: Any) -> tuple[float, ...]:
         raise ManipDynError(f"{what} is {values!r}; expected a list of numbers")
     array: Vector = finite_vector(what, values, len(values))
     return tuple(array.tolist())
-
-
-def _mapping(what: str, content: Any, needed: Any, known: Any) -> dict[str, Any]:
-    """Return `content` if it is a mapping with all `needed` keys and none but the `known`."""
-    if not isinstance(content, dict):
-        raise ManipDynError(f"{what} is {content!r}; expected a mapping")
-    for key in content:
-        if key not in known:
-            raise ManipDynError(f"{what} has no '{key}'{closest(str(key), known)}")
-    for key in needed:
-        if key not in content:
-            raise ManipDynError(f"{what} lacks '{key}'; expected {', '.join(needed)}")
-    return content

@@ -139,7 +139,8 @@ class Motion:
         """
         space = engine.space(max_steps=self._most_steps, **limits)
         status = self._run(engine, space)
-        steps, failures, evaluations = (int(count) for count in space[3][:3])
+        now = space.state
+        steps, failures, evaluations = int(now.steps), int(now.failures), int(now.evaluations)
         point = Point(setting, np.nan, np.nan, steps, failures, evaluations, status.name)
         if status is not Status.SUCCESS:
             return Trial(point, None)
@@ -152,7 +153,7 @@ class Motion:
         """Return times (k,) and states (k, 2 n) of a run of `steps` steps, the start included."""
         space = engine.space(every_step=True, room=(steps + 1, 0, 0), **limits)
         self._run(engine, space)
-        times, states = space[-1][:2]
+        times, states = space.record[:2]
         return np.r_[0.0, times[:steps]], np.vstack([self._y0, states[:steps]])
 
     def _run(self, engine: Engine, space: Space) -> Status:

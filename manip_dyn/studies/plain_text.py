@@ -12,11 +12,11 @@ WIDTH = 99
 def columns(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as text: the first column to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  " + row[0].ljust(widths[0])
-        + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        for row in rows
-    )  # fmt: skip
+    lines = []
+    for first, *others in rows:
+        cells = (f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True))
+        lines.append(f"  {first:<{widths[0]}}{''.join(cells)}".rstrip())
+    return "\n".join(lines)
 
 
 def number(value: float, form: str) -> str:

@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 
 def plain(value: Any) -> Any:
-    """Return nested values with lists for tuples, and None for what is not finite."""
+    """Return nested values with lists for tuples and arrays, and None for what is not finite."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,7 +15,7 @@ from manip_dyn.validate import Vector
 
 COARSE, FINE = 1.0, 0.1
 """The printed sampling periods that the claims are about, s."""
-WORST, ROUNDING = 1.0, 1e-14
+ROUNDING = 1e-14
 """m; what charts show at most and at least."""
 ORDER_LIMITS = 1e-12, 1e-2
 """m; errors from which an order is read."""

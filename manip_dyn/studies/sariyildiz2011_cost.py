@@ -57,7 +57,7 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
         engine.run(0.0, path.duration, p, y, memory)
 
     call()
-    steps, _, evaluations = (int(each) for each in space[3][:3])
+    steps, evaluations = int(space.state.steps), int(space.state.evaluations)
     return (evaluations, steps), Timed(call, lambda: call(idle))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,22 @@ def read_yaml(study: str, path: str | Path | None = None) -> tuple[Path, Any]:
         raise ManipDynError(f"'{file}' is not readable YAML: {reason}") from error
 
 
-def mapping(what: str, content: Any, keys: Any) -> dict[str, Any]:
-    """Return `content` if it is a mapping with exactly these keys."""
+def mapping(
+    what: str, content: Any, needed: Collection[str], known: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Return `content` if it is a mapping with all `needed` keys and none but the `known`.
+
+    By default all that is known is needed.
+    """
+    known = needed if known is None else known
     if not isinstance(content, dict):
         raise ManipDynError(f"{what} is {content!r}; expected a mapping")
     for key in content:
-        if key not in keys:
-            raise ManipDynError(f"{what} has no '{key}'{closest(str(key), keys)}")
-    for key in keys:
+        if key not in known:
+            raise ManipDynError(f"{what} has no '{key}'{closest(str(key), known)}")
+    for key in needed:
         if key not in content:
-            raise ManipDynError(f"{what} lacks '{key}'; expected {', '.join(keys)}")
+            raise ManipDynError(f"{what} lacks '{key}'; expected {', '.join(needed)}")
     return content
 
 

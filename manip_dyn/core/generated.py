@@ -1,8 +1,8 @@
-"""Generated modules as real files in the user's cache, so that numba compiles each once.
+"""Generated modules as real files in the user's cache.
 
 A file's name ends in a hash of everything its content depends on: what its maker says, and the
-versions of numba and Python. Where the cache cannot be written, by us or by numba, everything
-still works, compiled anew in each process.
+versions of numba and Python. Where the cache cannot be written, everything still works, written
+and compiled anew in each process.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numba
-from numba.core.dispatcher import Dispatcher
+
+from manip_dyn.core.files import write_whole
 
 COMPLETE = "# complete\n"
 """Last line of every generated file."""
@@ -66,12 +66,7 @@ def _module(name: str, text: Callable[[], str]) -> ModuleType:
         path = cache_directory() / f"{name}.py"
         if not _is_complete(path):
             path = _write(path, text() + COMPLETE)
-        try:
-            _modules[name] = _load(name, path)
-        except (RuntimeError, OSError) as error:  # numba cannot keep machine code there
-            path = _fallback(path, str(error))
-            path.write_text(text() + COMPLETE, encoding="utf-8")
-            _modules[name] = _load(name, path)
+        _modules[name] = _load(name, path)
     return _modules[name]
 
 
@@ -86,17 +81,10 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Write atomically, so that another process sees the whole file or none."""
-    temporary = None
+    """Write the file, or one of the same name in a folder for this process alone."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
+        write_whole(path, text.encode())
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         path = _fallback(path, error.strerror or str(error))
         path.write_text(text, encoding="utf-8")
     return path
@@ -105,7 +93,7 @@ def _write(path: Path, text: str) -> Path:
 def _fallback(path: Path, reason: str) -> Path:
     """Return a file of the same name in a folder for this process alone."""
     folder = _private_folder()
-    _warn_once(f"the cache folder '{path.parent}' cannot be used ({reason})")
+    warn_once(f"the cache folder '{path.parent}' cannot be used ({reason})")
     return folder / path.name
 
 
@@ -117,7 +105,8 @@ def _private_folder() -> Path:
 
 
 @cache
-def _warn_once(what: str) -> None:
+def warn_once(what: str) -> None:
+    """Warn that something of the cache folder does not work."""
     warnings.warn(
         f"{what}; kernels are compiled anew in each process. Set MANIP_DYN_CACHE to a folder "
         "that can be written",
@@ -133,26 +122,7 @@ def _load(name: str, path: Path) -> ModuleType:
     # Numba finds the functions' module by name when it loads them from its cache.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    for function in vars(module).values():
-        if isinstance(function, Dispatcher):
-            _tolerate_full_disk(function)
     return module
-
-
-def _tolerate_full_disk(function: Dispatcher) -> None:
-    """Let a function whose machine code cannot be kept on disk work all the same."""
-    kept: Any = getattr(function, "_cache", None)
-    save = getattr(kept, "save_overload", None)
-    if save is None:
-        return
-
-    def save_overload(signature, compiled):
-        try:
-            save(signature, compiled)
-        except OSError as error:
-            _warn_once(f"machine code cannot be kept on disk ({error.strerror or error})")
-
-    kept.save_overload = save_overload
 
 
 def _identifier(name: str) -> str:

@@ -1,0 +1,156 @@
+"""How functions are compiled: one decorator with one set of options.
+
+`compiled` functions are ordinary functions of ordinary modules. Each is compiled once for the
+types of its arguments, and `machine_code` keeps the result on disk. Where compiled code calls
+one, it calls that machine code by its name, as it would call a C library: nothing is copied into
+the caller and optimized again there. The price is a call: a nanosecond or two, and some more for
+each array.
+
+Small functions that belong into their callers are `inlined`; they have no machine code of their
+own. What a time loop takes in but Python calls too, such as a right-hand side, is both:
+``compiled(merge=True)``.
+
+With ``NUMBA_DISABLE_JIT=1`` all of it runs as plain Python, for a debugger to step through.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import llvmlite.binding as llvm
+from numba.core import types
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
+
+from manip_dyn.core.announcement import announced
+from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
+from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
+from manip_dyn.core.plain import PLAIN
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+OPTIONS: dict[str, Any] = {
+    "nopython": True,
+    "boundscheck": None,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+}
+"""Division by zero gives infinity or NaN; a product and a sum may be fused; numbers that are not
+finite stay so."""
+
+
+class Compiled(CPUDispatcher):
+    """A function whose machine code is kept on disk and called by its name."""
+
+    merge = False
+    """Whether callers take in its code instead of calling it."""
+
+    def __init__(self, py_func, locals=None, targetoptions=None, **options):  # noqa: A002
+        """Take a function, as numba's own class does."""
+        super().__init__(py_func, locals or {}, targetoptions or OPTIONS, **options)
+        self._cache = MachineCode(self)
+
+    def compile(self, sig):
+        """Compile for the types of `sig`, or load what is kept of it."""
+        with announced(self.py_func), collection_paused():
+            return super().compile(sig)
+
+    def get_call_template(self, args, kws):
+        """Compile one form for all numbers, not one more for each that a caller writes out."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
+
+    def add_overload(self, cres):
+        """Take in one compiled form, and give it the name that callers call it by."""
+        super().add_overload(cres)
+        if self.merge or cres.objectmode:
+            return
+        arguments = tuple(cres.signature.args)
+        symbol = symbol_of(self, arguments)
+        place = cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name)
+        llvm.add_symbol(symbol, place)
+        called_by_name[symbol] = (self, arguments)
+        description = copy.copy(cres.fndesc)
+        description.mangled_name = symbol
+        self.targetctx.remove_user_function(cres.entry_point)
+        self.targetctx.insert_user_function(cres.entry_point, description)
+
+
+class Inlined(CPUDispatcher):
+    """A function that is a part of its callers."""
+
+    def __init__(self, py_func, always: bool):
+        """Take a function, and whether it has to be inlined."""
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always}
+        super().__init__(py_func, {}, options, pipeline_class=PartCompiler)
+
+    def get_call_template(self, args, kws):
+        """Compile one form for all numbers, not one more for each that a caller writes out."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
+
+    def add_overload(self, cres):
+        """Take in one compiled form, which has no machine code."""
+
+        def entry(*_):
+            raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code")
+
+        cres = cres._replace(entry_point=entry)
+        self.overloads[tuple(cres.signature.args)] = cres
+        self.targetctx.insert_user_function(entry, cres.fndesc, [cres.library])
+
+
+@overload
+def compiled(function: Function) -> Function: ...
+@overload
+def compiled(
+    *, merge: bool = False, short: bool = False, python: bool = True
+) -> Callable[[Function], Function]: ...
+def compiled(
+    function: Any = None, *, merge: bool = False, short: bool = False, python: bool = True
+) -> Any:
+    """Compile a function when it is first called; its machine code is kept on disk.
+
+    Args:
+        function: A function in the subset of Python that numba compiles.
+        merge: Whether callers in compiled code take in its code instead of calling it.
+        short: Whether loops are left as they are, neither unrolled nor vectorized: that compiles
+            in half the time, and short loops of unknown length run no slower.
+        python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
+            many arrays is compiled several times as fast without.
+    """
+
+    def decorated(function: Any) -> Any:
+        if PLAIN:
+            return function
+        options = OPTIONS | {"no_cpython_wrapper": not python}
+        pipeline = {"pipeline_class": ShortCompiler} if short else {}
+        made = Compiled(function, targetoptions=options, **pipeline)
+        made.merge = merge
+        return made
+
+    return decorated if function is None else decorated(function)
+
+
+@overload
+def inlined(function: Function) -> Function: ...
+@overload
+def inlined(*, always: bool = False) -> Callable[[Function], Function]: ...
+def inlined(function: Any = None, *, always: bool = False) -> Any:
+    """Compile a function into its callers, which are compiled; Python cannot call it.
+
+    Args:
+        function: A function in the subset of Python that numba compiles.
+        always: Whether it has to be inlined even where LLVM finds it long.
+    """
+
+    def decorated(function: Any) -> Any:
+        return function if PLAIN else Inlined(function, always)
+
+    return decorated if function is None else decorated(function)
+
+
+def is_compiled(function: Any) -> bool:
+    """Return whether compiled code can call a function."""
+    return isinstance(function, Dispatcher) or (PLAIN and callable(function))

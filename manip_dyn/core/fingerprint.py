@@ -1,0 +1,185 @@
+"""What a function's machine code depends on: all that its code reaches, as one digest.
+
+These are the files of the function itself and of every function and class that it refers to by
+name, in turn, and the values of the constants among its names. Python's, numpy's and numba's own
+are left out: their versions count instead, see `machine_code`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path, PurePath
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+
+FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
+"""Packages whose versions, not whose sources, count."""
+PLAIN = (bool, int, float, complex, str, bytes, enum.Enum, Fraction, PurePath)
+"""Kinds of values that their text tells apart."""
+
+
+class Reach(NamedTuple):
+    """What a function reaches.
+
+    Attributes:
+        digest: Of everything, as hexadecimal digits; empty if something has no digest.
+        functions: The compiled functions on the way, by their `home`.
+    """
+
+    digest: str
+    functions: dict[str, Dispatcher]
+
+
+class UnknownError(Exception):
+    """A value that no digest tells apart from others."""
+
+
+def home(function: Callable[..., Any]) -> str:
+    """Return a function's module and name."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+_reached: dict[Any, Reach] = {}
+
+
+def reach(dispatcher: Dispatcher) -> Reach:
+    """Return what a compiled function reaches; found once."""
+    if dispatcher not in _reached:
+        walk = _Walk()
+        try:
+            walk.add(dispatcher)
+            digest = walk.digest.hexdigest()
+        except UnknownError:
+            digest = ""
+        _reached[dispatcher] = Reach(digest, walk.functions)
+    return _reached[dispatcher]
+
+
+def digest_of(value: Any) -> str:
+    """Return a digest of a value and all that it refers to, or nothing if there is none."""
+    walk = _Walk()
+    try:
+        walk.add(value)
+    except UnknownError:
+        return ""
+    return walk.digest.hexdigest()
+
+
+class _Walk:
+    """One pass over everything that is reached from a function, each thing once."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self.functions: dict[str, Dispatcher] = {}
+        self._seen: dict[int, Any] = {}  # and kept alive, so that no number is used again
+
+    def add(self, value: Any) -> None:
+        """Add a value and what it refers to."""
+        if value is None or isinstance(value, PLAIN):
+            self.digest.update(repr(value).encode())
+            return
+        if id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, Dispatcher):
+            self.functions[home(value.py_func)] = value
+            self._add_function(value.py_func)
+        elif isinstance(value, _Intrinsic):
+            self._add_function(value._defn)
+        elif isinstance(value, FunctionType):
+            self._add_function(value)
+        elif isinstance(value, np.ndarray):
+            self.digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
+        elif isinstance(value, (np.generic, np.dtype)):
+            self.digest.update(repr(value).encode())
+        elif isinstance(value, (tuple, list, frozenset, set)):
+            self._add_all(sorted(value) if isinstance(value, (set, frozenset)) else value)
+        elif isinstance(value, dict):
+            self._add_all(value)
+            self._add_all(value.values())
+        elif isinstance(value, (type, ModuleType)):
+            self._add_source(value)
+        elif hasattr(value, "__wrapped__"):
+            self.add(value.__wrapped__)
+        elif dataclasses.is_dataclass(value):
+            self.add(type(value))
+            self._add_all([getattr(value, each.name) for each in dataclasses.fields(value)])
+        elif not _is_foreign(value):
+            raise UnknownError(f"{value!r}")
+
+    def _add_all(self, values: Any) -> None:
+        self.digest.update(str(len(values)).encode())
+        for each in values:
+            self.add(each)
+
+    def _add_function(self, function: FunctionType) -> None:
+        if _is_foreign(function):
+            return
+        self.digest.update(home(function).encode())
+        file = function.__code__.co_filename
+        self.digest.update(_file(file) or _code(function.__code__))
+        self._add_all([cell.cell_contents for cell in function.__closure__ or ()])
+        self._add_all(function.__defaults__ or ())
+        for name in _names(function.__code__):
+            if name in function.__globals__:
+                self.digest.update(name.encode())
+                self.add(function.__globals__[name])
+
+    def _add_source(self, value: type | ModuleType) -> None:
+        """Add the file of a class or module, and what the methods of a class refer to."""
+        if _is_foreign(value):
+            return
+        name = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        file = getattr(sys.modules.get(name), "__file__", None)
+        self.digest.update(f"{name} {value.__name__}".encode() + (_file(file) or b""))
+        if isinstance(value, type):
+            for method in vars(value).values():
+                if isinstance(method, FunctionType):
+                    self.add(method)
+
+
+def _is_foreign(value: Any) -> bool:
+    """Return whether something belongs to Python or to a package of `FOREIGN`."""
+    if isinstance(value, BuiltinFunctionType):
+        return True
+    if isinstance(value, ModuleType):
+        return _root(value.__name__) in FOREIGN or _root(value.__name__) in sys.stdlib_module_names
+    if isinstance(value, (type, FunctionType)):
+        root = _root(value.__module__)
+        return root in FOREIGN or (root in sys.stdlib_module_names and root != "__main__")
+    return _root(type(value).__module__) in (*FOREIGN, "__future__", "types")
+
+
+def _root(module: str | None) -> str:
+    return (module or "").split(".")[0]
+
+
+@cache
+def _file(name: str | None) -> bytes:
+    path = Path(name) if name else None
+    return hashlib.sha256(path.read_bytes()).digest() if path and path.is_file() else b""
+
+
+def _code(code: CodeType) -> bytes:
+    """Return all that makes a function without a file."""
+    constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+    own = code.co_code + repr((constants, code.co_names, code.co_varnames)).encode()
+    return own + b"".join(_code(each) for each in code.co_consts if isinstance(each, CodeType))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names that a function and the functions inside it look up."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _names(each)

@@ -1,0 +1,146 @@
+"""Machine code on disk: one file for each compiled function and types of its arguments.
+
+A file's name ends in a hash of everything that the machine code depends on: all of ours that is
+compiled in or called (`fingerprint`), the types, numba, Python and the processor. Files are
+written in one step, so that another process sees the whole of one or none. Where they cannot be
+written, or one is damaged, the function is compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import platform
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import sigutils
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+
+from manip_dyn.core.files import write_whole
+from manip_dyn.core.fingerprint import home, reach
+from manip_dyn.core.generated import cache_directory, warn_once
+
+PREFIX = "manip_dyn/"
+"""What the names begin with by which machine code calls other machine code."""
+ENDING = ".machine_code"
+called_by_name: dict[str, tuple[Dispatcher, tuple]] = {}
+"""What has a name: a function and the types of its arguments."""
+
+
+class MachineCode(_Cache):
+    """The files of one function; what numba asks for when it compiles."""
+
+    def __init__(self, dispatcher: Dispatcher):
+        """Take the function; it may not have its place in a module yet."""
+        self._dispatcher = dispatcher
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """The folder."""
+        return str(cache_directory())
+
+    def enable(self) -> None:
+        """Keep machine code."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Neither load nor save."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Nothing waits to be written."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Return the machine code for argument types, or None if there is none."""
+        reached = reach(self._dispatcher)
+        if not self._enabled or not reached.digest:
+            return None
+        content = _read(self._path(sig))
+        if content is None:
+            return None
+        target_context.refresh()
+        try:
+            needed, reduced = pickle.loads(content)
+            for symbol, name, arguments in needed:
+                reached.functions[name].compile(arguments)
+                called_by_name[symbol]
+            return CompileResult._rebuild(target_context, *reduced)
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):
+            return None  # of another make than its name says
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep machine code, and which other functions it calls."""
+        if not self._enabled or not reach(self._dispatcher).digest:
+            return
+        if data.library.has_dynamic_globals or data.lifted:
+            return
+        needed = [
+            (symbol, home(called_by_name[symbol][0].py_func), called_by_name[symbol][1])
+            for symbol in _symbols(data.library)
+        ]
+        _write(self._path(sig), pickle.dumps((needed, data._reduce()), protocol=-1))
+
+    def _path(self, sig: Any) -> Path:
+        arguments, _ = sigutils.normalize_signature(sig)
+        function = self._dispatcher.py_func
+        name = "".join(c if c.isalnum() else "_" for c in function.__qualname__)
+        return cache_directory() / f"{name}-{_key(self._dispatcher, arguments)}{ENDING}"
+
+
+def is_kept(function: Any) -> bool:
+    """Return whether a compiled function's machine code can be told from any other's."""
+    return isinstance(function, Dispatcher) and bool(reach(function).digest)
+
+
+def symbol_of(dispatcher: Dispatcher, arguments: tuple) -> str:
+    """Return the name by which machine code for these types is called."""
+    return f"{PREFIX}{home(dispatcher.py_func)}/{_key(dispatcher, arguments)}"
+
+
+def _key(dispatcher: Dispatcher, arguments: tuple) -> str:
+    """Return a hash of all that machine code depends on."""
+    digest = reach(dispatcher).digest or str(id(dispatcher))
+    text = f"{digest} {[str(each) for each in arguments]} {_platform(dispatcher)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@cache
+def _platform_of(processor: tuple) -> str:
+    versions = numba.__version__, llvmlite.__version__, platform.python_version()
+    return repr((*versions, *processor))
+
+
+def _platform(dispatcher: Dispatcher) -> str:
+    context: Any = dispatcher.targetctx
+    return _platform_of(context.codegen().magic_tuple())
+
+
+def _symbols(library: Any) -> list[str]:
+    """Return the names by which a library calls machine code of ours."""
+    functions = library._final_module.functions
+    return sorted(f.name for f in functions if f.is_declaration and f.name.startswith(PREFIX))
+
+
+def _read(path: Path) -> bytes | None:
+    """Return what was written, or None if there is nothing whole."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    checksum, content = content[:32], content[32:]
+    return content if hashlib.sha256(content).digest() == checksum else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, hashlib.sha256(content).digest() + content)
+    except OSError as error:
+        reason = error.strerror or error
+        warn_once(f"machine code cannot be kept in '{path.parent}' ({reason})")

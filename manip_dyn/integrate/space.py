@@ -1,0 +1,167 @@
+"""The arrays that a time loop works with, by name; the caller owns them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload_attribute
+
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.validate import Vector
+
+LIMITS = np.dtype(
+    [
+        ("step", "f8"),
+        ("min_step", "f8"),
+        ("max_step", "f8"),
+        ("first_step", "f8"),
+        ("max_steps", "f8"),
+        ("event_tolerance", "f8"),
+        ("every_step", "i8"),
+        ("order", "i8"),
+        ("absolute_order", "i8"),
+    ],
+    align=True,
+)
+"""What rules the steps: the fixed step, the smallest, largest and first one, s; steps, failed
+ones included, before giving up; how well events are found, s; whether every step is recorded; the
+orders of a Taylor series while the relative and while the absolute tolerance rules."""
+STATE = np.dtype(
+    [
+        *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
+        *((name, "f8") for name in ("sign", "end", "step", "h")),
+        *((name, "f8") for name in ("first", "last", "earliest", "latest", "error")),
+        *((name, "f8") for name in ("low", "high", "probe")),
+        *((name, "i8") for name in ("steps", "failures", "evaluations")),
+        *((name, "i8") for name in ("stop", "since", "known", "armed")),
+        *((name, "i8") for name in ("rows", "pieces", "found")),
+        *((name, "i8") for name in ("rejected", "landing", "order")),
+        *((name, "i8") for name in ("locating", "settled", "high_lands", "rounds")),
+    ],
+    align=True,
+)
+"""Where a loop is. First what it goes on from after a pause:
+
+t, planned          time at the start of the step; the step that the control wants, s
+memory              logarithm of the last error
+origin, since       time from which fixed steps are counted, s, and how many have been taken
+ahead               how far after an action a signal has been read, s
+steps, failures, evaluations
+stop                the stop that is next
+known, armed        how many derivatives at the start of the step are up to date; whether the
+                    signals are
+rows, pieces, found rows, polynomials and events in the record
+
+and then what belongs to one step:
+
+sign, end, step     direction of time, 1 or -1; the last stop and the fixed step, s
+h                   the step, with its sign, s
+first, last         times at which its start and its end are evaluated, s: strictly inside the
+                    piece between two switches, from `earliest` to `latest`, on whichever side
+                    the jump counts
+error               norm of the error estimate; 1 is what the tolerances allow
+rejected, landing   whether a longer step has failed; whether it ends at the stop
+order               of a Taylor series
+locating, settled, low, high, high_lands, probe, rounds
+                    the search for an event, see `search`
+"""
+
+
+class Record(NamedTuple):
+    """What is kept of a motion with states (m,).
+
+    Attributes:
+        times: Times (k,), s.
+        states: States at them (k, m).
+        spans: Start and length of steps (j, 2), s.
+        polynomials: The motion over each of them (j, degree + 1, m).
+        event_times: Times of events (i,), s.
+        event_states: States at them (i, m).
+        event_indices: Which of the event functions each was (i,).
+    """
+
+    times: Any
+    states: Any
+    spans: Any
+    polynomials: Any
+    event_times: Any
+    event_states: Any
+    event_indices: Any
+
+
+class Space(NamedTuple):
+    """The arrays of a loop over states (m,).
+
+    Attributes:
+        rules: What rules the steps, one record of `LIMITS` (1,); Python reads `limits`.
+        tolerances: Relative and absolute (2, m).
+        clock: Where the loop is, one record of `STATE` (1,); Python reads `state`.
+        stops: Where steps have to end, see `stops` (n, 4).
+        work: Scratch (rows, m).
+        scratch: More of it, of a shape that the method asks for.
+        signals: Values of the event functions, see `events` (7, k).
+        record: What is kept.
+    """
+
+    rules: Any
+    tolerances: Any
+    clock: Any
+    stops: Any
+    work: Any
+    scratch: Any
+    signals: Any
+    record: Record
+
+    @property
+    def limits(self) -> Any:
+        """What rules the steps, by name."""
+        return _first_by_name(self.rules)
+
+    @property
+    def state(self) -> Any:
+        """Where the loop is, by name."""
+        return _first_by_name(self.clock)
+
+
+@inlined
+def _first(records):
+    return records[0]
+
+
+def _first_by_name(records):
+    return records.view(np.recarray)[0]
+
+
+only: Any = _first_by_name if PLAIN else _first
+"""``only(records)``: the one record of an array (1,), whose fields can be read and written."""
+
+
+@overload_attribute(types.NamedTuple, "state")
+def _state(space):
+    """Let compiled code read `state` as Python does."""
+    return (lambda space: space.clock[0]) if space.instance_class is Space else None
+
+
+def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Record:
+    """Return empty arrays for states (size,), polynomials of a degree and events."""
+    return Record(
+        np.empty(rows),
+        np.empty((rows, size)),
+        np.empty((spans, 2)),
+        np.empty((spans, degree + 1, size)),
+        np.empty(events),
+        np.empty((events, size)),
+        np.empty(events, dtype=np.int64),
+    )
+
+
+def begin(space: Space, t: float, stops: Vector) -> None:
+    """Set a space to the start of an integration from t, s, over `stops` (n, 4)."""
+    space.clock[:] = np.zeros(1, STATE)
+    now = space.state
+    now.t = now.origin = t
+    now.planned = space.limits.first_step
+    space.stops[:] = stops
