@@ -88,6 +88,19 @@ def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
     return run
 
 
+def refusal(program: Program) -> Any:
+    """Return an intrinsic ``(inputs, out)`` that refuses types that a program would misread."""
+    if PLAIN:
+        return lambda inputs, out: None
+
+    @intrinsic
+    def check(_context, inputs, out):
+        _check(program, inputs, out, extra=0)
+        return types.void(inputs, out), lambda context, *_: context.get_dummy_value()
+
+    return check
+
+
 def many_states(program: Program, lanes: int) -> Any:
     """Return an intrinsic ``(inputs, out, column)`` for `lanes` states from a column on.
 
