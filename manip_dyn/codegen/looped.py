@@ -20,6 +20,7 @@ from numpy import array
 
 from manip_dyn.codegen import tree_dynamics
 from manip_dyn.codegen.stack import on_stack
+from manip_dyn.codegen.straight_line import Program, refusal
 from manip_dyn.codegen.tree import Tree
 from manip_dyn.core.compiled import compiled
 
@@ -30,11 +31,13 @@ _memory = on_stack({memory})
 '''
 KERNEL = """
 _{name}_loops = tree_dynamics.{loops}
+_{name}_refusal = refusal(Program("{name}", {inputs}, {axes}, ""))
 _{name}_out = on_stack{shape}
 {scratch}
 
 @compiled
 def {name}({arguments}, out):
+    _{name}_refusal(({arguments},), out)
     _{name}_loops(TREE, _memory(), {arguments}, out)
 
 
@@ -69,6 +72,7 @@ def _kernel_text(n: int, declaration: Declaration) -> str:
         name=name,
         loops=name.removesuffix("_and_work"),
         axes=len(shape),
+        inputs=declaration.arguments,
         shape=shape,
         size=int(np.prod(shape)),
         batch=BATCH,
