@@ -81,9 +81,9 @@ def module_text(robot_name: str, functions: list[Function]) -> str:
     return HEADER.format(robot=robot_name) + "\n\n".join(map(_function_text, functions))
 
 
-def _function_text(function: Function) -> str:
+def program_text(function: Function) -> str:
+    """Return the lines of a function, as a `Program` has them."""
     operations = function.graph.operations
-    arguments = ", ".join(function.declaration.arguments)
     lines = []
     for place in function.graph.needed_for(function.outputs):
         if operations[place].kind != "constant":
@@ -91,12 +91,16 @@ def _function_text(function: Function) -> str:
     for index, value in function.entries:
         where = ", ".join(map(str, index))
         lines.append(f"out[{where}] = {_reference(value, operations)}")
+    return "\n".join(lines)
+
+
+def _function_text(function: Function) -> str:
     return KERNEL.format(
         name=function.name,
-        arguments=arguments,
+        arguments=", ".join(function.declaration.arguments),
         inputs=function.declaration.arguments,
         dimensions=len(function.shape),
-        lines="\n".join(lines),
+        lines=program_text(function),
     )
 
 

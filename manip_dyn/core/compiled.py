@@ -75,19 +75,21 @@ class Compiled(CPUDispatcher):
 @overload
 def compiled(function: Function) -> Function: ...
 @overload
-def compiled(*, merge: bool = False) -> Callable[[Function], Function]: ...
-def compiled(function: Any = None, *, merge: bool = False) -> Any:
+def compiled(*, merge: bool = False, python: bool = True) -> Callable[[Function], Function]: ...
+def compiled(function: Any = None, *, merge: bool = False, python: bool = True) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
     Args:
         function: A function in the subset of Python that numba compiles.
         merge: Whether callers in compiled code take in its code instead of calling it.
+        python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
+            many arrays is compiled several times as fast without.
     """
 
     def decorated(function: Any) -> Any:
         if config.DISABLE_JIT:
             return function
-        made = Compiled(function)
+        made = Compiled(function, targetoptions=OPTIONS | {"no_cpython_wrapper": not python})
         made.merge = merge
         return made
 

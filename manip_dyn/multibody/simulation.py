@@ -14,7 +14,7 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
 from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.taylor import Taylor
-from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.compiled import begin, expand
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.partition import Partition, partition
 from manip_dyn.multibody.state_space import linearized, rates, worn
@@ -117,7 +117,7 @@ class MechanismSimulation:
         if roles.redundant.size:
             self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
         else:
-            self._use(roles, self._tables.angles)
+            self._use(roles, self._tables.forces.angles)
 
     def _solved(self, end: float) -> Solution:
         events = Events(worn, terminal=True, direction=1, tolerance=AT_ONCE)
@@ -135,9 +135,9 @@ class MechanismSimulation:
         """Return all coordinates and all velocities of a solution's samples."""
         size, tables = self.mechanism.size, self._tables
         q, v = np.empty((len(solution.t), size)), np.empty((len(solution.t), size))
-        tables.flags[0] = 0
-        tables.q[:size] = self.q
-        done = tools().expand(solution.y, tables, q, v, self._worst)
+        tables.links.flags[0] = 0
+        tables.motion.q[:size] = self.q
+        done = expand(solution.y, tables, q, v, self._worst)
         if done < len(q):
             raise ManipDynError(f"the mechanism cannot be assembled at t = {solution.t[done]:g} s")
         return Samples(solution.t, q, v)
@@ -156,8 +156,8 @@ def prepared(
     """
     tables = mechanism.tables(q, roles)
     if angles is not None:
-        tables.angles[:] = angles
+        tables.forces.angles[:] = angles
     y = np.concatenate([q[roles.independent], v[roles.independent]])
-    if not tools().begin(y, tables):
+    if not begin(y, tables):
         raise ManipDynError("the mechanism cannot be assembled in its position")
     return tables, y
