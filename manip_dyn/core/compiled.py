@@ -20,11 +20,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import llvmlite.binding as llvm
-import numba
 from numba import config
+from numba.core import types
+from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
+from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
 from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -53,8 +55,12 @@ class Compiled(CPUDispatcher):
 
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
-        with announced(self.py_func):
+        with announced(self.py_func), collection_paused():
             return super().compile(sig)
+
+    def get_call_template(self, args, kws):
+        """Compile one form for all numbers, not one more for each that a caller writes out."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
 
     def add_overload(self, cres):
         """Take in one compiled form, and give it the name that callers call it by."""
@@ -72,16 +78,45 @@ class Compiled(CPUDispatcher):
         self.targetctx.insert_user_function(cres.entry_point, description)
 
 
+class Inlined(CPUDispatcher):
+    """A function that is a part of its callers."""
+
+    def __init__(self, py_func, always: bool):
+        """Take a function, and whether it has to be inlined."""
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always}
+        super().__init__(py_func, {}, options, pipeline_class=PartCompiler)
+
+    def get_call_template(self, args, kws):
+        """Compile one form for all numbers, not one more for each that a caller writes out."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
+
+    def add_overload(self, cres):
+        """Take in one compiled form, which has no machine code."""
+
+        def entry(*_):
+            raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code")
+
+        cres = cres._replace(entry_point=entry)
+        self.overloads[tuple(cres.signature.args)] = cres
+        self.targetctx.insert_user_function(entry, cres.fndesc, [cres.library])
+
+
 @overload
 def compiled(function: Function) -> Function: ...
 @overload
-def compiled(*, merge: bool = False, python: bool = True) -> Callable[[Function], Function]: ...
-def compiled(function: Any = None, *, merge: bool = False, python: bool = True) -> Any:
+def compiled(
+    *, merge: bool = False, short: bool = False, python: bool = True
+) -> Callable[[Function], Function]: ...
+def compiled(
+    function: Any = None, *, merge: bool = False, short: bool = False, python: bool = True
+) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
     Args:
         function: A function in the subset of Python that numba compiles.
         merge: Whether callers in compiled code take in its code instead of calling it.
+        short: Whether loops are left as they are, neither unrolled nor vectorized: that compiles
+            in half the time, and short loops of unknown length run no slower.
         python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
             many arrays is compiled several times as fast without.
     """
@@ -89,7 +124,9 @@ def compiled(function: Any = None, *, merge: bool = False, python: bool = True) 
     def decorated(function: Any) -> Any:
         if config.DISABLE_JIT:
             return function
-        made = Compiled(function, targetoptions=OPTIONS | {"no_cpython_wrapper": not python})
+        options = OPTIONS | {"no_cpython_wrapper": not python}
+        pipeline = {"pipeline_class": ShortCompiler} if short else {}
+        made = Compiled(function, targetoptions=options, **pipeline)
         made.merge = merge
         return made
 
@@ -107,6 +144,13 @@ def inlined(function: Any = None, *, always: bool = False) -> Any:
         function: A function in the subset of Python that numba compiles.
         always: Whether it has to be inlined even where LLVM finds it long.
     """
-    options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always}
-    decorated = numba.jit(**options)
+
+    def decorated(function: Any) -> Any:
+        return function if config.DISABLE_JIT else Inlined(function, always)
+
     return decorated if function is None else decorated(function)
+
+
+def is_compiled(function: Any) -> bool:
+    """Return whether compiled code can call a function."""
+    return isinstance(function, Dispatcher) or (config.DISABLE_JIT and callable(function))

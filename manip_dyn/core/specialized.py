@@ -47,29 +47,32 @@ def _code(path: str, names: frozenset[str]) -> CodeType:
     missing = set(names)
     kept: list[ast.stmt] = []
     for statement in tree.body:
-        bound = _bound(statement)
-        missing -= bound
         if isinstance(statement, ast.ImportFrom):
+            bound = {each.asname or each.name for each in statement.names}
             statement.names = [a for a in statement.names if (a.asname or a.name) not in names]
-            if not statement.names:
-                continue
-        elif bound & names:
-            continue
-        kept.append(statement)
+            left = bool(statement.names)
+        else:
+            targets = _targets(statement)
+            bound = {each.id for each in targets}
+            for each in targets:
+                each.id = "_" if each.id in names else each.id
+            left = True
+        missing -= bound
+        if left:
+            kept.append(statement)
     if missing:
         raise ValueError(f"{path} binds no {', '.join(sorted(missing))}; expected it at its top")
     tree.body = kept
     return compile(tree, path, "exec")
 
 
-def _bound(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module binds."""
-    if isinstance(statement, ast.ImportFrom):
-        return {each.asname or each.name for each in statement.names}
+def _targets(statement: ast.stmt) -> list[ast.Name]:
+    """Return the names that a statement of a module assigns to."""
     if isinstance(statement, ast.Assign):
-        return {each.id for each in statement.targets if isinstance(each, ast.Name)}
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return {statement.target.id}
-    if isinstance(statement, ast.FunctionDef):
-        return {statement.name}
-    return set()
+        given = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        given = [statement.target]
+    else:
+        return []
+    inside = [e for each in given for e in getattr(each, "elts", [each])]
+    return [each for each in inside if isinstance(each, ast.Name)]

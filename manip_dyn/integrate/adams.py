@@ -10,21 +10,21 @@ Hairer, Norsett, Wanner, Solving ODEs I, section III.1, eq. 1.5 and 1.9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from manip_dyn.integrate.control import finite_lines
-from manip_dyn.integrate.dense import hermite_lines
-from manip_dyn.integrate.method import Method, Options, Pieces, combination, over
-from manip_dyn.integrate.runge_kutta import stage_lines, start_lines
+from manip_dyn.core.specialized import specialized
+from manip_dyn.integrate import multistep
+from manip_dyn.integrate.method import Method, Options, Step
 from manip_dyn.integrate.stability import first_growth
+from manip_dyn.integrate.stages import explicit_stages, weighted_sum
 from manip_dyn.integrate.tableau import tableaus
 
 BASHFORTH = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
 """Weights of the derivatives at the start of the last four steps, newest first."""
 MOULTON = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
 """Weights of the derivative at the end of the step and at the start of the last three."""
-_HISTORY = ("k0", "past1", "past2", "past3")
 
 
 @dataclass(frozen=True)
@@ -77,43 +77,17 @@ class Adams(Method):
             predicted = new - s * (MOULTON[0] * predicted + np.array([*MOULTON[1:], 0.0]))
         return float(np.abs(np.roots([1.0, *-predicted])).max())
 
-    def pieces(self, options: Options) -> Pieces:
-        """Return the text of a step."""
-        starter, size = tableaus()["rk4"], options.size
-        rows = ["u", *_HISTORY, "k1", "k2", "k3", "k_end"]
-        return Pieces(
-            rows=len(rows),
-            views=[f"{name} = work[{row}]" for row, name in enumerate(rows)],
-            prepare=start_lines("k0"),
-            attempt=[
-                "regular = abs(h - step) <= 1e-9 * abs(step) and not locating",
-                "if regular and known == 4:",
-                *("    " + line for line in self._formula(size)),
-                "else:",
-                *("    " + line for line in stage_lines(starter, size, range(4))),
-                "rhs(last, u, p, k_end)",
-                "evaluations += 1",
-            ],
-            judge=finite_lines("u", size),
-            polynomial=hermite_lines(size, "k_end", (), ()),
-            closing=[
-                "known = min(known + 1, 4) if regular else 1",
-                *over(
-                    size,
-                    "past3[i] = past2[i]",
-                    "past2[i] = past1[i]",
-                    "past1[i] = k0[i]",
-                    "k0[i] = k_end[i]",
-                ),
-            ],
-            adapt=[],
-            degree=3,
+    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+        """Return the compiled functions of a step."""
+        size, start = options.size, multistep.RATE
+        before = [start, *range(multistep.PAST, multistep.PAST + 3)]
+        module = specialized(
+            multistep,
+            rhs=rhs,
+            stages=explicit_stages(tableaus()["rk4"], range(4), rhs, size),
+            bashforth=weighted_sum(BASHFORTH, before, size),
+            moulton=weighted_sum(MOULTON, [multistep.END, *before[:3]], size),
+            SIZE=size,
+            CORRECTED=self.corrected,
         )
-
-    def _formula(self, size: int) -> list[str]:
-        lines = over(size, f"u[i] = y[i] + h * ({combination(BASHFORTH, _HISTORY)})")
-        if self.corrected:
-            names = ("k_end", *_HISTORY[:3])
-            lines += ["rhs(last, u, p, k_end)", "evaluations += 1"]
-            lines += over(size, f"u[i] = y[i] + h * ({combination(MOULTON, names)})")
-        return lines
+        return Step(module, rows=multistep.ROWS, degree=3)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.integrate.method import combination, over
+from manip_dyn.core.compiled import inlined
 from manip_dyn.validate import Vector
 
 
@@ -36,30 +35,37 @@ class DenseOutput:
         return value
 
 
-def hermite_lines(size: int, end: str, bump: Sequence[float], stages: Sequence[str]) -> list[str]:
-    """Return the lines that fill the polynomial of a step from states and derivatives.
+@inlined(always=True)
+def fill_hermite(now, polynomials, y, u, start, end, size):
+    """Write the cubic Hermite polynomial of a step from y to u with the derivatives at both ends.
 
-    The cubic Hermite polynomial of y, u and their derivatives k0 and `end` is of order 3 in
-    its degree, so exact to O(h^4). With weights `bump` (s,) of the stages a term
-    h theta^2 (1 - theta)^2 sum_i bump_i k_i makes it the quartic of Dormand and Prince's pair
-    (Hairer, Norsett, Wanner, Solving ODEs I, section II.6, after Shampine).
+    Of order 3 in its degree, so exact to O(h^4).
     """
-    rise = [
-        "polynomials[pieces, 0, i] = y[i]",
-        "polynomials[pieces, 1, i] = h * k0[i]",
-        f"polynomials[pieces, 2, i] = 3.0 * (u[i] - y[i]) - h * (2.0 * k0[i] + {end}[i])",
-        f"polynomials[pieces, 3, i] = h * (k0[i] + {end}[i]) - 2.0 * (u[i] - y[i])",
-    ]
-    if any(bump):
-        rise += [
-            f"quartic = h * ({combination(bump, stages)})",
-            "polynomials[pieces, 2, i] += quartic",
-            "polynomials[pieces, 3, i] -= 2.0 * quartic",
-            "polynomials[pieces, 4, i] = quartic",
-        ]
-    return [*over(size, *rise), *span_lines()]
+    h, k = now.h, now.pieces
+    for i in range(size):
+        polynomials[k, 0, i] = y[i]
+        polynomials[k, 1, i] = h * start[i]
+        polynomials[k, 2, i] = 3.0 * (u[i] - y[i]) - h * (2.0 * start[i] + end[i])
+        polynomials[k, 3, i] = h * (start[i] + end[i]) - 2.0 * (u[i] - y[i])
 
 
-def span_lines() -> list[str]:
-    """Return the lines that finish the record of a step's polynomial."""
-    return ["spans[pieces, 0] = t", "spans[pieces, 1] = h", "pieces += 1"]
+@inlined(always=True)
+def add_bump(now, polynomials, bump, size):
+    """Add h theta^2 (1 - theta)^2 times `bump` (size,), with the weighted stages, to a cubic.
+
+    That makes it the quartic of Dormand and Prince's pair (Hairer, Norsett, Wanner, Solving
+    ODEs I, section II.6, after Shampine).
+    """
+    k = now.pieces
+    for i in range(size):
+        polynomials[k, 2, i] += bump[i]
+        polynomials[k, 3, i] -= 2.0 * bump[i]
+        polynomials[k, 4, i] = bump[i]
+
+
+@inlined(always=True)
+def finish_piece(now, spans):
+    """Finish the record of a step's polynomial."""
+    spans[now.pieces, 0] = now.t
+    spans[now.pieces, 1] = now.h
+    now.pieces += 1

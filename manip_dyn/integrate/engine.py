@@ -16,26 +16,26 @@ Other numba code runs an engine in place::
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.generated import generated_module, source_of
+from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.specialized import specialized
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate.events import SIGNAL_ROWS
-from manip_dyn.integrate.functions import fingerprint, importable
-from manip_dyn.integrate.loop import module_text
+from manip_dyn.integrate import loop
 from manip_dyn.integrate.method import Method, Options
-from manip_dyn.integrate.space import LIMITS, STATE, Record, Space, begin, blank, record_of
+from manip_dyn.integrate.search import SIGNAL_ROWS
+from manip_dyn.integrate.space import LIMITS, STATE, Record, Space, begin, record_of
 from manip_dyn.validate import Vector
 
-_memory_modules = itertools.count()
+STEP = ("prepare", "attempt", "interpolate", "close", "adapt", "RATE")
+"""What `loop` takes from a method's part."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,6 @@ class Engine:
         rows: Rows of the work array.
         degree: Degree of its dense output.
         scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
-        cached: Whether the machine code is kept on disk.
     """
 
     method: Method
@@ -60,7 +59,6 @@ class Engine:
     rows: int
     degree: int
     scratch: tuple[int, int]
-    cached: bool
 
     def space(
         self,
@@ -103,20 +101,20 @@ class Engine:
         if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
             raise ManipDynError("rtol and atol are both 0; expected one above 0")
         size, events = self.options.size, max(self.options.events, 1)
-        limits = blank(LIMITS)
-        limits.step, limits.min_step, limits.max_step = step, min_step, max_step
-        limits.first_step, limits.max_steps = first_step, max_steps
-        limits.event_tolerance, limits.every_step = event_tolerance, every_step
-        limits.order, limits.absolute_order = orders
+        rules = np.zeros(1, LIMITS)
+        rules[0] = (
+            *(step, min_step, max_step, first_step, max_steps, event_tolerance),
+            *(every_step, *orders),
+        )
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))
         tolerances[0], tolerances[1] = rtol, atol
         signals = np.zeros((SIGNAL_ROWS, events))
         signals[4:6].T[:] = np.transpose(kinds)
         return Space(
-            limits,
+            rules,
             tolerances,
-            blank(STATE),
+            np.zeros(1, STATE),
             np.zeros((stops, 4)),
             np.zeros((self.rows + terms, size)),
             np.zeros((self.scratch[0] or terms, self.scratch[1])),
@@ -146,8 +144,6 @@ def compile_engine(
 ) -> Engine:
     """Return the engine of a right-hand side; it is compiled when it is first called.
 
-    If all functions are global functions of modules, the machine code is kept on disk.
-
     Args:
         rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.
         method: The method.
@@ -161,31 +157,27 @@ def compile_engine(
         ManipDynError: If a function is not compiled.
     """
     functions = {"rhs": rhs, "signal": signal, "act": act, "jacobian": jacobian}
-    used = {name: function for name, function in functions.items() if function is not None}
-    for name, function in used.items():
-        if not isinstance(function, Dispatcher):
+    for name, function in functions.items():
+        if function is not None and not is_compiled(function):
             raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
-    homes = {name: importable(function) for name, function in used.items()}
-    cached = all(homes.values())
-    imports = [
-        f"from {home[0]} import {home[1]} as {name}" for name, home in homes.items() if home
-    ]
-    text = module_text(method, options, imports if cached else [], cached)
-    if cached:
-        content = text.encode() + source_of(Path(__file__).parent)
-        content += b"".join(fingerprint(function) for function in used.values())
-        module = vars(generated_module(method.name, content, lambda: text))
-    else:
-        module = {"__name__": f"manip_dyn_in_memory_{next(_memory_modules)}", **used}
-        exec(compile(text, f"<{module['__name__']}>", "exec"), module)
-    pieces = method.pieces(options)
+    step = method.step(options, rhs, jacobian)
+    module: Any = specialized(
+        loop,
+        **{name: getattr(step.module, name) for name in STEP},
+        **({"signal": signal} if signal else {}),
+        **({"act": act} if act else {}),
+        SIZE=options.size,
+        EVENTS=options.events,
+        ADAPTIVE=options.adaptive,
+        DENSE=options.dense,
+        ACTS=options.acts,
+    )
     return Engine(
         method,
         options,
-        module["advance"],
-        module["run"],
-        pieces.rows,
-        pieces.degree,
-        pieces.scratch if any(pieces.scratch) else (0, scratch),
-        cached,
+        module.advance,
+        module.run,
+        step.rows,
+        step.degree,
+        step.scratch if any(step.scratch) else (0, scratch),
     )

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate.method import Options, over
 from manip_dyn.validate import Vector
 
-RELATIVE_CHANGE = 6e-6
-"""Third root of the spacing of floats: central differences are then best."""
 _SAME = 1e-9
 """How far rates of positions may be from velocities, relative beyond 1."""
 
@@ -62,37 +59,3 @@ class Jacobian:
                 f"jacobian.positions is {n}, but the derivative of y[{k}] is {rates[k]:.9g} at "
                 f"the start; expected y[{n + k}], {wanted[k]:.9g}"
             )
-
-
-def difference_lines(options: Options) -> list[str]:
-    """Return the lines that fill `slopes` and `by_time` by central differences.
-
-    They use the rows `u` and `k1`, and `wrong` for the second of two rates.
-    """
-    m, n = options.size, options.positions
-    columns = 2 * n or m
-    return [
-        *over(m, "u[i] = y[i]"),
-        f"for column in range({columns}):",
-        f"    change = {RELATIVE_CHANGE} * max(1.0, abs(y[column]))",
-        "    u[column] = y[column] + change",
-        "    change = u[column] - y[column]",
-        "    rhs(first, u, p, k1)",
-        "    u[column] = y[column] - change",
-        "    rhs(first, u, p, wrong)",
-        "    u[column] = y[column]",
-        *(
-            "    " + line
-            for line in over(
-                m - n, f"slopes[i, column] = (k1[{n} + i] - wrong[{n} + i]) / (2.0 * change)"
-            )
-        ),
-        f"tick = 1e-3 * {'planned' if options.adaptive else 'step'}",
-        "later = min(max(t + tick, earliest), latest)",
-        "earlier = min(max(t - tick, earliest), latest)",
-        "rhs(later, y, p, k1)",
-        "rhs(earlier, y, p, wrong)",
-        "tick = later - earlier if later != earlier else 1.0",
-        *over(m - n, f"by_time[i] = (k1[{n} + i] - wrong[{n} + i]) / tick"),
-        f"evaluations += {2 * columns + 2}",
-    ]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-
-_OPTIONS: Any = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+from manip_dyn.core.compiled import compiled
 
 
-@njit(**_OPTIONS)
+@compiled(merge=True)
 def implicit_matrix(slopes, n, gamma, h, mass, matrix):
     """Write the matrix of the stages' linear systems, (b, b), into `matrix`.
 
@@ -38,7 +34,7 @@ def implicit_matrix(slopes, n, gamma, h, mass, matrix):
             matrix[row, column] = value
 
 
-@njit(**_OPTIONS)
+@compiled(merge=True)
 def factorize(matrix, pivots):
     """Factorize the first b columns of `matrix` (b, ..) in place, with row exchanges.
 
@@ -65,7 +61,7 @@ def factorize(matrix, pivots):
                     matrix[row, column] -= factor * matrix[k, column]
 
 
-@njit(**_OPTIONS)
+@compiled(merge=True)
 def solve(matrix, pivots, x):
     """Replace x (b,) by the solution of the factorized system."""
     size = matrix.shape[0]
@@ -81,7 +77,7 @@ def solve(matrix, pivots, x):
         x[row] *= matrix[row, row]
 
 
-@njit(**_OPTIONS)
+@compiled(merge=True)
 def add_product(slopes, first, column, factor, x, out):
     """Add `factor` times the product of a block of `slopes` with x (k,) to out (b,).
 

@@ -1,216 +1,211 @@
-"""The time loop that all methods share, as text; a method's pieces go where ``# [name]`` stands.
+"""The time loop that all methods share; specialized for each method and right-hand side.
 
-The generated module is compiled as a whole, the right-hand side inside it. What pieces may use:
+A method's part is a module with these functions, of the state y (m,), the parameters p, and
+the parts of the caller's `Space`:
 
-    t, y, p         time, state (m,) and parameters at the start of the step
-    h, sign         the step (negative backwards in time) and its sign
-    first, last     times at which the start and the end of the step are evaluated: strictly
-                    inside the piece between two switches, on whichever side the jump counts
-    known           how many derivatives at the start of the step are up to date
-    planned         the step that the control wants, h without the stops
-    step            the fixed step, with its sign
-    ahead           how far after an action a signal has been read
-    locating        whether h is a trial in the search for an event
-    error, memory   norm of the error estimate (1 is what the tolerances allow); the control's
-    evaluations, failures, status, the limits and the arrays of `workspace`
+    prepare(y, p, now, limits, tolerances, work, scratch)
+        brings what is known at the start of the step up to date
+    attempt(y, p, now, limits, tolerances, work, scratch)
+        tries the step ``now.h``: the state at its end goes into the first row of `work`
+    interpolate(y, p, now, work, spans, polynomials)
+        keeps a polynomial over the step, for dense output
+    close(now, work)
+        keeps what the next step can use, and says so in ``now.known``
+    adapt(now, limits)
+        plans the next step
+
+and RATE, the row of `work` with the derivative at the start of the step. The first two return
+PASSED, the second also FAILED once it has planned a shorter step, or else how the integration
+ends.
 """
 
 from __future__ import annotations
 
-import re
+from math import inf
 
-from manip_dyn.integrate.control import CONTROL_CONSTANTS
-from manip_dyn.integrate.events import AHEAD, event_lines
-from manip_dyn.integrate.method import Method, Options
-from manip_dyn.integrate.status import Status
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.views import row, unowned
+from manip_dyn.integrate.control import ROUNDING
+from manip_dyn.integrate.explicit import RATE, adapt, attempt, close, interpolate, prepare
+from manip_dyn.integrate.search import (
+    ACTED,
+    AFTER,
+    BEFORE,
+    KINDS,
+    another_trial,
+    copy_row,
+    crosses,
+)
+from manip_dyn.integrate.stand_ins import act, signal
+from manip_dyn.integrate.status import (
+    EVENT,
+    FAILED,
+    PASSED,
+    PAUSED,
+    STEP_UNDERFLOW,
+    SUCCESS,
+    TOO_MANY_STEPS,
+)
+from manip_dyn.integrate.stops import EARLIEST, LATEST, MARK, TIME
 
-OPTIONS = '{"error_model": "numpy", "fastmath": {"contract"}, "cache": %s}'
-
-_TEMPLATE = '''"""{title}
-
-Written by manip_dyn.integrate.loop; do not edit.
-"""
-
-from math import exp, inf, isfinite, log, sqrt
-
-from numba import njit
-
-# [imports]
-# [crossing]
-# [constants]
+# Bound for each engine, see `engine`.
+SIZE, EVENTS = 1, 0
+"""Length of the state, number of event functions."""
+ADAPTIVE = DENSE = ACTS = False
+"""Whether tolerances rule the steps, steps leave polynomials, and events have an action."""
+WIDTHS_AHEAD = 8
+"""How many times the width of a located crossing one looks ahead after an action."""
 
 
-@njit(**{options})
+@compiled
 def advance(p, y, space):
-    limits, tolerances, now, stops, work, scratch, signals, record = space
-    times, states, spans, polynomials, event_times, event_states, event_indices = record
-    step, smallest, largest = limits.step, limits.min_step, limits.max_step
-    event_tolerance, most, every = limits.event_tolerance, limits.max_steps, limits.every_step != 0
-    t, planned, memory, origin, ahead = now.t, now.planned, now.memory, now.origin, now.ahead
-    steps, failures, evaluations = now.steps, now.failures, now.evaluations
-    stop, since, known, armed = now.stop, now.since, now.known, now.armed
-    rows, pieces, found = now.rows, now.pieces, now.found
-    sign = 1.0 if stops[-1, 0] > t else -1.0
-    step *= sign
-    planned = sign * abs(planned)
-    status = PAUSED
-    rejected = False
-    locating = False
-    settled = False
-    low = high = probe = 0.0
-    high_lands = False
-    rounds = 0
-    # [views]
-    # [signals]
+    """Move the state y (m,) on from where `space` says; return how it ended."""
+    p, y, space = unowned(p), unowned(y), unowned(space)
+    limits, now, tolerances, stops = space.rules[0], space.clock[0], space.tolerances, space.stops
+    work, scratch, signals, record = space.work, space.scratch, space.signals, space.record
+    times, spans, event_times = record.times, record.spans, record.event_times
+    now.end = stops[-1, TIME]
+    now.sign = 1.0 if now.end > now.t else -1.0
+    now.step = limits.step
+    now.planned = now.sign * abs(now.planned)
+    now.rejected = now.locating = now.settled = 0
     while True:
-        if stop == stops.shape[0]:
-            status = SUCCESS
-            break
-        if steps + failures >= most:
-            status = TOO_MANY_STEPS
-            break
-        if not locating and (
-            0 < times.shape[0] <= rows
-            or 0 < spans.shape[0] <= pieces
-            or 0 < event_times.shape[0] < found + EVENTS
+        if now.stop == stops.shape[0]:
+            return SUCCESS
+        if now.steps + now.failures >= limits.max_steps:
+            return TOO_MANY_STEPS
+        if (
+            0 < times.shape[0] <= now.rows
+            or 0 < spans.shape[0] <= now.pieces
+            or 0 < event_times.shape[0] < now.found + EVENTS
         ):
-            break
-        target, earliest, latest = stops[stop, 0], stops[stop, 1], stops[stop, 2]
-        remaining = target - t
-        first = min(max(t, earliest), latest)
-        # [prepare]
-        # [arm]
-        # [choose]
-        # [probe]
-        reached = target if landing else t + h
-        last = min(max(reached, earliest), latest)
-        # [attempt]
-        # [judge]
-        # [locate]
-        steps += 1
-        # [polynomial]
-        # [closing]
-        since += 1
-        # [clock]
+            return PAUSED  # a record has no room for another step
+        target, remaining = stops[now.stop, TIME], stops[now.stop, TIME] - now.t
+        now.earliest, now.latest = stops[now.stop, EARLIEST], stops[now.stop, LATEST]
+        now.first = min(max(now.t, now.earliest), now.latest)
+        verdict = prepare(y, p, now, limits, tolerances, work, scratch)
+        if verdict != PASSED:
+            return verdict
+        if EVENTS and now.armed == 0:
+            arm(y, p, now, work, signals)
+        if ADAPTIVE:
+            if abs(now.planned) < ROUNDING * abs(now.t) + 1e-30:
+                return STEP_UNDERFLOW
+            now.landing = abs(remaining) <= 1.01 * abs(now.planned)
+            now.h = now.planned
+        else:  # fixed steps are counted, so that none drifts
+            left = target - now.origin - (now.since + 1) * (now.sign * now.step)
+            now.landing = left * now.sign <= 1e-6 * now.step
+            now.h = now.sign * now.step
+        if now.landing != 0:
+            now.h = remaining
+        while True:
+            reached = target if now.landing != 0 else now.t + now.h
+            now.last = min(max(reached, now.earliest), now.latest)
+            verdict = attempt(y, p, now, limits, tolerances, work, scratch)
+            if not EVENTS or verdict != PASSED:
+                break
+            signal(now.last, row(work, 0), p, row(signals, AFTER))
+            if not another_trial(now, signals, limits.event_tolerance):
+                break
+        if verdict == FAILED:
+            now.settled = 0
+            continue
+        if verdict != PASSED:
+            return verdict
+        now.steps += 1
+        if DENSE:
+            interpolate(y, p, now, work, spans, record.polynomials)
+        close(now, work)
+        now.since += 1
+        if now.landing == 0 and not ADAPTIVE and now.locating == 0:
+            now.t = now.origin + now.since * (now.sign * now.step)
+        else:
+            now.t = reached
+            if now.locating != 0:
+                now.origin = reached
+                now.since = 0
         for i in range(SIZE):
-            y[i] = u[i]
-        marked = int(stops[stop, 3]) if landing else 0
-        if (every or marked >= 2) and rows < times.shape[0]:
-            times[rows] = t
+            y[i] = work[0, i]
+        mark = int(stops[now.stop, MARK]) if now.landing != 0 else 0
+        if (limits.every_step != 0 or mark >= 2) and now.rows < times.shape[0]:
+            times[now.rows] = now.t
             for i in range(SIZE):
-                states[rows, i] = y[i]
-            rows += 1
-        # [adapt]
-        if landing:
-            stop += 1
-            origin = t
-            since = 0
-            if marked % 2 == 1:
-                known = 0
-                memory = 0.0
-        # [act]
-    now.t, now.planned, now.memory, now.origin, now.ahead = t, planned, memory, origin, ahead
-    now.steps, now.failures, now.evaluations = steps, failures, evaluations
-    now.stop, now.since, now.known, now.armed = stop, since, known, armed
-    now.rows, now.pieces, now.found = rows, pieces, found
-    return status
+                record.states[now.rows, i] = y[i]
+            now.rows += 1
+        adapt(now, limits)
+        if now.landing != 0:
+            now.stop += 1
+            now.origin = now.t
+            now.since = 0
+            if mark % 2 == 1:
+                now.known = 0
+                now.memory = 0.0
+        if EVENTS and happen(y, p, now, limits.event_tolerance, signals, record):
+            return EVENT
 
 
-@njit(**{options})
+@compiled
 def run(t, t_end, p, y, space):
-    now, stops = space.state, space.stops
-    now.t, now.planned, now.memory, now.origin, now.ahead = t, space.limits.first_step, 0.0, t, 0.0
+    """Move the state y (m,) from t to t_end, s; return how it ended."""
+    now, stops = space.clock[0], space.stops
+    now.t = now.origin = t
+    now.planned = space.rules[0].first_step
+    now.memory = now.ahead = 0.0
     now.steps = now.failures = now.evaluations = 0
     now.stop = now.since = now.known = now.armed = 0
     now.rows = now.pieces = now.found = 0
-    stops[0, 0], stops[0, 1], stops[0, 2], stops[0, 3] = t_end, -inf, inf, 2.0
+    stops[0, TIME], stops[0, EARLIEST], stops[0, LATEST] = t_end, -inf, inf
+    stops[0, MARK] = 2.0
     return advance(p, y, space)
-'''
-
-_CHOOSE_FIXED = """
-landing = (target - origin - (since + 1) * step) * sign <= 1e-6 * abs(step)
-h = remaining if landing else step
-""".strip().splitlines()
-
-_CHOOSE_ADAPTIVE = """
-if abs(planned) < ROUNDING * abs(t) + 1e-30:
-    status = STEP_UNDERFLOW
-    break
-landing = abs(remaining) <= 1.01 * abs(planned)
-h = remaining if landing else planned
-""".strip().splitlines()
-
-_CLOCK_FIXED = ["t = target if landing else origin + since * step"]
-_CLOCK_ADAPTIVE = ["t = reached"]
-_CLOCK_FIXED_EVENTS = """
-if locating and not landing:
-    t = reached
-    origin = t
-    since = 0
-else:
-    t = target if landing else origin + since * step
-""".strip().splitlines()
 
 
-def module_text(method: Method, options: Options, imports: list[str], cache: bool) -> str:
-    """Return the source of the module that holds `advance` and `run`.
+@inlined
+def arm(y, p, now, work, signals):
+    """Read the signals at the start of the step.
 
-    Args:
-        method: Whose pieces fill the loop.
-        options: What the loop is for.
-        imports: Lines that bring the functions `rhs`, `jacobian` if there is one, and `signal`
-            and `act` for events.
-        cache: Whether numba may keep the machine code on disk.
+    The action of an impact leaves the state on the far side, or on zero, and turns the motion
+    back. Which side such a function is on is seen a little later.
     """
-    pieces = method.pieces(options)
-    clock = _CLOCK_FIXED_EVENTS if options.events else _CLOCK_FIXED
-    blocks = {
-        "imports": [*imports, *pieces.imports],
-        "constants": _constants(options),
-        "views": pieces.views,
-        "prepare": pieces.prepare,
-        "choose": _CHOOSE_ADAPTIVE if options.adaptive else _CHOOSE_FIXED,
-        "attempt": pieces.attempt,
-        "judge": pieces.judge,
-        "polynomial": pieces.polynomial if options.dense else [],
-        "closing": pieces.closing,
-        "clock": _CLOCK_ADAPTIVE if options.adaptive else clock,
-        "adapt": pieces.adapt,
-        **event_lines(options, pieces.slope),
-    }
-    title = f"{method.name} for states of {options.size} numbers."
-    text = _TEMPLATE.replace("{title}", title).replace("{options}", OPTIONS % cache)
-    lines = [line for row in text.splitlines() for line in _filled(row, blocks)]
-    return "\n".join(_numbered(lines)) + "\n"
+    signal(now.first, y, p, row(signals, BEFORE))
+    now.armed = 1
+    if ACTS and now.ahead != 0.0:
+        u, rate = row(work, 0), row(work, RATE)
+        for i in range(SIZE):
+            u[i] = y[i] + now.ahead * rate[i]
+        signal(now.first + now.ahead, u, p, row(signals, AFTER))
+        for j in range(EVENTS):
+            if signals[ACTED, j] != 0.0:
+                signals[BEFORE, j] = signals[AFTER, j]
 
 
-def _filled(row: str, blocks: dict[str, list[str]]) -> list[str]:
-    """Return a row of the template, or the block that it stands for at its indentation."""
-    marker = row.strip()
-    if not marker.startswith("# ["):
-        return [row]
-    indent = " " * (len(row) - len(row.lstrip()))
-    return [indent + line for line in blocks[marker[3:-1]]]
-
-
-def _numbered(lines: list[str]) -> list[str]:
-    """Return the lines with an index of its own, i1, i2, .., in every loop over components.
-
-    Numba compiles that a fifth faster than one index that many loops share.
-    """
-    loops, numbered = 0, []
-    for line in lines:
-        loops += line.strip().startswith("for i in range(")
-        numbered.append(re.sub(r"(?<=[\[ ])i(?=[\],]| in range)", f"i{loops}", line))
-    return numbered
-
-
-def _constants(options: Options) -> list[str]:
-    codes = [f"{status.name} = {int(status)}" for status in Status]
-    return [
-        *codes,
-        *CONTROL_CONSTANTS,
-        f"SIZE = {options.size}",
-        f"EVENTS = {options.events}",
-        f"AHEAD = {AHEAD}",
-    ]
+@inlined
+def happen(y, p, now, tolerance, signals, record):
+    """Keep the events at the end of the step and act on them; return whether one is terminal."""
+    ended = False
+    now.ahead = 0.0
+    for j in range(EVENTS):
+        signals[ACTED, j] = 0.0
+    for j in range(EVENTS):
+        direction = signals[KINDS, j]
+        if not crosses(signals[BEFORE, j], signals[AFTER, j], direction):
+            continue
+        if now.found < record.event_times.shape[0]:
+            record.event_times[now.found] = now.t
+            record.event_indices[now.found] = j
+            for i in range(SIZE):
+                record.event_states[now.found, i] = y[i]
+            now.found += 1
+        now.known = 0
+        now.memory = 0.0
+        ended = ended or signals[KINDS + 1, j] != 0.0
+        if ACTS and not ended:
+            act(j, now.t, y, p)
+            now.armed = 0
+            if direction != 0.0:
+                width = max(tolerance, ROUNDING * abs(now.t))
+                signals[ACTED, j] = 1.0
+                now.ahead = now.sign * WIDTHS_AHEAD * width
+    now.locating = now.settled = 0
+    copy_row(signals, AFTER, BEFORE)
+    return ended

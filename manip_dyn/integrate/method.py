@@ -1,15 +1,14 @@
-"""What every integration method is: a name, its figures, and the text of one step.
+"""What every integration method is: a name, its figures, and the functions of one step.
 
-A family of methods is a subclass; its `pieces` are what `loop` puts into the time loop. The
-names that pieces share with the loop are listed there.
+A family of methods is a subclass; its `step` is what the time loop calls, see `loop`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -43,38 +42,21 @@ class Options:
     estimate: str = "plain"
 
 
-class Pieces(NamedTuple):
-    """Lines of text of one step; each may use the names that `loop` documents.
+class Step(NamedTuple):
+    """A method's part of a time loop.
 
     Attributes:
-        rows: Number of rows (m,) that the step needs of the work array (rows, m); those of a
-            Taylor series come on top.
-        views: Names the rows; the first must be `u`, the state at the end of the step.
-        prepare: Brings what is known at the start of the step up to date.
-        attempt: Computes `u` from `y` with the step `h`.
-        judge: Lets the step pass, or sets `planned` and continues, or sets `status` and breaks.
-        polynomial: Fills `polynomials[pieces]` (degree + 1, m) for the step; left out if the
-            output is not dense.
-        closing: Keeps what the next step can use and says so in `known`.
-        adapt: Plans the next step from what `judge` found, if adaptive.
-        degree: Degree of the polynomial; 0 for that of the Taylor series.
-        slope: The rate of component i at the start of the step, once `prepare` is done.
+        module: Its functions, see `loop`.
+        rows: Rows (m,) that it needs of the work array, the first for the state at the end of the
+            step; those of a Taylor series come on top.
+        degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
         scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
-        imports: Lines that bring the functions that the step calls.
     """
 
+    module: ModuleType
     rows: int
-    views: list[str]
-    prepare: list[str]
-    attempt: list[str]
-    judge: list[str]
-    polynomial: list[str]
-    closing: list[str]
-    adapt: list[str]
     degree: int
-    slope: str = "k0[i]"
     scratch: tuple[int, int] = (0, 0)
-    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,22 +115,11 @@ class Method(ABC):
         """Largest x such that steps on y' = -s y do not grow for 0 <= h s <= x; None if open."""
 
     @abstractmethod
-    def pieces(self, options: Options) -> Pieces:
-        """Return the text of a step."""
+    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+        """Return the compiled functions of a step.
 
-
-def combination(weights: Sequence[float], names: Sequence[str]) -> str:
-    """Return the text of sum_i weights_i names_i[i] over the weights that are not zero."""
-    text = ""
-    for weight, name in zip(weights, names, strict=True):
-        if weight:
-            factor = "" if abs(weight) == 1.0 else f"{abs(weight)!r} * "
-            sign = " - " if weight < 0.0 else " + "
-            text += f"{sign}{factor}{name}[i]"
-    text = text.strip() or "0.0"
-    return text.removeprefix("+ ")
-
-
-def over(size: int, *body: str) -> list[str]:
-    """Return a loop of `body` over the components i of a state of `size`."""
-    return [f"for i in range({size}):", *("    " + line for line in body)]
+        Args:
+            options: What the loop is for.
+            rhs: The compiled right-hand side.
+            jacobian: The compiled function of a `Jacobian`, or None.
+        """

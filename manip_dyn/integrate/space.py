@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
+from numba.extending import overload_attribute
 
 from manip_dyn.validate import Vector
 
@@ -19,35 +21,51 @@ LIMITS = np.dtype(
         ("every_step", "i8"),
         ("order", "i8"),
         ("absolute_order", "i8"),
-    ]
+    ],
+    align=True,
 )
 """What rules the steps: the fixed step, the smallest, largest and first one, s; steps, failed
 ones included, before giving up; how well events are found, s; whether every step is recorded; the
 orders of a Taylor series while the relative and while the absolute tolerance rules."""
 STATE = np.dtype(
     [
-        ("t", "f8"),
-        ("planned", "f8"),
-        ("memory", "f8"),
-        ("origin", "f8"),
-        ("ahead", "f8"),
-        ("steps", "i8"),
-        ("failures", "i8"),
-        ("evaluations", "i8"),
-        ("stop", "i8"),
-        ("since", "i8"),
-        ("known", "i8"),
-        ("armed", "i8"),
-        ("rows", "i8"),
-        ("pieces", "i8"),
-        ("found", "i8"),
-    ]
+        *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
+        *((name, "f8") for name in ("sign", "end", "step", "h")),
+        *((name, "f8") for name in ("first", "last", "earliest", "latest", "error")),
+        *((name, "f8") for name in ("low", "high", "probe")),
+        *((name, "i8") for name in ("steps", "failures", "evaluations")),
+        *((name, "i8") for name in ("stop", "since", "known", "armed")),
+        *((name, "i8") for name in ("rows", "pieces", "found")),
+        *((name, "i8") for name in ("rejected", "landing", "order")),
+        *((name, "i8") for name in ("locating", "settled", "high_lands", "rounds")),
+    ],
+    align=True,
 )
-"""Where a loop is: the time, the step that the control wants, what it remembers of the last error,
-the time from which fixed steps are counted, how far after an action a signal has been read, s;
-steps, failures and evaluations; the stop that is next and the steps since the last one; how many
-derivatives at the start of the step are up to date and whether the signals are; rows, polynomials
-and events in the record."""
+"""Where a loop is. First what it goes on from after a pause:
+
+t, planned          time at the start of the step; the step that the control wants, s
+memory              logarithm of the last error
+origin, since       time from which fixed steps are counted, s, and how many have been taken
+ahead               how far after an action a signal has been read, s
+steps, failures, evaluations
+stop                the stop that is next
+known, armed        how many derivatives at the start of the step are up to date; whether the
+                    signals are
+rows, pieces, found rows, polynomials and events in the record
+
+and then what belongs to one step:
+
+sign, end, step     direction of time, 1 or -1; the last stop and the fixed step, s
+h                   the step, with its sign, s
+first, last         times at which its start and its end are evaluated, s: strictly inside the
+                    piece between two switches, from `earliest` to `latest`, on whichever side
+                    the jump counts
+error               norm of the error estimate; 1 is what the tolerances allow
+rejected, landing   whether a longer step has failed; whether it ends at the stop
+order               of a Taylor series
+locating, settled, low, high, high_lands, probe, rounds
+                    the search for an event, see `search`
+"""
 
 
 class Record(NamedTuple):
@@ -76,9 +94,9 @@ class Space(NamedTuple):
     """The arrays of a loop over states (m,).
 
     Attributes:
-        limits: What rules the steps, of `LIMITS`.
+        rules: What rules the steps, one record of `LIMITS` (1,); Python reads `limits`.
         tolerances: Relative and absolute (2, m).
-        state: Where the loop is, of `STATE`.
+        clock: Where the loop is, one record of `STATE` (1,); Python reads `state`.
         stops: Where steps have to end, see `stops` (n, 4).
         work: Scratch (rows, m).
         scratch: More of it, of a shape that the method asks for.
@@ -86,19 +104,30 @@ class Space(NamedTuple):
         record: What is kept.
     """
 
-    limits: Any
+    rules: Any
     tolerances: Any
-    state: Any
+    clock: Any
     stops: Any
     work: Any
     scratch: Any
     signals: Any
     record: Record
 
+    @property
+    def limits(self) -> Any:
+        """What rules the steps, by name."""
+        return self.rules.view(np.recarray)[0]
 
-def blank(kind: np.dtype) -> Any:
-    """Return one record of a kind, all zero."""
-    return np.zeros(1, kind).view(np.recarray)[0]
+    @property
+    def state(self) -> Any:
+        """Where the loop is, by name."""
+        return self.clock.view(np.recarray)[0]
+
+
+@overload_attribute(types.NamedTuple, "state")
+def _state(space):
+    """Let compiled code read `state` as Python does."""
+    return (lambda space: space.clock[0]) if space.instance_class is Space else None
 
 
 def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Record:
@@ -116,9 +145,8 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
 
 def begin(space: Space, t: float, stops: Vector) -> None:
     """Set a space to the start of an integration from t, s, over `stops` (n, 4)."""
-    fresh = blank(STATE)
-    fresh.t = fresh.origin = t
-    fresh.planned = space.limits.first_step
-    for name in STATE.names or ():
-        setattr(space.state, name, getattr(fresh, name))
+    space.clock[:] = np.zeros(1, STATE)
+    now = space.state
+    now.t = now.origin = t
+    now.planned = space.limits.first_step
     space.stops[:] = stops

@@ -18,3 +18,8 @@ class Status(IntEnum):
     """The number of steps, failed ones included, reached its limit."""
     PAUSED = 5
     """A record is full: make room and go on; `integrate` never returns it."""
+
+
+SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED = (int(s) for s in Status)
+PASSED, FAILED = -1, -2
+"""What a part of a step says, if not one of these: go on, or try again with a shorter step."""

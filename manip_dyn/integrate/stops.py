@@ -7,6 +7,8 @@ import numpy as np
 from manip_dyn.validate import Vector
 
 RESTART, RECORD = 1.0, 2.0
+TIME, EARLIEST, LATEST, MARK = range(4)
+"""Columns of the stops."""
 
 
 def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Vector:

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from manip_dyn.core.specialized import specialized
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate.control import SCALE, finite_lines
-from manip_dyn.integrate.dense import span_lines
-from manip_dyn.integrate.method import Method, Options, Pieces, over
+from manip_dyn.integrate import series_step
+from manip_dyn.integrate.method import Method, Options, Step
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
 WORTHWHILE = 0.65
@@ -93,92 +93,7 @@ class Taylor(Method):
         """None: it depends on the order."""
         return
 
-    def pieces(self, options: Options) -> Pieces:
-        """Return the text of a step."""
-        size = options.size
-        compute = [
-            *(_order_lines(size) if options.adaptive else []),
-            "rhs(first, y, p, order, scratch, terms)",
-            "evaluations += 1",
-            "known = 1",
-            *finite_lines("terms[order]", size),
-            *(_step_lines(size) if options.adaptive else []),
-        ]
-        # A search for an event sums the same series again.
-        prepare = ["if known == 0:", *("    " + line for line in compute)]
-        return Pieces(
-            rows=1,
-            views=["u, terms = work[0], work[1:]", "order = limits.order"],
-            prepare=prepare,
-            attempt=[
-                *over(size, "u[i] = terms[order, i]"),
-                "for k in range(order - 1, -1, -1):",
-                *("    " + line for line in over(size, "u[i] = u[i] * h + terms[k, i]")),
-            ],
-            judge=finite_lines("u", size),
-            polynomial=[
-                "power = 1.0",
-                "for k in range(order + 1):",
-                *(
-                    "    " + line
-                    for line in over(size, "polynomials[pieces, k, i] = power * terms[k, i]")
-                ),
-                "    power *= h",
-                "for k in range(order + 1, polynomials.shape[1]):",
-                *("    " + line for line in over(size, "polynomials[pieces, k, i] = 0.0")),
-                *span_lines(),
-            ],
-            closing=["known = 0"],
-            adapt=[],
-            degree=0,
-            slope="terms[1, i]",
-        )
-
-
-def _order_lines(size: int) -> list[str]:
-    """Return the lines that choose the order of a step by the tolerance that rules.
-
-    `limits` hold the orders for the relative and for the absolute tolerance.
-    """
-    return [
-        "scale = 0.0",
-        *over(size, "scale = max(scale, abs(y[i]))"),
-        "order = limits.absolute_order",
-        *over(
-            size,
-            "if tolerances[0, i] * scale > tolerances[1, i]:",
-            "    order = limits.order",
-        ),
-    ]
-
-
-def _step_lines(size: int) -> list[str]:
-    """Return the lines that plan a step from the last two terms of a series that are not zero.
-
-    Symmetric motions have series in which terms vanish; looked at alone, the last two would
-    then allow any step. Only where the whole upper half vanishes is the motion a polynomial, and
-    any step is right. As in the source, the relative tolerance is one of the largest component.
-    """
-    return [
-        "length = largest",
-        "row = order",
-        "looked = 0",
-        "while row > order // 2 - 1 and row > 0 and looked < 2:",
-        "    term = 0.0",
-        *(
-            "    " + line
-            for line in over(
-                size,
-                f"weight = {SCALE.format(magnitude='scale')}",
-                "term = max(term, abs(terms[row, i]) / weight)",
-            )
-        ),
-        "    if term > 0.0:",
-        "        length = min(length, term ** (-1.0 / row))",
-        "        looked += 1",
-        "    row -= 1",
-        "planned = sign * min(largest, length * exp(-0.7 / (order - 1)))",
-        "if abs(planned) < smallest:",
-        "    status = STEP_UNDERFLOW",
-        "    break",
-    ]
+    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+        """Return the compiled functions of a step; `rhs` is that of a `Series`."""
+        module = specialized(series_step, series=rhs, SIZE=options.size, ADAPTIVE=options.adaptive)
+        return Step(module, rows=1, degree=0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.integrate import Jacobian
-from manip_dyn.integrate.jacobian import RELATIVE_CHANGE
+from manip_dyn.integrate.implicit import RELATIVE_CHANGE
 
 TICK = 1e-6
 """Change of time for differences, s."""
