@@ -1,39 +1,31 @@
-"""What Python calls of the compiled equations; begin and expand count turns of springs, too."""
+"""What Python calls of the compiled equations."""
 
 from __future__ import annotations
 
+from math import inf
+
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.views import row, unowned
 from manip_dyn.multibody.constraints import assemble, condition, follow, residuals
 from manip_dyn.multibody.forces import count_turns
+from manip_dyn.multibody.state_space import linearized, rates, worn
 
 
-@compiled
-def begin(y, p):
-    """Assemble at the state y (2 n,); return whether that was possible.
-
-    The condition number of the partition is kept.
-    """
-    links, motion, reduced, forces = p.links, p.motion, p.reduced, p.forces
-    if not assemble(y, links, motion):
-        return False
-    links.limits[1] = condition(links)
-    follow(y, links, motion, reduced)
-    count_turns(forces, motion)
-    return True
-
-
-@compiled
+@compiled(short=True)
 def expand(states, p, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
     Raise `worst` (1,) to the largest violation of a constraint; return how many states could be
-    assembled.
+    assembled. The turns of rotational springs are counted, and the condition number of a new
+    partition is kept.
     """
-    links, motion, reduced, forces = p.links, p.motion, p.reduced, p.forces
+    links, motion, _, forces, _, reduced = unowned(p)
     for k in range(states.shape[0]):
-        y = states[k]
+        y = row(states, k)
         if not assemble(y, links, motion):
             return k
+        if links.limits[1] == inf:
+            links.limits[1] = condition(links)
         worst[0] = max(worst[0], residuals(links, motion, links.work))
         follow(y, links, motion, reduced)
         count_turns(forces, motion)
@@ -41,3 +33,21 @@ def expand(states, p, q, v, worst):
             q[k, i] = motion.q[i]
             v[k, i] = motion.v[i]
     return states.shape[0]
+
+
+@compiled(short=True)
+def derivative(t, y, p, out):
+    """Call `rates`."""
+    rates(t, y, p, out)
+
+
+@compiled(short=True)
+def growth(t, y, p, out):
+    """Call `worn`."""
+    worn(t, y, p, out)
+
+
+@compiled(short=True)
+def linearize(t, y, p, out, by_time):
+    """Call `linearized`."""
+    linearized(t, y, p, out, by_time)

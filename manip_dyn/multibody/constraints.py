@@ -15,7 +15,7 @@ from manip_dyn.multibody.tables import ASSEMBLED, FIRST, KERNEL, SECOND
 MOST_CHORDS, MOST_NEWTONS = 6, 30
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def residuals(links, motion, out):
     """Write the constraints' violations (m,), fill `slopes`, return the largest violation."""
     rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
@@ -33,7 +33,7 @@ def residuals(links, motion, out):
     return largest
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def refactor(links):
     """Factorize the gradients by the dependent coordinates."""
     rows, roles, slopes = links.rows, links.roles, links.slopes
@@ -46,7 +46,19 @@ def refactor(links):
             role = roles[rows[k, FIRST + i // 7] + i % 7]
             if role >= 0:
                 factors[k, role] += slopes[k, i]
-    factorize(factors, pivots)
+    eliminate(factors, pivots)
+
+
+@compiled(python=False)
+def eliminate(matrix, pivots):
+    """Factorize a matrix in place, see `factorize`."""
+    factorize(matrix, pivots)
+
+
+@compiled(python=False)
+def substitute(factors, pivots, x):
+    """Replace x by the solution of the factorized system, see `solve`."""
+    solve(factors, pivots, x)
 
 
 @compiled(python=False)
@@ -74,7 +86,7 @@ def solve_rows(factors, pivots, x):
             x[row, c] *= factors[row, row]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def solve_transposed(factors, pivots, x):
     """Replace x (m,) by the solution with the transposed matrix."""
     size = x.shape[0]
@@ -90,7 +102,7 @@ def solve_transposed(factors, pivots, x):
         x[k], x[best] = x[best], x[k]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def assemble(y, links, motion):
     """Put all positions where the independent ones are y[:n]; return whether that was possible.
 
@@ -130,7 +142,7 @@ def assemble(y, links, motion):
         if close:
             flags[0] = ASSEMBLED
             return True
-        solve(factors, pivots, wrong)
+        substitute(factors, pivots, wrong)
         for i in range(m):
             q[dependent[i]] -= wrong[i]
     for i in range(m):
@@ -139,7 +151,7 @@ def assemble(y, links, motion):
     return False
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def follow(y, links, motion, reduced):
     """Fill `basis`, and all velocities from the independent ones, y[n:]."""
     rows, roles, slopes = links.rows, links.roles, links.slopes
@@ -169,7 +181,7 @@ def follow(y, links, motion, reduced):
         v[dependent[k]] = total
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def condition(links):
     """Return an estimate of the 1-norm condition number of the factorized gradients.
 
@@ -193,7 +205,7 @@ def condition(links):
     for _ in range(4):
         for i in range(m):
             z[i] = x[i]
-        solve(factors, pivots, z)
+        substitute(factors, pivots, z)
         estimate = 0.0
         for i in range(m):
             estimate += abs(z[i])

@@ -16,13 +16,12 @@ import numpy as np
 from scipy.integrate import ode
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.multibody.compiled import expand
+from manip_dyn.multibody.compiled import derivative, expand, growth
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.partition import Partition
 from manip_dyn.multibody.partition import partition as partition_of
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import rates, worn
 from manip_dyn.validate import Vector, positive
 
 HIGHEST_ORDER = 12
@@ -67,12 +66,12 @@ class FirstOrder:
     def __call__(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
         self.evaluations += 1
-        rates(t, _own(y), self._tables, self._out)
+        derivative(t, _own(y), self._tables, self._out)
         return self._out.copy()
 
     def worn(self, t: float, y: Vector) -> bool:
         """Return whether the condition number asks for a new partition."""
-        worn(t, _own(y), self._tables, self._worn)
+        growth(t, _own(y), self._tables, self._worn)
         return bool(self._worn[0] > 0.0)
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.multibody.compiled import linearize
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import linearized
 from manip_dyn.validate import Vector
 
 
@@ -47,7 +47,7 @@ def linearization(mechanism: Mechanism, t: float = 0.0) -> Linearization:
     tables, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
     out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
-    linearized(t, y, tables, out, by_time)
+    linearize(t, y, tables, out, by_time)
     mass = out[:, 2 * n :]
     slopes: Vector = np.asarray(
         np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64

@@ -14,7 +14,7 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
 from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.taylor import Taylor
-from manip_dyn.multibody.compiled import begin, expand
+from manip_dyn.multibody.compiled import expand
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.partition import Partition, partition
 from manip_dyn.multibody.state_space import linearized, rates, worn
@@ -158,6 +158,6 @@ def prepared(
     if angles is not None:
         tables.forces.angles[:] = angles
     y = np.concatenate([q[roles.independent], v[roles.independent]])
-    if not begin(y, tables):
+    if expand(y[np.newaxis], tables, *np.empty((2, 1, mechanism.size)), np.zeros(1)) < 1:
         raise ManipDynError("the mechanism cannot be assembled in its position")
     return tables, y

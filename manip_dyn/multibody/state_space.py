@@ -17,13 +17,15 @@ from __future__ import annotations
 from math import nan
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.integrate.linear import factorize, solve
+from manip_dyn.core.views import unowned
 from manip_dyn.multibody.constraints import (
     assemble,
     condition,
+    eliminate,
     follow,
     solve_rows,
     solve_transposed,
+    substitute,
 )
 from manip_dyn.multibody.forces import add_forces, add_weight, count_turns
 from manip_dyn.multibody.kernel import run_kernel
@@ -42,14 +44,14 @@ GROWTH = 1.25
 """How much the condition number may grow before a new partition."""
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def fill_1(x, value):
     """Fill a vector; quicker to compile than an assignment of slices."""
     for i in range(x.shape[0]):
         x[i] = value
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def fill(x, value):
     """Fill a matrix."""
     for i in range(x.shape[0]):
@@ -57,7 +59,7 @@ def fill(x, value):
             x[i, j] = value
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def add_inertia(bodies, motion, loads, order):
     """Subtract the bodies' inertial forces; VALUES at rest, DERIVATIVES with `a`."""
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
@@ -79,7 +81,7 @@ def add_inertia(bodies, motion, loads, order):
                 force[first + i] -= mass[b] * a[first + i]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def add_mass_times(mass, turning, x, out):
     """Add M x, (N, n), to `out`."""
     width = x.shape[1]
@@ -130,7 +132,7 @@ def add_rows(rows, local, x, out, factor):
                     out[k, c] += weight * x[place, c]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def spread(part, places, whole):
     """Write the rows of `part` (m, n) at their places (m,) in `whole` (N, n), zero elsewhere."""
     fill(whole, 0.0)
@@ -139,7 +141,7 @@ def spread(part, places, whole):
             whole[places[k], c] = part[k, c]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def bend_at_rest(links, motion, tau):
     """Fill `bends`; write how the constraints' rates bend while nothing accelerates, tau (m,)."""
     rows, numbers, bends = links.rows, links.numbers, links.bends
@@ -153,7 +155,7 @@ def bend_at_rest(links, motion, tau):
             tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def bend_in_motion(links, motion, multipliers, stiffness):
     """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`."""
     rows, numbers, bends = links.rows, links.numbers, links.bends
@@ -173,20 +175,22 @@ def bend_in_motion(links, motion, multipliers, stiffness):
                     stiffness[place, column] += value
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def hold(links, bodies, force, reduced):
     """Fill `held`, with how constraints bend in `work`; subtract its inertial forces."""
     dependent, factors, pivots, tau = links.dependent, links.factors, links.pivots, links.work
     mass, turning, held, moved = bodies.mass, bodies.turning, reduced.held, reduced.moved
-    solve(factors, pivots, tau)
-    spread(tau.reshape(-1, 1), dependent, held)
+    substitute(factors, pivots, tau)
+    fill(held, 0.0)
     fill(moved, 0.0)
+    for k in range(tau.shape[0]):
+        held[dependent[k], 0] = tau[k]
     add_mass_times(mass, turning, held, moved)
     for i in range(force.shape[0]):
         force[i] -= moved[i, 0]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def accelerate(bodies, force, reduced, a):
     """Fill `acceleration` from forces, `basis` and mass, by `matrix` and its factors; and `a`."""
     basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
@@ -208,8 +212,8 @@ def accelerate(bodies, force, reduced, a):
     for i in range(size):
         for c in range(n):
             out[c] += basis[i, c] * force[i]
-    factorize(factors, pivots)
-    solve(factors, pivots, out)
+    eliminate(factors, pivots)
+    substitute(factors, pivots, out)
     for i in range(size):
         total = held[i, 0]
         for c in range(n):
@@ -217,10 +221,10 @@ def accelerate(bodies, force, reduced, a):
         a[i] = total
 
 
-@compiled
+@compiled(short=True, python=False)
 def rates(t, y, p, out):
     """Write the rates (2 n,) of y = (positions, velocities) of the independent coordinates."""
-    links, motion, bodies, forces, loads, reduced = p
+    links, motion, bodies, forces, loads, reduced = unowned(p)
     force, acceleration = loads.force, reduced.acceleration
     n = acceleration.shape[0]
     for i in range(n):
@@ -240,10 +244,10 @@ def rates(t, y, p, out):
         out[n + i] = acceleration[i]
 
 
-@compiled
+@compiled(short=True, python=False)
 def linearized(t, y, p, out, by_time):
     """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,): a `Jacobian` with a mass."""
-    links, motion, bodies, forces, loads, reduced = p
+    links, motion, bodies, forces, loads, reduced = unowned(p)
     rates(t, y, p, reduced.rates)
     fill_1(loads.force, 0.0)
     fill_1(loads.by_time, 0.0)
@@ -256,7 +260,7 @@ def linearized(t, y, p, out, by_time):
     finish(loads.by_time, reduced, out, by_time)
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def finish(forces_by_time, reduced, out, by_time):
     """Write the mass matrix and M dv''/dt."""
     basis, matrix = reduced.basis, reduced.matrix
@@ -269,7 +273,7 @@ def finish(forces_by_time, reduced, out, by_time):
             out[row, 2 * n + c] = matrix[row, c]
 
 
-@compiled(python=False)
+@compiled(short=True, python=False)
 def differentiate(links, motion, bodies, loads, reduced, out):
     """Write M J1 and M J2 (n, 2 n) from `stiffness`, `damping` and the constraints."""
     rows, dependent, bends = links.rows, links.dependent, links.bends
@@ -308,12 +312,13 @@ def differentiate(links, motion, bodies, loads, reduced, out):
     add_gathered(basis, total, out, -1.0, 0)
 
 
-@compiled
+@compiled(short=True, python=False)
 def worn(t, y, p, out):
     """Write how far the condition number is above what asks for a new partition, (1,).
 
     It is called after each step, and so counts the turns of rotational springs.
     """
+    p = unowned(p)
     links, motion = p.links, p.motion
     if not assemble(y, links, motion):
         out[0] = 1.0

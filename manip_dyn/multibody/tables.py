@@ -14,7 +14,7 @@ FIRST, SECOND, KERNEL, LAW = 0, 1, 2, 5
 """Columns of a row about two bodies: where their coordinates begin in q, v and a, those of the
 ground behind all others; from KERNEL on the addresses of its kernels of order 0, 1 and 2; the law
 of a force."""
-VALUES, DERIVATIVES = np.int64(1), np.int64(2)
+VALUES, DERIVATIVES = 1, 2
 """Orders of kernels: of which derivatives by the motion are written, or are not."""
 SPRING, ROTATIONAL_SPRING, TYRE = range(3)
 """Laws of forces along a scalar x(q)."""
