@@ -15,7 +15,7 @@ from manip_dyn.multibody.tables import ASSEMBLED, FIRST, KERNEL, SECOND
 MOST_CHORDS, MOST_NEWTONS = 6, 30
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def residuals(links, motion, out):
     """Write the constraints' violations (m,), fill `slopes`, return the largest violation."""
     rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
@@ -33,7 +33,7 @@ def residuals(links, motion, out):
     return largest
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def refactor(links):
     """Factorize the gradients by the dependent coordinates."""
     rows, roles, slopes = links.rows, links.roles, links.slopes
@@ -49,19 +49,19 @@ def refactor(links):
     eliminate(factors, pivots)
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def eliminate(matrix, pivots):
     """Factorize a matrix in place, see `factorize`."""
     factorize(matrix, pivots)
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def substitute(factors, pivots, x):
     """Replace x by the solution of the factorized system, see `solve`."""
     solve(factors, pivots, x)
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def solve_rows(factors, pivots, x):
     """Replace x (m, n) by the solutions with its columns; zeros cost nothing."""
     size, width = x.shape
@@ -86,7 +86,7 @@ def solve_rows(factors, pivots, x):
             x[row, c] *= factors[row, row]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def solve_transposed(factors, pivots, x):
     """Replace x (m,) by the solution with the transposed matrix."""
     size = x.shape[0]
@@ -102,7 +102,7 @@ def solve_transposed(factors, pivots, x):
         x[k], x[best] = x[best], x[k]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def assemble(y, links, motion):
     """Put all positions where the independent ones are y[:n]; return whether that was possible.
 
@@ -151,7 +151,7 @@ def assemble(y, links, motion):
     return False
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def follow(y, links, motion, reduced):
     """Fill `basis`, and all velocities from the independent ones, y[n:]."""
     rows, roles, slopes = links.rows, links.roles, links.slopes
@@ -181,7 +181,7 @@ def follow(y, links, motion, reduced):
         v[dependent[k]] = total
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def condition(links):
     """Return an estimate of the 1-norm condition number of the factorized gradients.
 

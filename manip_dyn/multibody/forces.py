@@ -54,7 +54,7 @@ def nearest_turn(angle, last):
     return angle + 2.0 * pi * floor((last - angle) / (2.0 * pi) + 0.5)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def count_turns(forces, motion):
     """Keep the angles of all rotational springs at the present positions, through turns."""
     rows, numbers, angles = forces.rows, forces.numbers, forces.angles
@@ -67,7 +67,7 @@ def count_turns(forces, motion):
             angles[k] = nearest_turn(atan2(across[0], along[0]), angles[k])
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def bend_to_angle(along, across, last, v, row, order):
     """Replace in `along` a quantity, its gradient, and with DERIVATIVES its curvature, by an angle's.
 
@@ -111,7 +111,7 @@ def bend_to_angle(along, across, last, v, row, order):
     return rate
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def add_user_forces(t, forces, motion, loads, order):
     """Add the forces that Python functions describe, as `add_forces` does."""
     rows, time, q, v, found = forces.user_rows, forces.time, motion.q, motion.v, motion.result
@@ -137,7 +137,7 @@ def add_user_forces(t, forces, motion, loads, order):
                     damping[place, column] -= found[BY_VELOCITY + SIZE * i + j]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def add_weight(bodies, force):
     """Add gravity to generalized forces (N,)."""
     mass, gravity = bodies.mass, bodies.gravity
@@ -146,7 +146,7 @@ def add_weight(bodies, force):
             force[7 * b + i] += mass[b] * gravity[i]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def add_forces(t, forces, motion, loads, order):
     """Add all forces; with DERIVATIVES those, too."""
     add_user_forces(t, forces, motion, loads, order)

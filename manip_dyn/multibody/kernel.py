@@ -82,7 +82,7 @@ numbers at a place of the memory of `numbers`.
 """
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def evaluate(address, x, v, a, r, out):
     """Run a program for the coordinates x (14,) of two bodies, their rates v, a, and r."""
     run_kernel(address, x, v, a, 0, 7, r, 0, out)

@@ -17,7 +17,6 @@ from __future__ import annotations
 from math import nan
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.views import unowned
 from manip_dyn.multibody.constraints import (
     assemble,
     condition,
@@ -29,6 +28,7 @@ from manip_dyn.multibody.constraints import (
 )
 from manip_dyn.multibody.forces import add_forces, add_weight, count_turns
 from manip_dyn.multibody.kernel import run_kernel
+from manip_dyn.multibody.memory import tables_of
 from manip_dyn.multibody.primitives import (
     INERTIA_BY_A,
     INERTIA_BY_E,
@@ -44,14 +44,14 @@ GROWTH = 1.25
 """How much the condition number may grow before a new partition."""
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def fill_1(x, value):
     """Fill a vector; quicker to compile than an assignment of slices."""
     for i in range(x.shape[0]):
         x[i] = value
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def fill(x, value):
     """Fill a matrix."""
     for i in range(x.shape[0]):
@@ -59,7 +59,7 @@ def fill(x, value):
             x[i, j] = value
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def add_inertia(bodies, motion, loads, order):
     """Subtract the bodies' inertial forces; VALUES at rest, DERIVATIVES with `a`."""
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
@@ -81,7 +81,7 @@ def add_inertia(bodies, motion, loads, order):
                 force[first + i] -= mass[b] * a[first + i]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def add_mass_times(mass, turning, x, out):
     """Add M x, (N, n), to `out`."""
     width = x.shape[1]
@@ -96,7 +96,7 @@ def add_mass_times(mass, turning, x, out):
                     out[7 * b + i, c] += weight * x[7 * b + j, c]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def add_gathered(left, right, out, sign, first):
     """Add sign left^T right, (n, n), of matrices (N, n) to `out` from its column `first` on."""
     width = left.shape[1]
@@ -108,7 +108,7 @@ def add_gathered(left, right, out, sign, first):
                     out[row, first + c] += weight * right[i, c]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def add_product(matrix, x, out):
     """Add matrix (N, N) x (N, n) to `out`; zeros cost nothing."""
     width = x.shape[1]
@@ -120,7 +120,7 @@ def add_product(matrix, x, out):
                     out[i, c] += weight * x[k, c]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def add_rows(rows, local, x, out, factor):
     """Add factor times the wide rows of `local` (m, 14) times x (N, n) to out (m, n)."""
     size, width = x.shape
@@ -132,7 +132,7 @@ def add_rows(rows, local, x, out, factor):
                     out[k, c] += weight * x[place, c]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def spread(part, places, whole):
     """Write the rows of `part` (m, n) at their places (m,) in `whole` (N, n), zero elsewhere."""
     fill(whole, 0.0)
@@ -141,7 +141,7 @@ def spread(part, places, whole):
             whole[places[k], c] = part[k, c]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def bend_at_rest(links, motion, tau):
     """Fill `bends`; write how the constraints' rates bend while nothing accelerates, tau (m,)."""
     rows, numbers, bends = links.rows, links.numbers, links.bends
@@ -155,7 +155,7 @@ def bend_at_rest(links, motion, tau):
             tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def bend_in_motion(links, motion, multipliers, stiffness):
     """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`."""
     rows, numbers, bends = links.rows, links.numbers, links.bends
@@ -175,7 +175,7 @@ def bend_in_motion(links, motion, multipliers, stiffness):
                     stiffness[place, column] += value
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def hold(links, bodies, force, reduced):
     """Fill `held`, with how constraints bend in `work`; subtract its inertial forces."""
     dependent, factors, pivots, tau = links.dependent, links.factors, links.pivots, links.work
@@ -190,7 +190,7 @@ def hold(links, bodies, force, reduced):
         force[i] -= moved[i, 0]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def accelerate(bodies, force, reduced, a):
     """Fill `acceleration` from forces, `basis` and mass, by `matrix` and its factors; and `a`."""
     basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
@@ -221,10 +221,10 @@ def accelerate(bodies, force, reduced, a):
         a[i] = total
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, counted=False)
 def rates(t, y, p, out):
     """Write the rates (2 n,) of y = (positions, velocities) of the independent coordinates."""
-    links, motion, bodies, forces, loads, reduced = unowned(p)
+    links, motion, bodies, forces, loads, reduced = tables_of(p)
     force, acceleration = loads.force, reduced.acceleration
     n = acceleration.shape[0]
     for i in range(n):
@@ -244,10 +244,10 @@ def rates(t, y, p, out):
         out[n + i] = acceleration[i]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, counted=False)
 def linearized(t, y, p, out, by_time):
     """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,): a `Jacobian` with a mass."""
-    links, motion, bodies, forces, loads, reduced = unowned(p)
+    links, motion, bodies, forces, loads, reduced = tables_of(p)
     rates(t, y, p, reduced.rates)
     fill_1(loads.force, 0.0)
     fill_1(loads.by_time, 0.0)
@@ -260,7 +260,7 @@ def linearized(t, y, p, out, by_time):
     finish(loads.by_time, reduced, out, by_time)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def finish(forces_by_time, reduced, out, by_time):
     """Write the mass matrix and M dv''/dt."""
     basis, matrix = reduced.basis, reduced.matrix
@@ -273,7 +273,7 @@ def finish(forces_by_time, reduced, out, by_time):
             out[row, 2 * n + c] = matrix[row, c]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def differentiate(links, motion, bodies, loads, reduced, out):
     """Write M J1 and M J2 (n, 2 n) from `stiffness`, `damping` and the constraints."""
     rows, dependent, bends = links.rows, links.dependent, links.bends
@@ -312,16 +312,15 @@ def differentiate(links, motion, bodies, loads, reduced, out):
     add_gathered(basis, total, out, -1.0, 0)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, counted=False)
 def worn(t, y, p, out):
     """Write how far the condition number is above what asks for a new partition, (1,).
 
     It is called after each step, and so counts the turns of rotational springs.
     """
-    p = unowned(p)
-    links, motion = p.links, p.motion
+    links, motion, _, forces, _, _ = tables_of(p)
     if not assemble(y, links, motion):
         out[0] = 1.0
         return
-    count_turns(p.forces, motion)
+    count_turns(forces, motion)
     out[0] = condition(links) / (GROWTH * links.limits[1]) - 1.0

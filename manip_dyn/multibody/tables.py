@@ -6,9 +6,16 @@ in groups, so that a function takes only those that it is about.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numba.core import types
+
+Vector = Annotated[np.ndarray, types.float64[::1]]
+Matrix = Annotated[np.ndarray, types.float64[:, ::1]]
+Matrices = Annotated[np.ndarray, types.float64[:, :, ::1]]
+Places = Annotated[np.ndarray, types.int64[::1]]
+Rows = Annotated[np.ndarray, types.int64[:, ::1]]
 
 FIRST, SECOND, KERNEL, LAW = 0, 1, 2, 5
 """Columns of a row about two bodies: where their coordinates begin in q, v and a, those of the
@@ -43,20 +50,20 @@ class Links(NamedTuple):
         limits: Tolerance of the constraints, condition number of the present partition.
     """
 
-    rows: np.ndarray
-    numbers: np.ndarray
-    targets: np.ndarray
-    dependent: np.ndarray
-    independent: np.ndarray
-    roles: np.ndarray
-    slopes: np.ndarray
-    bends: np.ndarray
-    factors: np.ndarray
-    pivots: np.ndarray
-    work: np.ndarray
-    spare: np.ndarray
-    flags: np.ndarray
-    limits: np.ndarray
+    rows: Rows
+    numbers: Matrix
+    targets: Vector
+    dependent: Places
+    independent: Places
+    roles: Places
+    slopes: Matrix
+    bends: Matrix
+    factors: Matrix
+    pivots: Vector
+    work: Vector
+    spare: Vector
+    flags: Places
+    limits: Vector
 
 
 class Motion(NamedTuple):
@@ -70,11 +77,11 @@ class Motion(NamedTuple):
         across: What a second one wrote (239,).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    result: np.ndarray
-    across: np.ndarray
+    q: Vector
+    v: Vector
+    a: Vector
+    result: Vector
+    across: Vector
 
 
 class Bodies(NamedTuple):
@@ -88,11 +95,11 @@ class Bodies(NamedTuple):
         gravity: m/s^2, (3,).
     """
 
-    rows: np.ndarray
-    mass: np.ndarray
-    inertia: np.ndarray
-    turning: np.ndarray
-    gravity: np.ndarray
+    rows: Rows
+    mass: Vector
+    inertia: Matrix
+    turning: Matrices
+    gravity: Vector
 
 
 class Forces(NamedTuple):
@@ -107,12 +114,12 @@ class Forces(NamedTuple):
         time: What these read (1,), s.
     """
 
-    rows: np.ndarray
-    numbers: np.ndarray
-    constants: np.ndarray
-    angles: np.ndarray
-    user_rows: np.ndarray
-    time: np.ndarray
+    rows: Rows
+    numbers: Matrix
+    constants: Matrix
+    angles: Vector
+    user_rows: Rows
+    time: Vector
 
 
 class Loads(NamedTuple):
@@ -125,10 +132,10 @@ class Loads(NamedTuple):
         by_time: (N,).
     """
 
-    force: np.ndarray
-    stiffness: np.ndarray
-    damping: np.ndarray
-    by_time: np.ndarray
+    force: Vector
+    stiffness: Matrix
+    damping: Matrix
+    by_time: Vector
 
 
 class Reduced(NamedTuple):
@@ -148,17 +155,17 @@ class Reduced(NamedTuple):
         rates: Scratch (2 n,).
     """
 
-    basis: np.ndarray
-    mass_basis: np.ndarray
-    matrix: np.ndarray
-    factors: np.ndarray
-    pivots: np.ndarray
-    acceleration: np.ndarray
-    held: np.ndarray
-    moved: np.ndarray
-    place: np.ndarray
-    carried: np.ndarray
-    rates: np.ndarray
+    basis: Matrix
+    mass_basis: Matrix
+    matrix: Matrix
+    factors: Matrix
+    pivots: Vector
+    acceleration: Vector
+    held: Matrix
+    moved: Matrix
+    place: Matrix
+    carried: Matrix
+    rates: Vector
 
 
 class Tables(NamedTuple):

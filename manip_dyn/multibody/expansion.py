@@ -1,25 +1,25 @@
-"""What Python calls of the compiled equations."""
+"""From the independent coordinates to all of them, compiled."""
 
 from __future__ import annotations
 
 from math import inf
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.views import row, unowned
+from manip_dyn.core.views import row
 from manip_dyn.multibody.constraints import assemble, condition, follow, residuals
 from manip_dyn.multibody.forces import count_turns
-from manip_dyn.multibody.state_space import linearized, rates, worn
+from manip_dyn.multibody.memory import tables_of
 
 
-@compiled(short=True)
-def expand(states, p, q, v, worst):
+@compiled(short=True, counted=False)
+def expand(states, memory, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
     Raise `worst` (1,) to the largest violation of a constraint; return how many states could be
     assembled. The turns of rotational springs are counted, and the condition number of a new
     partition is kept.
     """
-    links, motion, _, forces, _, reduced = unowned(p)
+    links, motion, _, forces, _, reduced = tables_of(memory)
     for k in range(states.shape[0]):
         y = row(states, k)
         if not assemble(y, links, motion):
@@ -33,21 +33,3 @@ def expand(states, p, q, v, worst):
             q[k, i] = motion.q[i]
             v[k, i] = motion.v[i]
     return states.shape[0]
-
-
-@compiled(short=True)
-def derivative(t, y, p, out):
-    """Call `rates`."""
-    rates(t, y, p, out)
-
-
-@compiled(short=True)
-def growth(t, y, p, out):
-    """Call `worn`."""
-    worn(t, y, p, out)
-
-
-@compiled(short=True)
-def linearize(t, y, p, out, by_time):
-    """Call `linearized`."""
-    linearized(t, y, p, out, by_time)
