@@ -23,7 +23,6 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
         straight = [each for each in wanted if robot.n <= each.longest]
         loops = ""
         if module == "motion":
-            straight.append(BY_NAME["inverse_dynamics"])
             loops = RIGHT_HAND_SIDES
         elif module == "linear":
             loops = LINEARIZATIONS

@@ -203,14 +203,6 @@ class Kernels:
         return self._motion_module.right_hand_side_with_work
 
     @cached_property
-    def weightless_with_work(self) -> Callable[..., None]:
-        """The same under the efforts that hold the arm's weight, saturated.
-
-        Its p is (zeros (n,), effort limits (n,), scratch (n,)).
-        """
-        return self._motion_module.weightless_with_work
-
-    @cached_property
     def linearization(self) -> Callable[..., None]:
         """The derivatives of `right_hand_side`: jitted ``function(t, y, p, out, by_time)``.
 

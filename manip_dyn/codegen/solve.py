@@ -13,7 +13,7 @@ N = {n}
 BLOCK = 64
 
 
-@njit(**OPTIONS)
+@compiled
 def forward_dynamics_derivatives(q, v, tau, out):
     accelerations = out[0, 0]
     forward_dynamics(q, v, tau, accelerations)
@@ -21,7 +21,7 @@ def forward_dynamics_derivatives(q, v, tau, out):
     invert(out)
 
 
-@njit(**OPTIONS)
+@compiled
 def invert(out):
     """Turn dID/dq, dID/dv and M into the derivatives of the accelerations."""
     m = out[2]
@@ -62,7 +62,7 @@ def invert(out):
             m[i, j] = m[j, i] = total
 
 
-@njit(**OPTIONS)
+@compiled
 def forward_dynamics_derivatives_batch(q, v, tau, out, first, last):
     accelerations = out[0, 0]
     for start in range(first, last, BLOCK):
@@ -72,7 +72,7 @@ def forward_dynamics_derivatives_batch(q, v, tau, out, first, last):
         invert_batch(out, start, stop)
 
 
-@njit(**OPTIONS)
+@compiled
 def invert_batch(out, first, last):
     """Do as `invert` does, for the columns from `first` up to `last`."""
     m = out[2]

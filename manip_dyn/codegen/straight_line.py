@@ -22,7 +22,6 @@ from manip_dyn.codegen.trigonometry import sine_and_cosine
 LANES = 8
 # Fused multiply-add may be used; nothing may assume that numbers are finite.
 FLAGS = ("contract",)
-OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 

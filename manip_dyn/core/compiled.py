@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import llvmlite.binding as llvm
-from numba import config
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
@@ -28,6 +27,7 @@ from numba.core.registry import CPUDispatcher
 from manip_dyn.core.announcement import announced
 from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
 from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
+from manip_dyn.core.plain import PLAIN
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
@@ -129,7 +129,7 @@ def compiled(
     """
 
     def decorated(function: Any) -> Any:
-        if config.DISABLE_JIT:
+        if PLAIN:
             return function
         options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
         pipeline = {"pipeline_class": ShortCompiler} if short else {}
@@ -153,11 +153,11 @@ def inlined(function: Any = None, *, always: bool = False) -> Any:
     """
 
     def decorated(function: Any) -> Any:
-        return function if config.DISABLE_JIT else Inlined(function, always)
+        return function if PLAIN else Inlined(function, always)
 
     return decorated if function is None else decorated(function)
 
 
 def is_compiled(function: Any) -> bool:
     """Return whether compiled code can call a function."""
-    return isinstance(function, Dispatcher) or (config.DISABLE_JIT and callable(function))
+    return isinstance(function, Dispatcher) or (PLAIN and callable(function))

@@ -22,7 +22,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
-FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "builtins", "math", "typing", "collections")
+FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
 """Packages whose versions, not whose sources, count."""
 PLAIN = (bool, int, float, complex, str, bytes, enum.Enum, Fraction, PurePath)
 """Kinds of values that their text tells apart."""
@@ -152,10 +152,16 @@ def _is_foreign(value: Any) -> bool:
     """Return whether something belongs to Python or to a package of `FOREIGN`."""
     if isinstance(value, BuiltinFunctionType):
         return True
-    kind = value if isinstance(value, (type, FunctionType)) else type(value)
-    module = value.__name__ if isinstance(value, ModuleType) else kind.__module__
-    root = (module or "").split(".")[0]
-    return root in FOREIGN or (root in sys.stdlib_module_names and root != "__main__")
+    if isinstance(value, ModuleType):
+        return _root(value.__name__) in FOREIGN or _root(value.__name__) in sys.stdlib_module_names
+    if isinstance(value, (type, FunctionType)):
+        root = _root(value.__module__)
+        return root in FOREIGN or (root in sys.stdlib_module_names and root != "__main__")
+    return _root(type(value).__module__) in (*FOREIGN, "__future__", "types")
+
+
+def _root(module: str | None) -> str:
+    return (module or "").split(".")[0]
 
 
 @cache

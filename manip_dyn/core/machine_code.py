@@ -75,7 +75,7 @@ class MachineCode(_Cache):
         except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):
             return None  # of another make than its name says
 
-    def save_overload(self, sig: Any, data: CompileResult) -> None:
+    def save_overload(self, sig: Any, data: Any) -> None:
         """Keep machine code, and which other functions it calls."""
         if not self._enabled or not reach(self._dispatcher).digest:
             return
@@ -92,6 +92,11 @@ class MachineCode(_Cache):
         function = self._dispatcher.py_func
         name = "".join(c if c.isalnum() else "_" for c in function.__qualname__)
         return cache_directory() / f"{name}-{_key(self._dispatcher, arguments)}{ENDING}"
+
+
+def is_kept(function: Any) -> bool:
+    """Return whether a compiled function's machine code can be told from any other's."""
+    return isinstance(function, Dispatcher) and bool(reach(function).digest)
 
 
 def symbol_of(dispatcher: Dispatcher, arguments: tuple) -> str:
@@ -113,7 +118,8 @@ def _platform_of(processor: tuple) -> str:
 
 
 def _platform(dispatcher: Dispatcher) -> str:
-    return _platform_of(dispatcher.targetctx.codegen().magic_tuple())
+    context: Any = dispatcher.targetctx
+    return _platform_of(context.codegen().magic_tuple())
 
 
 def _symbols(library: Any) -> list[str]:

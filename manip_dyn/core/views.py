@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba import config
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+from manip_dyn.core.plain import PLAIN
 
 VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
 _INDEX = ir.IntType(64)
@@ -76,6 +77,14 @@ def _part(_context, vector, first, size):
 
 
 @intrinsic
+def _place(_context, array):
+    def generate(context, builder, signature, values):
+        return arrayobj.make_array(signature.args[0])(context, builder, values[0]).data
+
+    return types.CPointer(types.float64)(array), generate
+
+
+@intrinsic
 def _unowned(_context, value):
     def generate(context, builder, signature, values):
         return _without_owner(context, builder, signature.return_type, values[0])
@@ -83,14 +92,14 @@ def _unowned(_context, value):
     return value(value), generate
 
 
-def _without_owner(context: Any, builder: Any, kind: types.Type, value: Any) -> Any:
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Return an array, or a tuple of such, with nobody to count its references."""
     if isinstance(kind, types.Array):
         array = arrayobj.make_array(kind)(context, builder, value)
         array.meminfo = ir.Constant(array.meminfo.type, None)
         array.parent = ir.Constant(array.parent.type, None)
         return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
+    if hasattr(kind, "types"):  # a tuple
         for i, each in enumerate(kind.types):
             inner = _without_owner(context, builder, each, builder.extract_value(value, i))
             value = builder.insert_value(value, inner, i)
@@ -109,11 +118,13 @@ def _plain_part(array, first, count):
     return array[first : first + count]
 
 
-row: Any = _plain_row if config.DISABLE_JIT else _row
+row: Any = _plain_row if PLAIN else _row
 """``row(matrix, index)``: a row (m,) of a C-contiguous matrix (n, m) of float64."""
-rows: Any = _plain_part if config.DISABLE_JIT else _rows
+rows: Any = _plain_part if PLAIN else _rows
 """``rows(matrix, first, count)``: some of its rows (count, m)."""
-part: Any = _plain_part if config.DISABLE_JIT else _part
+part: Any = _plain_part if PLAIN else _part
 """``part(vector, first, size)``: some (size,) of a C-contiguous vector of float64."""
-unowned: Any = _plain if config.DISABLE_JIT else _unowned
+unowned: Any = _plain if PLAIN else _unowned
 """``unowned(value)``: the same array, or tuple of arrays."""
+place: Any = _plain if PLAIN else _place
+"""``place(array)``: where the numbers of a C-contiguous array lie, for code that takes no more."""

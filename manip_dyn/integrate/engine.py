@@ -26,6 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.machine_code import is_kept
 from manip_dyn.core.specialized import specialized
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import loop
@@ -59,6 +60,11 @@ class Engine:
     rows: int
     degree: int
     scratch: tuple[int, int]
+
+    @property
+    def cached(self) -> bool:
+        """Whether the machine code is kept on disk."""
+        return is_kept(self.advance)
 
     def space(
         self,

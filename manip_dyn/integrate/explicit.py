@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.views import row
 from manip_dyn.integrate.control import error_norm, finite, judge, plan_next
@@ -20,7 +22,9 @@ SIZE, STAGES, EVALUATIONS = 1, 1, 0
 ADAPTIVE = RMS = PAPER = FSAL = DENSE = BUMP = False
 POWER = PAPER_POWER = 1.0
 """Powers of the step that the error goes with, see `control`."""
-stages = estimate = bump = None
+stages: Any = None
+estimate: Any = None
+bump: Any = None
 """Emitted: the stages, and sums of them for the error and for the dense output."""
 
 

@@ -16,12 +16,14 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
+from manip_dyn.core.compiled import OPTIONS, is_compiled
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector
 
 
-def _jit(function: Callable[..., Any]) -> Any:
-    return numba.njit(error_model="numpy", fastmath={"contract"})(function)
+def jitted(function: Any) -> Any:
+    """Return a function that compiled code can call; what is compiled already stays as it is."""
+    return function if is_compiled(function) else numba.jit(**OPTIONS)(function)
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
@@ -42,7 +44,7 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
         if shape != y.shape:
             raise ManipDynError(f"rhs returns an array of shape {shape}; expected {y.shape}")
         return rhs
-    return compiled("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
+    return checked_function("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
 
 
 def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:
@@ -76,11 +78,11 @@ def _described(p: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def compiled(name: str, function: Any, signature: str, arguments: int) -> Dispatcher:
+def checked_function(name: str, function: Any, signature: str, arguments: int) -> Dispatcher:
     """Return `function` as a numba function; it is compiled when its caller is."""
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} is {_named(function)}; expected a function {signature}")
-    return function if isinstance(function, Dispatcher) else _jit(function)
+    return jitted(function)
 
 
 def not_compilable(name: str, error: Exception) -> ManipDynError:
@@ -128,9 +130,9 @@ def _digest(value: Any, digest: Any, seen: set[int]) -> None:
 @lru_cache(maxsize=256)
 def _writing(function: Any, size: int) -> tuple[Dispatcher, Dispatcher]:
     """Return ``f(t, y)``, compiled, and its in-place form for states of `size`."""
-    inner = compiled("rhs", function, "f(t, y)", 2)
+    inner = checked_function("rhs", function, "f(t, y)", 2)
 
-    @_jit
+    @jitted
     def rhs(t, y, p, out):
         derivative = inner(t, y)
         for i in range(size):

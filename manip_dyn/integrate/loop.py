@@ -36,6 +36,7 @@ from manip_dyn.integrate.search import (
     copy_row,
     crosses,
 )
+from manip_dyn.integrate.space import only
 from manip_dyn.integrate.stand_ins import act, signal
 from manip_dyn.integrate.status import (
     EVENT,
@@ -61,7 +62,8 @@ WIDTHS_AHEAD = 8
 def advance(p, y, space):
     """Move the state y (m,) on from where `space` says; return how it ended."""
     p, y, space = unowned(p), unowned(y), unowned(space)
-    limits, now, tolerances, stops = space.rules[0], space.clock[0], space.tolerances, space.stops
+    limits, now = only(space.rules), only(space.clock)
+    tolerances, stops = space.tolerances, space.stops
     work, scratch, signals, record = space.work, space.scratch, space.signals, space.record
     times, spans, event_times = record.times, record.spans, record.event_times
     now.end = stops[-1, TIME]
@@ -148,9 +150,9 @@ def advance(p, y, space):
 @compiled
 def run(t, t_end, p, y, space):
     """Move the state y (m,) from t to t_end, s; return how it ended."""
-    now, stops = space.clock[0], space.stops
+    now, stops = only(space.clock), space.stops
     now.t = now.origin = t
-    now.planned = space.rules[0].first_step
+    now.planned = only(space.rules).first_step
     now.memory = now.ahead = 0.0
     now.steps = now.failures = now.evaluations = 0
     now.stop = now.since = now.known = now.armed = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.views import row
 from manip_dyn.integrate.control import finite
@@ -20,7 +22,9 @@ ROWS = END + 1
 # Bound for each engine.
 SIZE, CORRECTED = 1, False
 """Length of the state; whether Moulton's formula corrects Bashforth's."""
-stages = bashforth = moulton = None
+stages: Any = None
+bashforth: Any = None
+moulton: Any = None
 """Emitted: the stages of the starter, and the formulas."""
 
 

@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate.control import CONTROLLERS, ESTIMATES, NORMS
 from manip_dyn.integrate.events import Events
-from manip_dyn.integrate.functions import compiled, first_trial, right_hand_side
+from manip_dyn.integrate.functions import checked_function, first_trial, right_hand_side
 from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.registry import METHODS
@@ -125,13 +125,13 @@ def checked_problem(
         options=options,
         functions={
             "rhs": function or right_hand_side(rhs, float(span[0]), y),
-            "jacobian": compiled("jacobian", linear.function, "(t, y, p, out, by_time)", 5)
+            "jacobian": checked_function("jacobian", linear.function, "(t, y, p, out, by_time)", 5)
             if linear.function
             else None,
-            "signal": compiled("events.function", found.function, "(t, y, p, out)", 4)
+            "signal": checked_function("events.function", found.function, "(t, y, p, out)", 4)
             if found
             else None,
-            "act": compiled("events.action", found.action, "(index, t, y, p)", 4)
+            "act": checked_function("events.action", found.action, "(index, t, y, p)", 4)
             if found and found.action
             else None,
         },
@@ -264,7 +264,7 @@ def _series(
         raise ManipDynError(
             f"rhs is {rhs!r}; expected an md.Series or kernels.series for '{method.name}'"
         )
-    function = compiled("series.function", rhs.function, "(t, y, p, order, work, out)", 6)
+    function = checked_function("series.function", rhs.function, "(t, y, p, order, work, out)", 6)
     if order is None:
         if not adaptive:
             raise ManipDynError("order is missing; expected one beside the fixed step")

@@ -134,7 +134,7 @@ def _advanced(
             return status, space
         record = space.record
         room = [2 * len(each) for each in (record.times, record.spans, record.event_times)]
-        larger = engine.record(*room, degree=record.polynomials.shape[1] - 1)
+        larger = engine.record(room[0], room[1], room[2], record.polynomials.shape[1] - 1)
         for new, old in zip(larger, record, strict=True):
             new[: len(old)] = old
         space = space._replace(record=larger)

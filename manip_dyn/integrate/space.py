@@ -8,6 +8,8 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload_attribute
 
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.validate import Vector
 
 LIMITS = np.dtype(
@@ -116,12 +118,25 @@ class Space(NamedTuple):
     @property
     def limits(self) -> Any:
         """What rules the steps, by name."""
-        return self.rules.view(np.recarray)[0]
+        return _first_by_name(self.rules)
 
     @property
     def state(self) -> Any:
         """Where the loop is, by name."""
-        return self.clock.view(np.recarray)[0]
+        return _first_by_name(self.clock)
+
+
+@inlined
+def _first(records):
+    return records[0]
+
+
+def _first_by_name(records):
+    return records.view(np.recarray)[0]
+
+
+only: Any = _first_by_name if PLAIN else _first
+"""``only(records)``: the one record of an array (1,), whose fields can be read and written."""
 
 
 @overload_attribute(types.NamedTuple, "state")

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.views import VECTOR, borrowed
 from manip_dyn.integrate.tableau import Tableau
 
@@ -39,7 +39,7 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) ->
         rhs: Compiled ``rhs(t, y, p, out)``.
         size: Length of the state.
     """
-    if config.DISABLE_JIT:
+    if PLAIN:
         return _plain_stages(table, live, rhs)
     rows = [(i, _terms(table.a[i]), table.c[i]) for i in live[1:]]
     end = () if table.fsal else _terms(table.b)
@@ -83,7 +83,7 @@ def weighted_sum(weights: Sequence[float], rows: Sequence[int], size: int) -> An
 
     For compiled code: `base` and `out` (m,), rows of `work` (.., m).
     """
-    if config.DISABLE_JIT:
+    if PLAIN:
         return _plain_sum(weights, rows)
     terms = [(w, row) for w, row in zip(weights, rows, strict=True) if w]
 

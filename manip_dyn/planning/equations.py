@@ -36,7 +36,7 @@ import numpy as np
 from numba import njit
 
 from manip_dyn.codegen.by_address import call
-from manip_dyn.codegen.straight_line import OPTIONS
+from manip_dyn.core.compiled import OPTIONS
 from manip_dyn.planning.linear_program import solve_linear_program
 
 
@@ -98,7 +98,7 @@ from math import nan
 from numba import njit
 
 from manip_dyn.codegen.by_address import call
-from manip_dyn.codegen.straight_line import OPTIONS
+from manip_dyn.core.compiled import OPTIONS
 
 {imports}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
-import numba
 import numpy as np
 
+from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Events
 from manip_dyn.robot import Robot
+from manip_dyn.simulation import limit_distances
 from manip_dyn.validate import Vector
 
 
@@ -25,14 +27,10 @@ class JointLimits:
         bounds = np.concatenate([robot.q_min, robot.q_max])
         finite = np.flatnonzero(np.isfinite(bounds))
         joints, signs = finite % n, np.where(finite < n, 1.0, -1.0)
-        bounds = bounds[finite]
-
-        @numba.njit(error_model="numpy")
-        def distances(t, y, p, out):
-            for k in range(joints.size):
-                out[k] = signs[k] * (y[joints[k]] - bounds[k])
-
-        self.events = Events(distances, count=len(finite), direction=-1)
+        module: Any = specialized(
+            limit_distances, JOINTS=joints, SIGNS=signs, BOUNDS=bounds[finite]
+        )
+        self.events = Events(module.distances, count=len(finite), direction=-1)
         self._names = [robot.joint_names[joint] for joint in joints]
         self._sides = np.where(finite < n, "lower", "upper")
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
+from manip_dyn.core.specialized import specialized
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
+from manip_dyn.integrate.functions import jitted
+from manip_dyn.simulation import feedback, saturated
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
-from manip_dyn.simulation.linearization import constant_jacobian, law_jacobian
 from manip_dyn.validate import Vector
 
 REASONS = {
@@ -124,29 +123,28 @@ def constant_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     """Return the motion under efforts that stay constant in each run."""
     taylor = integrator.method == "taylor"
     rhs = kernels.series_with_work.of_state if taylor else kernels.right_hand_side_with_work
-    jacobian = constant_jacobian(kernels) if integrator.implicit else None
+    jacobian = None
+    if integrator.implicit:
+        jacobian = Jacobian(kernels.linearization_with_work, kernels.robot.n, mass=True)
     return CompiledMotion(kernels, integrator, rhs, None, jacobian)
 
 
 def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     """Return the motion under the efforts that hold the arm's weight."""
     refuse_series(integrator, "gravity compensation")
-    n = kernels.robot.n
-    parameters = (np.zeros(n), np.array(kernels.robot.tau_max), np.empty(n))
-    jacobian = law_jacobian(kernels, _weight(kernels)) if integrator.implicit else None
-    return CompiledMotion(kernels, integrator, kernels.weightless_with_work, parameters, jacobian)
+    hold = specialized(
+        saturated, inverse_dynamics=kernels.in_place.inverse_dynamics, N=kernels.robot.n
+    ).of_weight
+    return _state_dependent(kernels, integrator, hold)
 
 
 def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> Motion:
     """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot."""
     refuse_series(integrator, "a feedback law")
     n = kernels.robot.n
-    scratch = [np.zeros(n) for _ in range(3)]
-    parameters = (np.array(kernels.robot.tau_max), *scratch)
+    efforts = specialized(saturated, law=jitted(law.function), N=n).of_law
     try:
-        efforts = _saturated(kernels, law.function)
-        rhs = _feedback(kernels, efforts)
-        rhs(0.0, np.zeros(2 * n + 1), parameters, np.zeros(2 * n + 1))
+        efforts(0.0, np.zeros(2 * n + 1), _parameters(kernels), np.zeros(n))
     except NumbaError as error:
         if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
             raise ManipDynError(
@@ -155,54 +153,25 @@ def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> 
                 "and v, or integrator 'rk4' with a fixed step and stop_at_limits false"
             ) from error
         return InterpretedMotion(kernels, law, integrator.step)
-    jacobian = law_jacobian(kernels, efforts) if integrator.implicit else None
-    return CompiledMotion(kernels, integrator, rhs, parameters, jacobian)
+    return _state_dependent(kernels, integrator, efforts)
 
 
-@lru_cache(maxsize=16)
-def _saturated(kernels: Kernels, function: Callable) -> Any:
-    """Return a law as ``efforts(t, y, p, tau)`` within the limits."""
-    law: Any = function if hasattr(function, "py_func") else numba.njit(function)
-    n = kernels.robot.n
-
-    @numba.njit(error_model="numpy")
-    def efforts(t, y, p, tau):
-        limits, q, v, _ = p
-        for i in range(n):
-            q[i], v[i] = y[i], y[n + i]
-        wanted = law(t, q, v)
-        for i in range(n):
-            tau[i] = min(max(wanted[i], -limits[i]), limits[i])
-
-    return efforts
+def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> Motion:
+    """Return the motion under compiled ``efforts(t, y, p, tau)``."""
+    n, jacobian = kernels.robot.n, None
+    bound = {"efforts": efforts, "motion": kernels.in_place.motion_and_work, "N": n}
+    if integrator.implicit:
+        bound["linear_motion"] = kernels.linearization_with_work
+    module: Any = specialized(feedback, **bound)
+    if integrator.implicit:
+        jacobian = Jacobian(module.derivatives, n, mass=True)
+    return CompiledMotion(kernels, integrator, module.rates, _parameters(kernels), jacobian)
 
 
-@lru_cache(maxsize=16)
-def _weight(kernels: Kernels) -> Any:
-    """Return what holds the arm's weight as ``efforts(t, y, p, tau)`` within the limits."""
-    hold, n = kernels.in_place.inverse_dynamics, kernels.robot.n
-
-    @numba.njit(error_model="numpy")
-    def efforts(t, y, p, tau):
-        still, limits, _ = p
-        hold(y[:n], still, still, tau)
-        for i in range(n):
-            tau[i] = min(max(tau[i], -limits[i]), limits[i])
-
-    return efforts
-
-
-@lru_cache(maxsize=16)
-def _feedback(kernels: Kernels, efforts: Any) -> Any:
-    motion = kernels.in_place.motion_and_work
-
-    @numba.njit(error_model="numpy")
-    def rhs(t, y, p, out):
-        tau = p[3]
-        efforts(t, y, p, tau)
-        motion(y, tau, out)
-
-    return rhs
+def _parameters(kernels: Kernels) -> tuple[Vector, ...]:
+    """Return the effort limits (n,) and three scratch arrays (n,), see `saturated`."""
+    limits = np.array(kernels.robot.tau_max)
+    return limits, np.zeros_like(limits), np.zeros_like(limits), np.zeros_like(limits)
 
 
 def _engine(
