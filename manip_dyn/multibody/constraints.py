@@ -1,7 +1,8 @@
 """Constraints and generalized coordinate partitioning, compiled.
 
 Positions follow from the independent ones by Newton's method on the constraints, velocities by
-their gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. Nothing is allocated.
+their gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. Nothing is allocated. What the
+names stand for, `tables` says; p is the `Memory` of all of them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate.linear import factorize, solve
 from manip_dyn.multibody.kernel import run_kernel
+from manip_dyn.multibody.memory import links_of, motion_of, reduced_of
 from manip_dyn.multibody.primitives import PLACE_SLOPE, SIZE
 from manip_dyn.multibody.tables import ASSEMBLED, FIRST, KERNEL, SECOND
 
@@ -16,8 +18,9 @@ MOST_CHORDS, MOST_NEWTONS = 6, 30
 
 
 @compiled(short=True, python=False, counted=False)
-def residuals(links, motion, out):
+def residuals(p, out):
     """Write the constraints' violations (m,), fill `slopes`, return the largest violation."""
+    links, motion = links_of(p), motion_of(p)
     rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
     q, result = motion.q, motion.result
     largest = 0.0
@@ -34,8 +37,9 @@ def residuals(links, motion, out):
 
 
 @compiled(short=True, python=False, counted=False)
-def refactor(links):
+def refactor(p):
     """Factorize the gradients by the dependent coordinates."""
+    links = links_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     factors, pivots = links.factors, links.pivots
     size = factors.shape[0]
@@ -103,11 +107,12 @@ def solve_transposed(factors, pivots, x):
 
 
 @compiled(short=True, python=False, counted=False)
-def assemble(y, links, motion):
+def assemble(y, p):
     """Put all positions where the independent ones are y[:n]; return whether that was possible.
 
     The last factors serve for chord steps; Newton's method follows where they do not converge.
     """
+    links, motion = links_of(p), motion_of(p)
     dependent, independent, flags, limits = (
         links.dependent,
         links.independent,
@@ -132,13 +137,13 @@ def assemble(y, links, motion):
     for i in range(n):
         q[independent[i]] = y[i]
     for count in range(MOST_CHORDS + MOST_NEWTONS):
-        largest = residuals(links, motion, wrong)
+        largest = residuals(p, wrong)
         flags[1] += 1
         close = largest <= limits[0]
         if not (close or largest < 1e10):
             break
         if close or count >= MOST_CHORDS or flags[0] == 0:
-            refactor(links)
+            refactor(p)
         if close:
             flags[0] = ASSEMBLED
             return True
@@ -152,8 +157,9 @@ def assemble(y, links, motion):
 
 
 @compiled(short=True, python=False, counted=False)
-def follow(y, links, motion, reduced):
+def follow(y, p):
     """Fill `basis`, and all velocities from the independent ones, y[n:]."""
+    links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     dependent, independent = links.dependent, links.independent
     factors, pivots = links.factors, links.pivots
@@ -182,11 +188,12 @@ def follow(y, links, motion, reduced):
 
 
 @compiled(short=True, python=False, counted=False)
-def condition(links):
+def condition(p):
     """Return an estimate of the 1-norm condition number of the factorized gradients.
 
     Hager (1984); Higham, Accuracy and stability of numerical algorithms, algorithm 15.1.
     """
+    links = links_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     factors, pivots, x, z = links.factors, links.pivots, links.work, links.spare
     m = x.shape[0]

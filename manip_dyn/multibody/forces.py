@@ -10,6 +10,7 @@ from math import atan2, floor, pi, sqrt
 
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.multibody.kernel import run_kernel
+from manip_dyn.multibody.memory import bodies_of, forces_of, loads_of, motion_of
 from manip_dyn.multibody.primitives import PLACE_CURVATURE, PLACE_RATE, PLACE_SLOPE, SIZE
 from manip_dyn.multibody.road import height
 from manip_dyn.multibody.tables import (
@@ -55,8 +56,9 @@ def nearest_turn(angle, last):
 
 
 @compiled(short=True, python=False, counted=False)
-def count_turns(forces, motion):
+def count_turns(p):
     """Keep the angles of all rotational springs at the present positions, through turns."""
+    forces, motion = forces_of(p), motion_of(p)
     rows, numbers, angles = forces.rows, forces.numbers, forces.angles
     q, along, across = motion.q, motion.result, motion.across
     for k in range(rows.shape[0]):
@@ -69,7 +71,7 @@ def count_turns(forces, motion):
 
 @compiled(short=True, python=False, counted=False)
 def bend_to_angle(along, across, last, v, row, order):
-    """Replace in `along` a quantity, its gradient, and with DERIVATIVES its curvature, by an angle's.
+    """Replace a quantity, its gradient, and with DERIVATIVES its curvature, by an angle's.
 
     It is atan2 of two dot products, of what is fixed to j along and across a direction of i, by
     as many turns as bring it next to the angle `last`. Return its rate.
@@ -112,8 +114,9 @@ def bend_to_angle(along, across, last, v, row, order):
 
 
 @compiled(short=True, python=False, counted=False)
-def add_user_forces(t, forces, motion, loads, order):
+def add_user_forces(t, p, order):
     """Add the forces that Python functions describe, as `add_forces` does."""
+    forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
     rows, time, q, v, found = forces.user_rows, forces.time, motion.q, motion.v, motion.result
     force, by_time = loads.force, loads.by_time
     stiffness, damping = loads.stiffness, loads.damping
@@ -138,8 +141,9 @@ def add_user_forces(t, forces, motion, loads, order):
 
 
 @compiled(short=True, python=False, counted=False)
-def add_weight(bodies, force):
-    """Add gravity to generalized forces (N,)."""
+def add_weight(p):
+    """Add gravity."""
+    bodies, force = bodies_of(p), loads_of(p).force
     mass, gravity = bodies.mass, bodies.gravity
     for b in range(mass.shape[0]):
         for i in range(3):
@@ -147,9 +151,10 @@ def add_weight(bodies, force):
 
 
 @compiled(short=True, python=False, counted=False)
-def add_forces(t, forces, motion, loads, order):
+def add_forces(t, p, order):
     """Add all forces; with DERIVATIVES those, too."""
-    add_user_forces(t, forces, motion, loads, order)
+    add_user_forces(t, p, order)
+    forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
     rows, numbers, constants = forces.rows, forces.numbers, forces.constants
     angles, q, v, a = forces.angles, motion.q, motion.v, motion.a
     result, across = motion.result, motion.across

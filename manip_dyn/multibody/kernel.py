@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import config, types
+from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen.straight_line import Program
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.specialized import specialized
 from manip_dyn.multibody import pointers
 
@@ -31,7 +32,7 @@ _interpreted: list[Callable[..., None]] = []
 @cache
 def kernel_address(program: Program) -> int:
     """Return the address of a program's machine code, for `run_kernel`; compiled at need."""
-    if config.DISABLE_JIT:
+    if PLAIN:
         _interpreted.append(_in_python(program))
         return len(_interpreted) - 1
     kernel: Any = specialized(pointers, PROGRAM=program).kernel
@@ -74,7 +75,7 @@ def _run_interpreted(address, q, v, a, first, second, numbers, place, out):
     _interpreted[address](*bodies, numbers.reshape(-1)[place:], out)
 
 
-run_kernel: Any = _run_interpreted if config.DISABLE_JIT else _run_kernel
+run_kernel: Any = _run_interpreted if PLAIN else _run_kernel
 """``run_kernel(address, q, v, a, first, second, numbers, place, out)``: run a program, compiled.
 
 The bodies' coordinates begin at the places `first` and `second` of q, v and a, the program's

@@ -52,11 +52,12 @@ def linearization(mechanism: Mechanism, t: float = 0.0) -> Linearization:
     slopes: Vector = np.asarray(
         np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
     )
+    acceleration = memory.tables.reduced.acceleration
     return Linearization(
         mass,
         slopes[:, :n],
         slopes[:, n : 2 * n],
         slopes[:, 2 * n],
-        memory.tables.reduced.acceleration,
+        acceleration,
         y,
     )

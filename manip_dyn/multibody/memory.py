@@ -1,20 +1,21 @@
 """The arrays of `Tables` one behind the other in two arrays, as time loops take them.
 
-A loop hands its parameters on from function to function, and each of 45 arrays has seven words
-and more: two arrays and a layout are compiled and handed on in no time.
+Functions hand their parameters on to others, and each of 45 arrays has seven words and more: two
+arrays and a layout are compiled and handed on in no time. A function opens the groups that it is
+about.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
-from numba import config
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.multibody.tables import Tables
 
 AXES = 3
@@ -62,45 +63,48 @@ def memory_of(tables: Tables) -> Memory:
     return Memory(np.array(layout), np.concatenate(numbers), np.concatenate(integers))
 
 
+@cache
+def _kinds(group: Any) -> tuple[types.Array, ...]:
+    """Return the types of a group's arrays, as it declares them."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(each.__metadata__[0] for each in hints.values())
+
+
 GROUPS = tuple(get_type_hints(Tables).values())
 
 
-def _kinds(group: Any) -> list[types.Array]:
-    """Return the types of a group's arrays, as it declares them."""
-    hints = get_type_hints(group, include_extras=True)
-    return [each.__metadata__[0] for each in hints.values()]
+def _opener(group: Any) -> Any:
+    """Return a function that finds the arrays of a group in a memory."""
+    kinds = _kinds(group)
+    before = sum(len(_kinds(each)) for each in GROUPS[: GROUPS.index(group)])
+    whole = types.NamedTuple(kinds, group)
 
+    def plain(memory):
+        return getattr(memory.tables, group.__name__.lower())
 
-_GROUP_TYPES = [types.NamedTuple(_kinds(group), group) for group in GROUPS]
-_TYPE = types.NamedTuple(_GROUP_TYPES, Tables)
+    @intrinsic
+    def opened(_context, memory):
+        def generate(context, builder, signature, values):
+            layout, numbers, integers = (
+                arrayobj.make_array(kind)(context, builder, builder.extract_value(values[0], k))
+                for k, kind in enumerate(signature.args[0].types)
+            )
 
+            def entry(row, column):
+                index = context.get_constant(types.intp, (AXES + 1) * row + column)
+                return builder.load(builder.gep(layout.data, [index]))
 
-@intrinsic
-def _opened(_context, layout, numbers, integers):
-    def generate(context, builder, signature, values):
-        layout, numbers, integers = (
-            arrayobj.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args, values, strict=True)
-        )
-        place = 0
-
-        def entry(column):
-            index = context.get_constant(types.intp, (AXES + 1) * place + column)
-            return builder.load(builder.gep(layout.data, [index]))
-
-        groups = []
-        for group in _GROUP_TYPES:
             arrays = []
-            for kind in group.types:
-                memory = numbers if kind.dtype == types.float64 else integers
-                data = builder.gep(memory.data, [entry(0)])
-                shape = [entry(1 + axis) for axis in range(kind.ndim)]
+            for row, kind in enumerate(kinds, start=before):
+                own = numbers if kind.dtype == types.float64 else integers
+                data = builder.gep(own.data, [entry(row, 0)])
+                shape = [entry(row, 1 + axis) for axis in range(kind.ndim)]
                 arrays.append(_array(context, builder, kind, data, shape))
-                place += 1
-            groups.append(context.make_tuple(builder, group, arrays))
-        return context.make_tuple(builder, _TYPE, groups)
+            return context.make_tuple(builder, whole, arrays)
 
-    return _TYPE(layout, numbers, integers), generate
+        return whole(memory), generate
+
+    return plain if PLAIN else opened
 
 
 def _array(context: Any, builder: Any, kind: types.Array, data: Any, shape: list[Any]) -> Any:
@@ -116,14 +120,5 @@ def _array(context: Any, builder: Any, kind: types.Array, data: Any, shape: list
     return array._getvalue()
 
 
-@compiled(short=True, python=False)
-def _tables_of(memory):
-    return _opened(memory.layout, memory.numbers, memory.integers)
-
-
-def _plain_tables_of(memory):
-    return memory.tables
-
-
-tables_of: Any = _plain_tables_of if config.DISABLE_JIT else _tables_of
-"""``tables_of(memory)``: the arrays by their names, in compiled code."""
+links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of = map(_opener, GROUPS)
+"""``links_of(memory)`` and so on: a group of arrays by their names, in compiled code."""

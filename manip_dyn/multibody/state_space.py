@@ -28,7 +28,7 @@ from manip_dyn.multibody.constraints import (
 )
 from manip_dyn.multibody.forces import add_forces, add_weight, count_turns
 from manip_dyn.multibody.kernel import run_kernel
-from manip_dyn.multibody.memory import tables_of
+from manip_dyn.multibody.memory import bodies_of, links_of, loads_of, motion_of, reduced_of
 from manip_dyn.multibody.primitives import (
     INERTIA_BY_A,
     INERTIA_BY_E,
@@ -60,8 +60,9 @@ def fill(x, value):
 
 
 @compiled(short=True, python=False, counted=False)
-def add_inertia(bodies, motion, loads, order):
+def add_inertia(p, order):
     """Subtract the bodies' inertial forces; VALUES at rest, DERIVATIVES with `a`."""
+    bodies, motion, loads = bodies_of(p), motion_of(p), loads_of(p)
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
     q, v, a, found = motion.q, motion.v, motion.a, motion.result
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
@@ -142,9 +143,10 @@ def spread(part, places, whole):
 
 
 @compiled(short=True, python=False, counted=False)
-def bend_at_rest(links, motion, tau):
-    """Fill `bends`; write how the constraints' rates bend while nothing accelerates, tau (m,)."""
-    rows, numbers, bends = links.rows, links.numbers, links.bends
+def bend_at_rest(p):
+    """Fill `bends`; and `work` with how the constraints' rates bend without accelerations."""
+    links, motion = links_of(p), motion_of(p)
+    rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
     q, v, result = motion.q, motion.v, motion.result
     for k in range(rows.shape[0]):
         first, second = rows[k, FIRST], rows[k, SECOND]
@@ -156,9 +158,13 @@ def bend_at_rest(links, motion, tau):
 
 
 @compiled(short=True, python=False, counted=False)
-def bend_in_motion(links, motion, multipliers, stiffness):
-    """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`."""
-    rows, numbers, bends = links.rows, links.numbers, links.bends
+def bend_in_motion(p):
+    """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`.
+
+    The multipliers are in `work`.
+    """
+    links, motion, stiffness = links_of(p), motion_of(p), loads_of(p).stiffness
+    rows, numbers, bends, multipliers = links.rows, links.numbers, links.bends, links.work
     q, v, a, result, size = motion.q, motion.v, motion.a, motion.result, stiffness.shape[0]
     for k in range(rows.shape[0]):
         first, second = rows[k, FIRST], rows[k, SECOND]
@@ -176,8 +182,9 @@ def bend_in_motion(links, motion, multipliers, stiffness):
 
 
 @compiled(short=True, python=False, counted=False)
-def hold(links, bodies, force, reduced):
+def hold(p):
     """Fill `held`, with how constraints bend in `work`; subtract its inertial forces."""
+    links, bodies, reduced, force = links_of(p), bodies_of(p), reduced_of(p), loads_of(p).force
     dependent, factors, pivots, tau = links.dependent, links.factors, links.pivots, links.work
     mass, turning, held, moved = bodies.mass, bodies.turning, reduced.held, reduced.moved
     substitute(factors, pivots, tau)
@@ -191,8 +198,9 @@ def hold(links, bodies, force, reduced):
 
 
 @compiled(short=True, python=False, counted=False)
-def accelerate(bodies, force, reduced, a):
+def accelerate(p):
     """Fill `acceleration` from forces, `basis` and mass, by `matrix` and its factors; and `a`."""
+    bodies, reduced, force, a = bodies_of(p), reduced_of(p), loads_of(p).force, motion_of(p).a
     basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
     factors, pivots, out, held = (
         reduced.factors,
@@ -224,22 +232,21 @@ def accelerate(bodies, force, reduced, a):
 @compiled(short=True, counted=False)
 def rates(t, y, p, out):
     """Write the rates (2 n,) of y = (positions, velocities) of the independent coordinates."""
-    links, motion, bodies, forces, loads, reduced = tables_of(p)
-    force, acceleration = loads.force, reduced.acceleration
+    force, acceleration = loads_of(p).force, reduced_of(p).acceleration
     n = acceleration.shape[0]
     for i in range(n):
         out[i] = y[n + i]
         out[n + i] = nan
-    if not assemble(y, links, motion):
+    if not assemble(y, p):
         return
-    follow(y, links, motion, reduced)
+    follow(y, p)
     fill_1(force, 0.0)
-    add_weight(bodies, force)
-    add_forces(t, forces, motion, loads, VALUES)
-    add_inertia(bodies, motion, loads, VALUES)
-    bend_at_rest(links, motion, links.work)
-    hold(links, bodies, force, reduced)
-    accelerate(bodies, force, reduced, motion.a)
+    add_weight(p)
+    add_forces(t, p, VALUES)
+    add_inertia(p, VALUES)
+    bend_at_rest(p)
+    hold(p)
+    accelerate(p)
     for i in range(n):
         out[n + i] = acceleration[i]
 
@@ -247,22 +254,23 @@ def rates(t, y, p, out):
 @compiled(short=True, counted=False)
 def linearized(t, y, p, out, by_time):
     """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,): a `Jacobian` with a mass."""
-    links, motion, bodies, forces, loads, reduced = tables_of(p)
-    rates(t, y, p, reduced.rates)
+    loads = loads_of(p)
+    rates(t, y, p, reduced_of(p).rates)
     fill_1(loads.force, 0.0)
     fill_1(loads.by_time, 0.0)
     fill(loads.stiffness, 0.0)
     fill(loads.damping, 0.0)
-    add_weight(bodies, loads.force)
-    add_forces(t, forces, motion, loads, DERIVATIVES)
-    add_inertia(bodies, motion, loads, DERIVATIVES)
-    differentiate(links, motion, bodies, loads, reduced, out)
-    finish(loads.by_time, reduced, out, by_time)
+    add_weight(p)
+    add_forces(t, p, DERIVATIVES)
+    add_inertia(p, DERIVATIVES)
+    differentiate(p, out)
+    finish(p, out, by_time)
 
 
 @compiled(short=True, python=False, counted=False)
-def finish(forces_by_time, reduced, out, by_time):
+def finish(p, out, by_time):
     """Write the mass matrix and M dv''/dt."""
+    forces_by_time, reduced = loads_of(p).by_time, reduced_of(p)
     basis, matrix = reduced.basis, reduced.matrix
     size, n = basis.shape
     for row in range(n):
@@ -274,8 +282,9 @@ def finish(forces_by_time, reduced, out, by_time):
 
 
 @compiled(short=True, python=False, counted=False)
-def differentiate(links, motion, bodies, loads, reduced, out):
+def differentiate(p, out):
     """Write M J1 and M J2 (n, 2 n) from `stiffness`, `damping` and the constraints."""
+    links, bodies, loads, reduced = links_of(p), bodies_of(p), loads_of(p), reduced_of(p)
     rows, dependent, bends = links.rows, links.dependent, links.bends
     factors, pivots, multipliers = links.factors, links.pivots, links.work
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
@@ -301,7 +310,7 @@ def differentiate(links, motion, bodies, loads, reduced, out):
     add_gathered(basis, total, out, -1.0, n)
     fill(velocities, 0.0)
     add_rows(rows, bends, wide, velocities, -2.0)
-    bend_in_motion(links, motion, multipliers, stiffness)
+    bend_in_motion(p)
     add_rows(rows, bends, basis, velocities, -1.0)
     solve_rows(factors, pivots, velocities)  # how dependent accelerations change, L
     fill(total, 0.0)
@@ -318,9 +327,8 @@ def worn(t, y, p, out):
 
     It is called after each step, and so counts the turns of rotational springs.
     """
-    links, motion, _, forces, _, _ = tables_of(p)
-    if not assemble(y, links, motion):
+    if not assemble(y, p):
         out[0] = 1.0
         return
-    count_turns(forces, motion)
-    out[0] = condition(links) / (GROWTH * links.limits[1]) - 1.0
+    count_turns(p)
+    out[0] = condition(p) / (GROWTH * links_of(p).limits[1]) - 1.0
