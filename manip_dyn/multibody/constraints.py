@@ -8,8 +8,8 @@ names stand for, `tables` says; p is the `Memory` of all of them.
 from __future__ import annotations
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.integrate.linear import factorize, solve
 from manip_dyn.multibody.kernel import run_kernel
+from manip_dyn.multibody.matrices import eliminate, solve_rows, solve_transposed, substitute
 from manip_dyn.multibody.memory import links_of, motion_of, reduced_of
 from manip_dyn.multibody.primitives import PLACE_SLOPE, SIZE
 from manip_dyn.multibody.tables import ASSEMBLED, FIRST, KERNEL, SECOND
@@ -51,59 +51,6 @@ def refactor(p):
             if role >= 0:
                 factors[k, role] += slopes[k, i]
     eliminate(factors, pivots)
-
-
-@compiled(python=False, counted=False)
-def eliminate(matrix, pivots):
-    """Factorize a matrix in place, see `factorize`."""
-    factorize(matrix, pivots)
-
-
-@compiled(python=False, counted=False)
-def substitute(factors, pivots, x):
-    """Replace x by the solution of the factorized system, see `solve`."""
-    solve(factors, pivots, x)
-
-
-@compiled(python=False, counted=False)
-def solve_rows(factors, pivots, x):
-    """Replace x (m, n) by the solutions with its columns; zeros cost nothing."""
-    size, width = x.shape
-    for k in range(size):
-        best = int(pivots[k])
-        if best != k:
-            for c in range(width):
-                x[k, c], x[best, c] = x[best, c], x[k, c]
-    for row in range(1, size):
-        for k in range(row):
-            factor = factors[row, k]
-            if factor != 0.0:
-                for c in range(width):
-                    x[row, c] -= factor * x[k, c]
-    for row in range(size - 1, -1, -1):
-        for k in range(row + 1, size):
-            factor = factors[row, k]
-            if factor != 0.0:
-                for c in range(width):
-                    x[row, c] -= factor * x[k, c]
-        for c in range(width):
-            x[row, c] *= factors[row, row]
-
-
-@compiled(short=True, python=False, counted=False)
-def solve_transposed(factors, pivots, x):
-    """Replace x (m,) by the solution with the transposed matrix."""
-    size = x.shape[0]
-    for k in range(size):
-        x[k] *= factors[k, k]
-        for i in range(k + 1, size):
-            x[i] -= factors[k, i] * x[k]
-    for k in range(size - 1, -1, -1):
-        for i in range(k):
-            x[i] -= factors[k, i] * x[k]
-    for k in range(size - 1, -1, -1):
-        best = int(pivots[k])
-        x[k], x[best] = x[best], x[k]
 
 
 @compiled(short=True, python=False, counted=False)

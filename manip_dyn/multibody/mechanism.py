@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.errors import ManipDynError
+from manip_dyn.multibody.checks import all_of, check_connected, check_names, check_shared_axes
 from manip_dyn.multibody.elements import (
     GROUND,
     Force,
     Joint,
     MovingBody,
-    RotationalSpring,
     Tyre,
 )
 from manip_dyn.multibody.joints import Pose, force_row, joint_rows
@@ -51,8 +50,6 @@ TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
-_PARALLEL = 1e-6
-"""Largest sine between two unit vectors that count as one axis."""
 _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
 """Law of a force -> the primitive that it acts along."""
 
@@ -86,14 +83,14 @@ class Mechanism:
                 left, initial velocities that the joints do not allow, a rotational spring about
                 another axis than a revolute joint between its bodies.
         """
-        self.bodies = _all_of("bodies", bodies, MovingBody)
-        self.joints = _all_of("joints", joints, Joint)
-        self.forces = _all_of("forces", forces, Force)
+        self.bodies = all_of("bodies", bodies, MovingBody)
+        self.joints = all_of("joints", joints, Joint)
+        self.forces = all_of("forces", forces, Force)
         self.gravity = finite_vector("gravity", gravity, 3)
         self._names = [body.name for body in self.bodies]
-        _check_names(self._names)
-        _check_connected(self._names, [*self.joints, *self.forces])
-        _check_shared_axes(self.joints, self.forces)
+        check_names(self._names)
+        check_connected(self._names, [*self.joints, *self.forces])
+        check_shared_axes(self.joints, self.forces)
         self.size = 7 * len(self.bodies)
         self.switches = sorted(
             {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
@@ -300,59 +297,3 @@ class Mechanism:
 
 def _pose(body: MovingBody) -> Pose:
     return body.position, body.rotation
-
-
-def _all_of(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
-    """Return values as a tuple; refuse those of another kind."""
-    wanted = " or ".join(each.__name__ for each in getattr(kind, "__args__", (kind,)))
-    if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
-        raise ManipDynError(f"{name} is {values!r}; expected a list of {wanted}")
-    found = tuple(values)
-    for place, value in enumerate(found):
-        if not isinstance(value, kind):
-            raise ManipDynError(f"{name}[{place}] is {value!r}; expected {wanted}")
-    return found
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if not names:
-        raise ManipDynError("a mechanism has no bodies; expected at least one")
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ManipDynError(f"two bodies are called '{min(twice)}'; expected different names")
-
-
-def _check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
-    """Refuse unknown bodies, and bodies that nothing connects with the others."""
-    groups = {name: {name} for name in (*names, GROUND)}
-    for link in links:
-        for name in link.bodies:
-            if name not in groups:
-                raise ManipDynError(f"there is no body '{name}'{closest(str(name), groups)}")
-        if link.bodies[0] == link.bodies[1]:
-            raise ManipDynError(f"a joint or force connects '{link.bodies[0]}' with itself")
-        union = groups[link.bodies[0]] | groups[link.bodies[1]]
-        for name in union:
-            groups[name] = union
-    largest = max(groups.values(), key=len)
-    apart = [name for name in names if name not in largest]
-    if apart:
-        raise ManipDynError(
-            f"body '{apart[0]}' is not connected with '{next(n for n in names if n in largest)}'; "
-            "expected joints or forces that connect all bodies"
-        )
-
-
-def _check_shared_axes(joints: Sequence[Joint], forces: Sequence[Force]) -> None:
-    """Refuse rotational springs about another axis than that of a revolute joint beside them."""
-    for spring in forces:
-        if not isinstance(spring, RotationalSpring):
-            continue
-        for joint in joints:
-            beside = joint.kind == "revolute" and set(joint.bodies) == set(spring.bodies)
-            if beside and np.linalg.norm(np.cross(joint.axis[0], spring.axis)) > _PARALLEL:
-                raise ManipDynError(
-                    f"the rotational spring {'-'.join(spring.bodies)} has the axis "
-                    f"{spring.axis.tolist()}; expected {joint.axis[0].tolist()}, that of the "
-                    f"joint '{joint.name}' between the same bodies"
-                )

@@ -54,7 +54,9 @@ class Memory(NamedTuple):
 
 def memory_of(tables: Tables) -> Memory:
     """Return new memory with what is in these arrays."""
-    layout, numbers, integers = [], [], []
+    layout: list[tuple[int, ...]] = []
+    numbers: list[np.ndarray] = []
+    integers: list[np.ndarray] = []
     sizes = {np.dtype(np.float64): 0, np.dtype(np.int64): 0}
     for array in (each for group in tables for each in group):
         layout.append((sizes[array.dtype], *array.shape, *(1,) * (AXES - array.ndim)))

@@ -20,7 +20,7 @@ from manip_dyn.codegen.derivatives import derivatives, gradient, rates
 from manip_dyn.codegen.emit import program_text
 from manip_dyn.codegen.expression import Graph, Scalar
 from manip_dyn.codegen.straight_line import Program
-from manip_dyn.codegen.trace import Declaration, Function
+from manip_dyn.codegen.trace import Declaration, Entry, Function
 from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.multibody.kernel import INPUTS, kernel_address
 
@@ -196,6 +196,6 @@ def traced_program(name: str, graph: Graph, results: list) -> Program:
     """Return the program that writes the results into ``out``."""
     values = [graph.lift(each) for each in results]
     declaration = Declaration(name, "multibody", INPUTS, lambda n: (len(values),))
-    entries = [((k,), value) for k, value in enumerate(values)]
+    entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]
     text = program_text(Function(declaration, graph, (len(values),), entries))
     return Program(name, INPUTS, 1, text)

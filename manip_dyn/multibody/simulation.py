@@ -159,6 +159,7 @@ def prepared(
         tables.forces.angles[:] = angles
     memory = memory_of(tables)
     y = np.concatenate([q[roles.independent], v[roles.independent]])
-    if expand(y[np.newaxis], memory, *np.empty((2, 1, mechanism.size)), np.zeros(1)) < 1:
+    all_q, all_v = np.empty((2, 1, mechanism.size))
+    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(1)) < 1:
         raise ManipDynError("the mechanism cannot be assembled in its position")
     return memory, y

@@ -17,17 +17,22 @@ from __future__ import annotations
 from math import nan
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.multibody.constraints import (
-    assemble,
-    condition,
-    eliminate,
-    follow,
-    solve_rows,
-    solve_transposed,
-    substitute,
-)
+from manip_dyn.multibody.constraints import assemble, condition, follow
 from manip_dyn.multibody.forces import add_forces, add_weight, count_turns
 from manip_dyn.multibody.kernel import run_kernel
+from manip_dyn.multibody.matrices import (
+    add_gathered,
+    add_mass_times,
+    add_product,
+    add_rows,
+    eliminate,
+    fill,
+    fill_1,
+    solve_rows,
+    solve_transposed,
+    spread,
+    substitute,
+)
 from manip_dyn.multibody.memory import bodies_of, links_of, loads_of, motion_of, reduced_of
 from manip_dyn.multibody.primitives import (
     INERTIA_BY_A,
@@ -42,21 +47,6 @@ from manip_dyn.multibody.tables import DERIVATIVES, FIRST, KERNEL, SECOND, VALUE
 
 GROWTH = 1.25
 """How much the condition number may grow before a new partition."""
-
-
-@compiled(short=True, python=False, counted=False)
-def fill_1(x, value):
-    """Fill a vector; quicker to compile than an assignment of slices."""
-    for i in range(x.shape[0]):
-        x[i] = value
-
-
-@compiled(short=True, python=False, counted=False)
-def fill(x, value):
-    """Fill a matrix."""
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            x[i, j] = value
 
 
 @compiled(short=True, python=False, counted=False)
@@ -80,66 +70,6 @@ def add_inertia(p, order):
         if order == DERIVATIVES:
             for i in range(3):
                 force[first + i] -= mass[b] * a[first + i]
-
-
-@compiled(short=True, python=False, counted=False)
-def add_mass_times(mass, turning, x, out):
-    """Add M x, (N, n), to `out`."""
-    width = x.shape[1]
-    for b in range(mass.shape[0]):
-        for i in range(3):
-            for c in range(width):
-                out[7 * b + i, c] += mass[b] * x[7 * b + i, c]
-        for i in range(3, 7):
-            for j in range(3, 7):
-                weight = turning[b, i - 3, j - 3]
-                for c in range(width):
-                    out[7 * b + i, c] += weight * x[7 * b + j, c]
-
-
-@compiled(python=False, counted=False)
-def add_gathered(left, right, out, sign, first):
-    """Add sign left^T right, (n, n), of matrices (N, n) to `out` from its column `first` on."""
-    width = left.shape[1]
-    for i in range(left.shape[0]):
-        for row in range(width):
-            weight = sign * left[i, row]
-            if weight != 0.0:
-                for c in range(width):
-                    out[row, first + c] += weight * right[i, c]
-
-
-@compiled(python=False, counted=False)
-def add_product(matrix, x, out):
-    """Add matrix (N, N) x (N, n) to `out`; zeros cost nothing."""
-    width = x.shape[1]
-    for i in range(matrix.shape[0]):
-        for k in range(matrix.shape[1]):
-            weight = matrix[i, k]
-            if weight != 0.0:
-                for c in range(width):
-                    out[i, c] += weight * x[k, c]
-
-
-@compiled(python=False, counted=False)
-def add_rows(rows, local, x, out, factor):
-    """Add factor times the wide rows of `local` (m, 14) times x (N, n) to out (m, n)."""
-    size, width = x.shape
-    for k in range(local.shape[0]):
-        for i in range(SIZE):
-            place, weight = rows[k, FIRST + i // 7] + i % 7, factor * local[k, i]
-            if place < size and weight != 0.0:
-                for c in range(width):
-                    out[k, c] += weight * x[place, c]
-
-
-@compiled(short=True, python=False, counted=False)
-def spread(part, places, whole):
-    """Write the rows of `part` (m, n) at their places (m,) in `whole` (N, n), zero elsewhere."""
-    fill(whole, 0.0)
-    for k in range(places.shape[0]):
-        for c in range(part.shape[1]):
-            whole[places[k], c] = part[k, c]
 
 
 @compiled(short=True, python=False, counted=False)
