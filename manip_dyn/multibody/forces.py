@@ -141,26 +141,19 @@ def add_user_forces(t, p, order):
 
 
 @compiled(short=True, python=False, counted=False)
-def add_weight(p):
-    """Add gravity."""
-    bodies, force = bodies_of(p), loads_of(p).force
-    mass, gravity = bodies.mass, bodies.gravity
-    for b in range(mass.shape[0]):
-        for i in range(3):
-            force[7 * b + i] += mass[b] * gravity[i]
-
-
-@compiled(short=True, python=False, counted=False)
 def add_forces(t, p, order):
-    """Add all forces; with DERIVATIVES those, too."""
+    """Add gravity and all forces; with DERIVATIVES those of forces, too."""
     add_user_forces(t, p, order)
-    forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
+    forces, motion, loads, bodies = forces_of(p), motion_of(p), loads_of(p), bodies_of(p)
     rows, numbers, constants = forces.rows, forces.numbers, forces.constants
     angles, q, v, a = forces.angles, motion.q, motion.v, motion.a
     result, across = motion.result, motion.across
     force, by_time = loads.force, loads.by_time
     stiffness, damping = loads.stiffness, loads.damping
-    size = force.shape[0]
+    mass, gravity, size = bodies.mass, bodies.gravity, force.shape[0]
+    for b in range(mass.shape[0]):
+        for i in range(gravity.shape[0]):
+            force[7 * b + i] += mass[b] * gravity[i]
     for k in range(rows.shape[0]):
         row = rows[k]
         kernel, first, second = row[KERNEL + order], row[FIRST], row[SECOND]

@@ -95,7 +95,7 @@ def substitute(factors, pivots, x):
     solve(factors, pivots, x)
 
 
-@compiled(python=False, counted=False)
+@compiled(short=True, python=False, counted=False)
 def solve_rows(factors, pivots, x):
     """Replace x (m, n) by the solutions with its columns; zeros cost nothing."""
     size, width = x.shape

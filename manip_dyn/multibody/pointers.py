@@ -5,25 +5,37 @@
 
 from __future__ import annotations
 
-from numba import carray
+from numba.core import types
+from numba.extending import intrinsic
 
 from manip_dyn.codegen.straight_line import Program, one_state
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.views import VECTOR, borrowed
 
 PROGRAM = Program("nothing", ("q_i", "q_j", "v_i", "v_j", "a_i", "a_j", "r"), 1, "")
 run = one_state(PROGRAM)
 
 
-@compiled(python=False)
+@intrinsic
+def vector(_context, place):
+    """Return an array that begins at a place; how long it is, is known to the program alone."""
+
+    def generate(context, builder, _signature, values):
+        return borrowed(context, builder, values[0], [context.get_constant(types.intp, 1)])
+
+    return VECTOR(place), generate
+
+
+@compiled(python=False, counted=False)
 def kernel(q_i, q_j, v_i, v_j, a_i, a_j, r, out):
-    """Run the program; how long the arrays are is known to the program alone."""
+    """Run the program with arrays that begin at these places."""
     inputs = (
-        carray(q_i, 1),
-        carray(q_j, 1),
-        carray(v_i, 1),
-        carray(v_j, 1),
-        carray(a_i, 1),
-        carray(a_j, 1),
-        carray(r, 1),
+        vector(q_i),
+        vector(q_j),
+        vector(v_i),
+        vector(v_j),
+        vector(a_i),
+        vector(a_j),
+        vector(r),
     )
-    run(inputs, carray(out, 1))
+    run(inputs, vector(out))

@@ -18,7 +18,7 @@ from math import nan
 
 from manip_dyn.core.compiled import compiled
 from manip_dyn.multibody.constraints import assemble, condition, follow
-from manip_dyn.multibody.forces import add_forces, add_weight, count_turns
+from manip_dyn.multibody.forces import add_forces, count_turns
 from manip_dyn.multibody.kernel import run_kernel
 from manip_dyn.multibody.matrices import (
     add_gathered,
@@ -73,21 +73,6 @@ def add_inertia(p, order):
 
 
 @compiled(short=True, python=False, counted=False)
-def bend_at_rest(p):
-    """Fill `bends`; and `work` with how the constraints' rates bend without accelerations."""
-    links, motion = links_of(p), motion_of(p)
-    rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
-    q, v, result = motion.q, motion.v, motion.result
-    for k in range(rows.shape[0]):
-        first, second = rows[k, FIRST], rows[k, SECOND]
-        run_kernel(rows[k, KERNEL + VALUES], q, v, v, first, second, numbers, 12 * k, result)
-        tau[k] = 0.0
-        for i in range(SIZE):
-            bends[k, i] = result[PLACE_RATE + i]
-            tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
-
-
-@compiled(short=True, python=False, counted=False)
 def bend_in_motion(p):
     """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`.
 
@@ -113,16 +98,24 @@ def bend_in_motion(p):
 
 @compiled(short=True, python=False, counted=False)
 def hold(p):
-    """Fill `held`, with how constraints bend in `work`; subtract its inertial forces."""
-    links, bodies, reduced, force = links_of(p), bodies_of(p), reduced_of(p), loads_of(p).force
-    dependent, factors, pivots, tau = links.dependent, links.factors, links.pivots, links.work
-    mass, turning, held, moved = bodies.mass, bodies.turning, reduced.held, reduced.moved
-    substitute(factors, pivots, tau)
+    """Fill `bends`, and `held` so that the constraints hold; subtract its inertial forces."""
+    links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
+    rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
+    q, v, result, bodies = motion.q, motion.v, motion.result, bodies_of(p)
+    dependent, held, moved = links.dependent, reduced.held, reduced.moved
+    for k in range(rows.shape[0]):
+        first, second = rows[k, FIRST], rows[k, SECOND]
+        run_kernel(rows[k, KERNEL + VALUES], q, v, v, first, second, numbers, 12 * k, result)
+        tau[k] = 0.0
+        for i in range(SIZE):
+            bends[k, i] = result[PLACE_RATE + i]
+            tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
+    substitute(links.factors, links.pivots, tau)
     fill(held, 0.0)
     fill(moved, 0.0)
     for k in range(tau.shape[0]):
         held[dependent[k], 0] = tau[k]
-    add_mass_times(mass, turning, held, moved)
+    add_mass_times(bodies.mass, bodies.turning, held, moved)
     for i in range(force.shape[0]):
         force[i] -= moved[i, 0]
 
@@ -171,10 +164,8 @@ def rates(t, y, p, out):
         return
     follow(y, p)
     fill_1(force, 0.0)
-    add_weight(p)
     add_forces(t, p, VALUES)
     add_inertia(p, VALUES)
-    bend_at_rest(p)
     hold(p)
     accelerate(p)
     for i in range(n):
@@ -190,35 +181,20 @@ def linearized(t, y, p, out, by_time):
     fill_1(loads.by_time, 0.0)
     fill(loads.stiffness, 0.0)
     fill(loads.damping, 0.0)
-    add_weight(p)
     add_forces(t, p, DERIVATIVES)
     add_inertia(p, DERIVATIVES)
-    differentiate(p, out)
-    finish(p, out, by_time)
+    differentiate(p, out, by_time)
 
 
 @compiled(short=True, python=False, counted=False)
-def finish(p, out, by_time):
-    """Write the mass matrix and M dv''/dt."""
-    forces_by_time, reduced = loads_of(p).by_time, reduced_of(p)
-    basis, matrix = reduced.basis, reduced.matrix
-    size, n = basis.shape
-    for row in range(n):
-        by_time[row] = 0.0
-        for i in range(size):
-            by_time[row] += basis[i, row] * forces_by_time[i]
-        for c in range(n):
-            out[row, 2 * n + c] = matrix[row, c]
-
-
-@compiled(short=True, python=False, counted=False)
-def differentiate(p, out):
-    """Write M J1 and M J2 (n, 2 n) from `stiffness`, `damping` and the constraints."""
+def differentiate(p, out, by_time):
+    """Write M J1, M J2, M and M dv''/dt from `stiffness`, `damping` and the constraints."""
     links, bodies, loads, reduced = links_of(p), bodies_of(p), loads_of(p), reduced_of(p)
     rows, dependent, bends = links.rows, links.dependent, links.bends
     factors, pivots, multipliers = links.factors, links.pivots, links.work
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
     mass, turning, basis = bodies.mass, bodies.turning, reduced.basis
+    forces_by_time, matrix = loads.by_time, reduced.matrix
     velocities = reduced.place  # how dependent velocities change with independent positions, J
     wide = reduced.carried  # J, for all coordinates
     total = reduced.mass_basis  # what stands behind -B^T in M J2, then in M J1
@@ -249,6 +225,12 @@ def differentiate(p, out):
     spread(velocities, dependent, wide)
     add_mass_times(mass, turning, wide, total)
     add_gathered(basis, total, out, -1.0, 0)
+    for row in range(n):
+        by_time[row] = 0.0
+        for i in range(size):
+            by_time[row] += basis[i, row] * forces_by_time[i]
+        for c in range(n):
+            out[row, 2 * n + c] = matrix[row, c]
 
 
 @compiled(short=True, counted=False)
