@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import cos, sin
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,6 @@ def _in_python(program: Program) -> Callable[..., None]:
     code = compile(program.text, program.name, "exec")
 
     def run(*arrays: np.ndarray) -> None:
-        exec(code, dict(zip((*INPUTS, "out"), arrays, strict=True)))
+        exec(code, {"sin": sin, "cos": cos, **dict(zip((*INPUTS, "out"), arrays, strict=True))})
 
     return run
