@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -17,13 +19,15 @@ run = one_state(PROGRAM)
 
 
 @intrinsic
-def vector(_context, place):
-    """Return an array that begins at a place; how long it is, is known to the program alone."""
-
+def _vector(_context, place):
     def generate(context, builder, _signature, values):
         return borrowed(context, builder, values[0], [context.get_constant(types.intp, 1)])
 
     return VECTOR(place), generate
+
+
+vector: Any = _vector
+"""``vector(place)``: an array that begins there; its length is known to the program alone."""
 
 
 @compiled(python=False, counted=False)
