@@ -109,10 +109,15 @@ class Inlined(CPUDispatcher):
 def compiled(function: Function) -> Function: ...
 @overload
 def compiled(
-    *, merge: bool = False, short: bool = False, python: bool = True
+    *, merge: bool = False, short: bool = False, python: bool = True, counted: bool = True
 ) -> Callable[[Function], Function]: ...
 def compiled(
-    function: Any = None, *, merge: bool = False, short: bool = False, python: bool = True
+    function: Any = None,
+    *,
+    merge: bool = False,
+    short: bool = False,
+    python: bool = True,
+    counted: bool = True,
 ) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
@@ -123,12 +128,14 @@ def compiled(
             in half the time, and short loops of unknown length run no slower.
         python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
             many arrays is compiled several times as fast without.
+        counted: Whether references to the memory of arrays are counted; what makes no arrays and
+            returns none can do without.
     """
 
     def decorated(function: Any) -> Any:
         if PLAIN:
             return function
-        options = OPTIONS | {"no_cpython_wrapper": not python}
+        options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
         pipeline = {"pipeline_class": ShortCompiler} if short else {}
         made = Compiled(function, targetoptions=options, **pipeline)
         made.merge = merge

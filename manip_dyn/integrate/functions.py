@@ -51,9 +51,9 @@ def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector
     where Python cannot tell it.
     """
     plain = getattr(function, "py_func", function)
-    p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
-    arguments = (t, y.copy(), p, np.zeros_like(y))
     try:
+        p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
+        arguments = (t, y.copy(), p, np.zeros_like(y))
         with np.errstate(all="ignore"):
             count = _number_of_arguments(name, function)
             returned = plain(*arguments[:count])
