@@ -43,7 +43,7 @@ def test_what_type_checkers_see_is_what_is_loaded():
         for each in choice.body
         for alias in each.names
     }
-    homes = ast.literal_eval(choice.orelse[0].value.args[1])
+    homes = eval(ast.unparse(choice.orelse[0].value.args[1]))
     told = {name: folder for folder, names in homes.items() for name in names}
     assert told == {name: folder for name, folder in seen.items() if folder}
     assert {folder for folder, names in homes.items() if not names} == {

@@ -18,6 +18,7 @@ COMMANDS = {
     "track": "follow a path with the tool by closed-loop inverse kinematics",
     "methods": "list the integration methods",
     "bench": "time this package, beside its peers in one process",
+    "prepare": "compile ahead what commands, nodes and examples use",
     "study": "recompute a paper's tables and figures",
 }
 
