@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import cos, sin
 from typing import Any
 
-import numpy as np
 from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from manip_dyn.codegen.plain_program import one_state
 from manip_dyn.codegen.straight_line import Program
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.plain import PLAIN
@@ -34,7 +33,7 @@ _interpreted: list[Callable[..., None]] = []
 def kernel_address(program: Program) -> int:
     """Return the address of a program's machine code, for `run_kernel`; compiled at need."""
     if PLAIN:
-        _interpreted.append(_in_python(program))
+        _interpreted.append(one_state(program))
         return len(_interpreted) - 1
     kernel: Any = specialized(pointers, PROGRAM=program).kernel
     kernel.compile(_KINDS)
@@ -73,7 +72,7 @@ def _run_kernel(_context, address, q, v, a, first, second, numbers, place, out):
 
 def _run_interpreted(address, q, v, a, first, second, numbers, place, out):
     bodies = [each[start:] for each in (q, v, a) for start in (first, second)]
-    _interpreted[address](*bodies, numbers.reshape(-1)[place:], out)
+    _interpreted[address]([*bodies, numbers.reshape(-1)[place:]], out)
 
 
 run_kernel: Any = _run_interpreted if PLAIN else _run_kernel
@@ -88,12 +87,3 @@ numbers at a place of the memory of `numbers`.
 def evaluate(address, x, v, a, r, out):
     """Run a program for the coordinates x (14,) of two bodies, their rates v, a, and r."""
     run_kernel(address, x, v, a, 0, 7, r, 0, out)
-
-
-def _in_python(program: Program) -> Callable[..., None]:
-    code = compile(program.text, program.name, "exec")
-
-    def run(*arrays: np.ndarray) -> None:
-        exec(code, {"sin": sin, "cos": cos, **dict(zip((*INPUTS, "out"), arrays, strict=True))})
-
-    return run
