@@ -20,13 +20,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import llvmlite.binding as llvm
+from llvmlite import ir
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import user_function
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
 from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
-from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
+from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,11 +44,28 @@ OPTIONS: dict[str, Any] = {
 finite stay so."""
 
 
+def insert_call_by_name(context: Any, entry: Any, description: Any) -> None:
+    """Let compiled code call machine code by its name.
+
+    What calls it is marked, so that numba keeps none of it by itself: loaded by numba alone, it
+    would not find the name.
+    """
+    call = user_function(description, ())
+
+    def marked(context, builder, signature, arguments):
+        if MARK not in builder.module.globals:
+            mark = ir.GlobalVariable(builder.module, ir.IntType(8), MARK)
+            mark.initializer = ir.Constant(mark.value_type, 0)
+            mark.linkage = "weak_odr"
+        return call(context, builder, signature, arguments)
+
+    made: Any = marked
+    made.libs = ()
+    context.insert_func_defn([(made, entry, call.signature)])
+
+
 class Compiled(CPUDispatcher):
     """A function whose machine code is kept on disk and called by its name."""
-
-    merge = False
-    """Whether callers take in its code instead of calling it."""
 
     def __init__(self, py_func, locals=None, targetoptions=None, **options):  # noqa: A002
         """Take a function, as numba's own class does."""
@@ -69,8 +88,6 @@ class Compiled(CPUDispatcher):
     def add_overload(self, cres):
         """Take in one compiled form, and give it the name that callers call it by."""
         super().add_overload(cres)
-        if self.merge or cres.objectmode:
-            return
         arguments = tuple(cres.signature.args)
         symbol = symbol_of(self, arguments)
         place = cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name)
@@ -79,7 +96,7 @@ class Compiled(CPUDispatcher):
         description = copy.copy(cres.fndesc)
         description.mangled_name = symbol
         self.targetctx.remove_user_function(cres.entry_point)
-        self.targetctx.insert_user_function(cres.entry_point, description)
+        insert_call_by_name(self.targetctx, cres.entry_point, description)
 
 
 class Inlined(CPUDispatcher):
@@ -103,6 +120,27 @@ class Inlined(CPUDispatcher):
         cres = cres._replace(entry_point=entry)
         self.overloads[tuple(cres.signature.args)] = cres
         self.targetctx.insert_user_function(entry, cres.fndesc, [cres.library])
+
+
+class Merged(Compiled):
+    """A function that has machine code for Python, and is a part of its compiled callers."""
+
+    def __init__(self, py_func, **options):
+        """Take a function."""
+        super().__init__(py_func, **options)
+        self._part = Inlined(py_func, always=False)
+
+    def get_call_template(self, args, kws):
+        """Tell a compiled caller the type of a call."""
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, sig):
+        """Return what compiled callers take in."""
+        return self._part.get_overload(sig)
+
+    def add_overload(self, cres):
+        """Take in machine code, which nobody calls by its name."""
+        CPUDispatcher.add_overload(self, cres)
 
 
 @overload
@@ -137,9 +175,7 @@ def compiled(
             return function
         options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
         pipeline = {"pipeline_class": ShortCompiler} if short else {}
-        made = Compiled(function, targetoptions=options, **pipeline)
-        made.merge = merge
-        return made
+        return (Merged if merge else Compiled)(function, targetoptions=options, **pipeline)
 
     return decorated if function is None else decorated(function)
 

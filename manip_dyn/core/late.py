@@ -20,7 +20,7 @@ from numba.core.callconv import RETCODE_EXC
 from numba.core.funcdesc import FunctionDescriptor
 from numba.core.registry import CPUDispatcher
 
-from manip_dyn.core.compiled import Compiled, Function
+from manip_dyn.core.compiled import Compiled, Function, insert_call_by_name
 from manip_dyn.core.compilers import ShortCompiler
 from manip_dyn.core.fingerprint import reach
 from manip_dyn.core.machine_code import called_by_name, symbol_of
@@ -54,7 +54,7 @@ class Late(Compiled):
         llvm.add_symbol(symbol, self._emit(description, slot))
         called_by_name[symbol] = (self, arguments)
         entry = self._declared[arguments] = functools.partial(self, symbol)
-        self.targetctx.insert_user_function(entry, description)
+        insert_call_by_name(self.targetctx, entry, description)
 
     def _emit(self, description: FunctionDescriptor, slot: Any) -> int:
         """Return the address of the instructions that compiled code calls."""

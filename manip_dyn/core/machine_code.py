@@ -29,6 +29,8 @@ from manip_dyn.core.generated import cache_directory, warn_once
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""
 ENDING = ".machine_code"
+MARK = "numba.dynamic.globals.manip_dyn"
+"""What code that calls by name has among its globals; numba keeps no code with such a global."""
 called_by_name: dict[str, tuple[Dispatcher, tuple]] = {}
 """What has a name: a function and the types of its arguments."""
 
@@ -80,7 +82,8 @@ class MachineCode(_Cache):
         """Keep machine code, and which other functions it calls."""
         if not self._enabled or not reach(self._dispatcher).digest:
             return
-        if data.library.has_dynamic_globals or data.lifted:
+        others = [each for each in data.library._dynamic_globals if each != MARK]
+        if others or data.lifted:
             return
         needed = [
             (symbol, home(called_by_name[symbol][0].py_func), called_by_name[symbol][1])
