@@ -102,9 +102,9 @@ class Compiled(CPUDispatcher):
 class Inlined(CPUDispatcher):
     """A function that is a part of its callers."""
 
-    def __init__(self, py_func, always: bool):
-        """Take a function, and whether it has to be inlined."""
-        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always}
+    def __init__(self, py_func, always: bool, counted: bool = True):
+        """Take a function, and whether it has to be inlined and counts references."""
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always, "_nrt": counted}
         super().__init__(py_func, {}, options, pipeline_class=PartCompiler)
 
     def get_call_template(self, args, kws):
@@ -183,17 +183,18 @@ def compiled(
 @overload
 def inlined(function: Function) -> Function: ...
 @overload
-def inlined(*, always: bool = False) -> Callable[[Function], Function]: ...
-def inlined(function: Any = None, *, always: bool = False) -> Any:
+def inlined(*, always: bool = False, counted: bool = True) -> Callable[[Function], Function]: ...
+def inlined(function: Any = None, *, always: bool = False, counted: bool = True) -> Any:
     """Compile a function into its callers, which are compiled; Python cannot call it.
 
     Args:
         function: A function in the subset of Python that numba compiles.
         always: Whether it has to be inlined even where LLVM finds it long.
+        counted: See `compiled`.
     """
 
     def decorated(function: Any) -> Any:
-        return function if PLAIN else Inlined(function, always)
+        return function if PLAIN else Inlined(function, always, counted)
 
     return decorated if function is None else decorated(function)
 

@@ -19,16 +19,8 @@ from numba.core.compiler import Compiler
 _numbers = itertools.count()
 
 
-class _Library(JITCodeLibrary):
-    """Code that is optimized once, as a whole."""
-
-    def _optimize_functions(self, ll_module):
-        """Leave the functions as they were emitted."""
-        ll_module.data_layout = self._codegen._data_layout
-
-
-class _PartLibrary(_Library):
-    """Code as it was emitted: its callers optimize it, and nobody else needs it."""
+class _PartLibrary(JITCodeLibrary):
+    """Code for its callers, who optimize it as a whole; nobody else needs it."""
 
     def _optimize_final_module(self):
         """Leave it to the callers."""
@@ -39,8 +31,12 @@ class _PartLibrary(_Library):
         self._finalized = True
 
 
-class _ShortLibrary(_Library):
+class _ShortLibrary(JITCodeLibrary):
     """Code whose loops LLVM leaves as they are."""
+
+    def _optimize_functions(self, ll_module):
+        """Leave the functions as they were emitted."""
+        ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
         """Mark all functions, the parts too."""
