@@ -7,16 +7,16 @@ from arms import random_state
 from numba.core.errors import TypingError
 
 import manip_dyn as md
-from manip_dyn.codegen.by_address import address_of, addresses, call, call_returning
+from manip_dyn.codegen.by_address import address_of, addresses, call_kernel, call_returning
 
 NAMES = ("forward_dynamics", "forward_dynamics_derivatives", "energy")
 
 
 @numba.njit
 def three(places, q, v, tau, a, slopes, energies):
-    call(places[0], (q, v, tau, a))
-    call(places[1], (q, v, tau, slopes))
-    call(places[2], (q, v, energies))
+    call_kernel(places[0], (q, v, tau, a))
+    call_kernel(places[1], (q, v, tau, slopes))
+    call_kernel(places[2], (q, v, energies))
 
 
 def test_one_caller_serves_every_robot():
@@ -61,7 +61,7 @@ def test_a_jitted_function_is_called_by_its_address():
 def test_other_arrays_are_refused_when_compiling(arrays, words):
     @numba.njit
     def caller(place, arrays):
-        call(place, arrays)
+        call_kernel(place, arrays)
 
     with pytest.raises(TypingError, match=words):
         caller(1, arrays)

@@ -10,8 +10,9 @@ from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.bench.planning_minimum_time import collocation, straight_path
+from manip_dyn.core.by_reference import by_reference
 from manip_dyn.errors import ManipDynError
-from manip_dyn.planning.linear_program import solve_linear_program
+from manip_dyn.planning.linear_program import linear_program_of, solve_linear_program
 from manip_dyn.planning.switching import Stay, Switching, read_off
 
 MGL = 5.0 * 9.8 * 0.3
@@ -473,6 +474,14 @@ def three_joints(folder):
     return md.load_robot(write(folder, "".join([*parts, "</robot>"])))
 
 
+def stated(columns, right, cost, low, high, at_high):
+    """Return a linear program."""
+    program = linear_program_of(*columns.shape)
+    return program._replace(
+        columns=columns.ravel(), right=right, cost=cost, low=low, high=high, at_high=at_high
+    )
+
+
 def test_linear_programs_agree_with_scipy():
     from scipy.optimize import linprog
 
@@ -481,11 +490,9 @@ def test_linear_programs_agree_with_scipy():
         columns, cost = rng.normal(size=(count, rows)), rng.normal(size=count)
         low, high = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
         right = columns.T @ rng.uniform(low, high)
-        x, multipliers = np.empty(count), np.empty(rows)
-        at_high = rng.random(count) < 0.5
-        pivots = solve_linear_program(
-            columns, right, cost, low, high, at_high, np.full(rows, -1), 1e3, x, multipliers
-        )
+        program = stated(columns, right, cost, low, high, rng.random(count) < 0.5)
+        pivots = solve_linear_program(by_reference(program), count, rows, 1e3)
+        x, multipliers = program.x, program.multipliers
         assert pivots >= 0
         bounds = list(zip(low, high, strict=True))
         best = linprog(cost, A_eq=columns.T, b_eq=right, bounds=bounds)
@@ -495,21 +502,10 @@ def test_linear_programs_agree_with_scipy():
 
 
 def test_a_linear_program_without_solution_misses_by_little():
-    x, multipliers = np.empty(2), np.empty(1)
     ones = np.ones(2)
-    solve_linear_program(
-        ones[:, None],
-        np.array([5.0]),
-        ones,
-        0 * ones,
-        ones,
-        np.zeros(2, bool),
-        np.full(1, -1),
-        9.0,
-        x,
-        multipliers,
-    )
-    assert x == pytest.approx([1.0, 1.0])
+    program = stated(ones[:, None], np.array([5.0]), ones, 0 * ones, ones, np.zeros(2, bool))
+    solve_linear_program(by_reference(program), 2, 1, 9.0)
+    assert program.x == pytest.approx([1.0, 1.0])
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Kernels by address: what calls them is compiled once, and not once more for every robot.
 
-Numba compiles the kernels that a function calls into it, again for each robot and each caller.
-Code that is long itself, like a search, takes the addresses of a robot's kernels instead and
-calls what lies there; two nanoseconds per call are the price.
+Code that is long itself, like a search, would take in the kernels that it calls, again for each
+robot. It takes the addresses of their machine code instead and calls what lies there with the
+places of the arrays' numbers, which costs two nanoseconds. With ``NUMBA_DISABLE_JIT=1`` the
+functions themselves stand for their addresses.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -17,57 +19,70 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from manip_dyn.codegen import pointed
 from manip_dyn.codegen.kernels import customize
-from manip_dyn.codegen.trace import BY_NAME, argument_size
-from manip_dyn.core.generated import generated_module
+from manip_dyn.codegen.trace import BY_NAME, Declaration, argument_size
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.specialized import specialized
 from manip_dyn.robot import Robot
 
-FUNCTION = '''
-
-@cfunc("void({types})", cache=True)
-def {name}({arguments}):
-    """Call the kernel with arrays at these places."""
-    kernel_{name}({arrays})
-'''
+_POINTER = types.CPointer(types.float64)
 
 
 @lru_cache(maxsize=512)
 def addresses(robot: Robot, *names: str) -> tuple[int, ...]:
-    """Return the addresses of kernels of a robot, for `call`; they are compiled at need."""
-    in_place, n = customize(robot).in_place, robot.n
-    imports, functions = ["from numba import carray, cfunc"], []
-    for name in names:
-        kernel: Any = getattr(in_place, name)
-        home = kernel.py_func
-        imports.append(f"from {home.__module__} import {home.__name__} as kernel_{name}")
-        declaration = BY_NAME[name]
-        shapes: dict[str, Any] = {each: argument_size(each, n) for each in declaration.arguments}
-        shapes["out"] = declaration.shape(n)
-        functions.append(
-            FUNCTION.format(
-                name=name,
-                types=", ".join(["CPointer(float64)"] * len(shapes)),
-                arguments=", ".join(shapes),
-                arrays=", ".join(f"carray({each}, {shape})" for each, shape in shapes.items()),
-            )
-        )
-    text = "\n".join([*imports, *functions])
-    text = f'"""Kernels by address. Written by manip_dyn.codegen; do not edit."""\n\n{text}'
-    module = generated_module(f"{robot.name}_addresses", text.encode(), lambda: text)
-    return tuple(getattr(module, name).address for name in names)
+    """Return the addresses of kernels of a robot, for `call_kernel`; compiled at need."""
+    return tuple(_kernel_address(robot, BY_NAME[name]) for name in names)
+
+
+def _kernel_address(robot: Robot, declaration: Declaration) -> Any:
+    """Return where a kernel that takes the places of its arrays' numbers is."""
+    kernel = getattr(customize(robot).in_place, declaration.name)
+    if PLAIN:
+        return kernel
+    count = len(declaration.arguments) + 1
+    pointed_at = getattr(sys.modules[kernel.__module__], f"{declaration.name}_at", None)
+    if pointed_at is None:
+        sizes = [(argument_size(each, robot.n),) for each in declaration.arguments]
+        shapes = (*sizes, declaration.shape(robot.n))
+        pointed_at = getattr(specialized(pointed, KERNEL=kernel, SHAPES=shapes), f"of_{count}")
+    return _address(pointed_at, (_POINTER,) * count)
 
 
 def address_of(function: Any, *arguments: Any) -> int:
-    """Return the address of a jitted function for arguments like these, for `call_returning`."""
-    signature = tuple(typeof(each) for each in arguments)
+    """Return the address of a compiled function for arguments like these, for `call_returning`."""
+    return _address(function, tuple(typeof(each) for each in arguments))
+
+
+def _address(function: Any, signature: tuple) -> Any:
+    if PLAIN:
+        return function
     function.compile(signature)
     compiled = function.overloads[signature]
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
 
 
 @intrinsic
-def call_returning(_context, address, arguments):
-    """Call the jitted function at an address with a tuple of arguments; return its integer."""
+def _call_kernel(_context, address, arrays):
+    _check(address, arrays)
+
+    def generate(context, builder, signature, values):
+        address, packed = values
+        kinds = (_POINTER,) * len(signature.args[1])
+        places = [
+            arrayobj.make_array(each)(context, builder, builder.extract_value(packed, i)).data
+            for i, each in enumerate(signature.args[1])
+        ]
+        kind = context.call_conv.get_function_type(types.none, kinds)
+        kernel = builder.inttoptr(address, kind.as_pointer())
+        context.call_conv.call_function(builder, kernel, types.none, kinds, places)
+        return context.get_dummy_value()
+
+    return types.none(address, arrays), generate
+
+
+@intrinsic
+def _call_returning(_context, address, arguments):
     if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
         raise TypingError(f"expected an address and a tuple, not {address} and {arguments}")
 
@@ -75,29 +90,20 @@ def call_returning(_context, address, arguments):
         kinds = tuple(signature.args[1])
         place, packed = values
         parts = [builder.extract_value(packed, i) for i in range(len(kinds))]
-        function = context.call_conv.get_function_type(types.int64, kinds)
-        pointer = builder.inttoptr(place, function.as_pointer())
-        called = context.call_conv.call_function(builder, pointer, types.int64, kinds, parts)
-        status, result = called
+        convention = context.call_conv
+        pointer = convention.get_function_type(types.int64, kinds).as_pointer()
+        function = builder.inttoptr(place, pointer)
+        status, result = convention.call_function(builder, function, types.int64, kinds, parts)
         with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
+            convention.return_status_propagate(builder, status)
         return result
 
     return types.int64(address, arguments), generate
 
 
 @intrinsic
-def call(_context, address, arrays):
-    """Call the kernel at an address with C-contiguous arrays of numbers, the last one ``out``."""
-    if not isinstance(address, types.Integer) or not isinstance(
-        arrays, (types.Tuple, types.UniTuple)
-    ):
-        raise TypingError(f"call takes an address and a tuple of arrays, not {address}, {arrays}")
-    for each in arrays.types:
-        if not (isinstance(each, types.Array) and each.dtype == types.float64):
-            raise TypingError(f"call takes arrays of float64, not {each}")
-        if each.layout != "C":
-            raise TypingError(f"call takes C-contiguous arrays, not {each}")
+def _call(_context, address, arrays):
+    _check(address, arrays)
 
     def generate(context, builder, signature, values):
         place, packed = values
@@ -111,3 +117,29 @@ def call(_context, address, arrays):
         return context.get_dummy_value()
 
     return types.void(address, arrays), generate
+
+
+def _check(address: Any, arrays: Any) -> None:
+    """Refuse types that kernels would misread."""
+    if not isinstance(address, types.Integer) or not isinstance(
+        arrays, (types.Tuple, types.UniTuple)
+    ):
+        raise TypingError(f"call takes an address and a tuple of arrays, not {address}, {arrays}")
+    for each in arrays.types:
+        if not (isinstance(each, types.Array) and each.dtype == types.float64):
+            raise TypingError(f"call takes arrays of float64, not {each}")
+        if each.layout != "C":
+            raise TypingError(f"call takes C-contiguous arrays, not {each}")
+
+
+def _plain(function: Any, arguments: Any) -> Any:
+    """Call a function that stands for its own address."""
+    return function(*arguments)
+
+
+call_kernel: Any = _plain if PLAIN else _call_kernel
+"""``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, ``out`` the last."""
+call_returning: Any = _plain if PLAIN else _call_returning
+"""``call_returning(address, arguments)``: call a compiled function, and return its integer."""
+call: Any = _plain if PLAIN else _call
+"""``call(address, arrays)``: call a C function with the places of C-contiguous arrays."""

@@ -20,6 +20,12 @@ _{name} = Program("{name}", {inputs}, {dimensions}, """
 _{name}_one = one_state(_{name})
 _{name}_lane = many_states(_{name}, 1)
 _{name}_lanes = many_states(_{name}, LANES)
+_{name}_there = one_state_at(_{name}, {shape})
+
+
+@compiled(python=False)
+def {name}_at({arguments}, out):
+    _{name}_there(({arguments},), out)
 
 
 @compiled
@@ -37,19 +43,13 @@ def {name}({arguments}, out):
     _{name}_one(({arguments},), out)
 """
 LONG = """
-_{name}_there = one_state_at(_{name}, {shape})
 _{name}_refusal = refusal(_{name})
-
-
-@compiled(python=False)
-def _{name}_at({arguments}, out):
-    _{name}_there(({arguments},), out)
 
 
 @compiled(merge=True)
 def {name}({arguments}, out):
     _{name}_refusal(({arguments},), out)
-    _{name}_at({places}, place(out))
+    {name}_at({places}, place(out))
 """
 LONGEST_MERGED = 400
 """Lines of a program up to which its callers take it in.

@@ -27,7 +27,13 @@ from numba.core.imputils import user_function
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
-from manip_dyn.core.compilers import PartCompiler, ShortCompiler, collection_paused
+from manip_dyn.core.compilers import (
+    PartCompiler,
+    ShortCompiler,
+    WholeCompiler,
+    collection_paused,
+    with_room,
+)
 from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
@@ -75,7 +81,7 @@ class Compiled(CPUDispatcher):
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
         with announced(self.py_func), collection_paused():
-            return super().compile(sig)
+            return with_room(super().compile, sig)
 
     def get_call_template(self, args, kws):
         """Compile one form for all numbers, not one more for each that a caller writes out."""
@@ -173,9 +179,10 @@ def compiled(
     def decorated(function: Any) -> Any:
         if PLAIN:
             return function
+        kind = Merged if merge else Compiled
         options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
-        pipeline = {"pipeline_class": ShortCompiler} if short else {}
-        return (Merged if merge else Compiled)(function, targetoptions=options, **pipeline)
+        pipeline = ShortCompiler if short else WholeCompiler
+        return kind(function, targetoptions=options, pipeline_class=pipeline)
 
     return decorated if function is None else decorated(function)
 

@@ -9,14 +9,40 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 
 _numbers = itertools.count()
+
+
+class _Settled(Flags):
+    """Flags that nobody changes any more, so that comparing them is quick.
+
+    Numba compares the flags at hand, one by one, whenever it looks up what an operation means: a
+    tenth of the time of compiling went there.
+    """
+
+    NAMES = hash(tuple(sorted(Flags.options)))
+
+    def __init__(self, flags: Flags):
+        """Take the flags."""
+        super().__init__(flags)
+        self._all = self.values()
+
+    def __hash__(self):
+        """Return the hash of the names, as numba's do."""
+        return self.NAMES
+
+    def __eq__(self, other):
+        """Return whether all flags are the same."""
+        return self is other or self._all == (
+            other._all if isinstance(other, _Settled) else other.values()
+        )
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -46,7 +72,16 @@ class _ShortLibrary(JITCodeLibrary):
         super()._optimize_final_module()
 
 
-class PartCompiler(Compiler):
+class WholeCompiler(Compiler):
+    """Numba's compiler."""
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):  # noqa: A002
+        """Begin as numba's does."""
+        flags = _Settled(flags)
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
+
+class PartCompiler(WholeCompiler):
     """The compiler of functions that become a part of their callers."""
 
     def __init__(self, typingctx, targetctx, _library, args, return_type, flags, locals):  # noqa: A002
@@ -57,7 +92,7 @@ class PartCompiler(Compiler):
         super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
 
 
-class ShortCompiler(Compiler):
+class ShortCompiler(WholeCompiler):
     """The compiler of functions whose machine code is to be short."""
 
     def __init__(self, typingctx, targetctx, _library, *options):
@@ -65,6 +100,25 @@ class ShortCompiler(Compiler):
         library = _ShortLibrary(targetctx.codegen(), f"short_{next(_numbers)}")
         library.enable_object_caching()
         super().__init__(typingctx, targetctx, library, *options)
+
+
+FRAMES = 80_000
+"""Words that Python gets for the frames of all calls inside `with_room`."""
+
+
+def with_room(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function after Python has got memory for the frames of all calls inside it.
+
+    Python gets it in small pieces, of 16 kB, and gives one back as soon as no frame is left in
+    it. Where a loop far down in the compiler calls a function for whose frame the piece at hand is
+    too short, it asks the system for memory at every turn: a fifth of the time of compiling went
+    there. A piece is never shorter than its first frame, and this function's frame is long.
+    """
+    return function(*arguments)
+
+
+if sys.implementation.name == "cpython":
+    with_room.__code__ = with_room.__code__.replace(co_stacksize=FRAMES)
 
 
 @contextmanager

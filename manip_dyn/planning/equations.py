@@ -8,15 +8,14 @@ S = dH/dtau = M^-1 p_v is the switching function of each joint (eq. 3.5).
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
-from manip_dyn.codegen.by_address import addresses
-from manip_dyn.core.generated import generated_module
-from manip_dyn.planning import grid_text, linear_program, linear_system
-from manip_dyn.planning.held_motion import import_lines
+import numpy as np
+
+from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.core.compiled import compiled
 from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
 
 
 class Kernels(NamedTuple):
@@ -30,50 +29,70 @@ class Kernels(NamedTuple):
     switching_rates: int
 
 
-TEXT = '''"""State and costate equations. Written by manip_dyn.planning.equations; do not edit."""
+class Arc(NamedTuple):
+    """The efforts along an arc, and arrays to work with.
 
-import numpy as np
-from numba import njit
+    Attributes:
+        kernels: Of the robot.
+        tau: Efforts (n,), N m or N.
+        q: Positions (n,).
+        v: Velocities (n,).
+        adjoint: Costates of the velocities (n,).
+        a: Accelerations (n,).
+        by: Derivatives of adjoint . a by q, v and tau (3, n).
+        slopes: Derivatives of the accelerations by q, v and tau (3, n, n).
+        curves: Derivatives of `by` by q, v and tau (3, n, 3, n).
+    """
 
-from manip_dyn.codegen.by_address import call
-from manip_dyn.core.compiled import OPTIONS
-from manip_dyn.planning.linear_program import solve_linear_program
+    kernels: Kernels
+    tau: Vector
+    q: Vector
+    v: Vector
+    adjoint: Vector
+    a: Vector
+    by: Vector
+    slopes: Vector
+    curves: Vector
 
 
-@njit(**OPTIONS)
+@compiled(short=True)
 def canonical(t, y, p, out):
-    """Write the rates of (x, p), (4 n,), under efforts; p is (kernels, efforts, scratch)."""
-    kernels, tau, q, v, adjoint, by = p
-    n, m = tau.shape[0], 2 * tau.shape[0]
+    """Write the rates of (x, p), (4 n,), along an `Arc`."""
+    n = p.tau.shape[0]
     for i in range(n):
-        q[i], v[i], adjoint[i] = y[i], y[n + i], y[3 * n + i]
-    call(kernels.forward_dynamics, (q, v, tau, out[n:m]))
-    call(kernels.forward_dynamics_adjoint, (q, v, tau, adjoint, by))
+        p.q[i] = y[i]
+        p.v[i] = y[n + i]
+        p.adjoint[i] = y[3 * n + i]
+    call_kernel(p.kernels.forward_dynamics, (p.q, p.v, p.tau, p.a))
+    call_kernel(p.kernels.forward_dynamics_adjoint, (p.q, p.v, p.tau, p.adjoint, p.by))
     for i in range(n):
-        out[i] = v[i]
-        out[m + i] = -by[0, i]
-        out[3 * n + i] = -y[m + i] - by[1, i]
+        out[i] = p.v[i]
+        out[n + i] = p.a[i]
+        out[2 * n + i] = -p.by[0, i]
+        out[3 * n + i] = -y[2 * n + i] - p.by[1, i]
 
 
-@njit(**OPTIONS)
+@compiled(short=True, python=False)
 def variations(t, y, p, out):
-    """Write the rates of (x, p) and of their derivatives by the initial (x, p).
+    """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
 
     Behind (x, p) come, row by row, the derivatives of x by x, of p by x and of p by p,
     (2 n, 2 n) each.
     """
-    kernels, tau, q, v, adjoint, by, slopes, curves = p
-    n, m = tau.shape[0], 2 * tau.shape[0]
-    canonical(t, y, (kernels, tau, q, v, adjoint, by), out)
-    call(kernels.forward_dynamics_derivatives, (q, v, tau, slopes))
-    call(kernels.forward_dynamics_second_derivatives, (q, v, tau, adjoint, curves))
+    slopes, curves = p.slopes, p.curves
+    n = p.tau.shape[0]
+    m = 2 * n
+    canonical(t, y, p, out)
+    call_kernel(p.kernels.forward_dynamics_derivatives, (p.q, p.v, p.tau, slopes))
+    second = p.kernels.forward_dynamics_second_derivatives
+    call_kernel(second, (p.q, p.v, p.tau, p.adjoint, curves))
     xx, px, pp = 2 * m, 2 * m + m * m, 2 * m + 2 * m * m
     for c in range(m):
         for i in range(n):
             out[xx + i * m + c] = y[xx + (n + i) * m + c]
             total = position = speed = 0.0
             here, further = 0.0, -y[px + i * m + c]
-            kept, next = 0.0, -y[pp + i * m + c]
+            kept, farther = 0.0, -y[pp + i * m + c]
             for j in range(n):
                 dq, dv = y[xx + j * m + c], y[xx + (n + j) * m + c]
                 total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
@@ -83,126 +102,23 @@ def variations(t, y, p, out):
                 here -= slopes[0, j, i] * lever
                 further -= slopes[1, j, i] * lever
                 kept -= slopes[0, j, i] * other
-                next -= slopes[1, j, i] * other
+                farther -= slopes[1, j, i] * other
             out[xx + (n + i) * m + c] = total
             out[px + i * m + c] = here - position
             out[px + (n + i) * m + c] = further - speed
             out[pp + i * m + c] = kept
-            out[pp + (n + i) * m + c] = next
-'''
-
-CONSTRAINED_TEXT = '''"""Singular arcs and limits. Written by manip_dyn.planning; do not edit."""
-
-from math import nan
-
-from numba import njit
-
-from manip_dyn.codegen.by_address import call
-from manip_dyn.core.compiled import OPTIONS
-
-{imports}
+            out[pp + (n + i) * m + c] = farther
 
 
-@njit(**OPTIONS)
-def constrained(t, y, p, out):
-    """Write the rates of (x, p) while an effort is singular or joints are kept at limits."""
-    if p[1][0] >= 0:
-        singular(y, p, out)
-    else:
-        kept(y, p, out)
-
-
-@njit(**OPTIONS)
-def singular(y, p, out):
-    """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
-
-    S'' is linear in the efforts, so its values without and with that joint's full effort give
-    the share of it that makes S'' zero. Writes that share and how S'' changes with it.
-    """
-    canonical_scratch, joint, limits, other, rows, share = p[:6]
-    kernels, tau, q, v, _, _ = canonical_scratch
-    n = tau.shape[0]
-    j = joint[0]
-    tau[j] = 0.0
-    canonical(0.0, y, canonical_scratch, out)
-    tau[j] = limits[j]
-    canonical(0.0, y, canonical_scratch, other)
-    for i in range(n):
-        q[i], v[i] = y[i], y[n + i]
-    call(kernels.switching_rates, (q, v, y[2 * n : 3 * n], y[3 * n :], rows))
-    without = full = 0.0
-    for i in range(4 * n):
-        without += rows[j, 1 + i] * out[i]
-        full += rows[j, 1 + i] * other[i]
-    share[0], share[1] = without / (without - full), full - without
-    for i in range(4 * n):
-        out[i] += share[0] * (other[i] - out[i])
-    tau[j] = share[0] * limits[j]
-
-
-@njit(**OPTIONS)
-def kept(y, p, out):
-    """Write the rates of (x, p) while efforts k keep joints `held`[k] (n,), -1 for none.
-
-    These joints have no acceleration and these efforts S' = 0. Both conditions are linear, with
-    the same elements of M^-1, transposed: the efforts make the accelerations zero, and the
-    forces (n,) that the limits add to -p_v' of their joints make S' zero.
-    """
-    canonical_scratch, _, _, _, rows, _, held, slopes, forces = p
-    kernels, tau, q, v, _, by = canonical_scratch
-    n = tau.shape[0]
-    for k in range(n):
-        if held[k] >= 0:
-            tau[k] = 0.0
-    canonical(0.0, y, canonical_scratch, out)
-    call(kernels.forward_dynamics_derivatives, (q, v, tau, slopes))
-    call(kernels.switching_rates, (q, v, y[2 * n : 3 * n], y[3 * n :], rows))
-    moves, acts, inverse, efforts, shares = slopes[0], slopes[1], slopes[2], by[0], by[1]
-    for k in range(n):
-        efforts[k] = -out[n + held[k]] if held[k] >= 0 else 0.0
-        shares[k] = rows[k, 0] if held[k] >= 0 else 0.0
-        for j in range(n):
-            if held[k] >= 0 and held[j] >= 0:
-                moves[k, j], acts[j, k] = inverse[held[k], j], inverse[j, held[k]]
-            else:
-                moves[k, j] = acts[j, k] = 1.0 if j == k else 0.0
-    if not (solve(moves, efforts) and solve(acts, shares)):
-        for i in range(4 * n):
-            out[i] = nan
-        return
-    for k in range(n):
-        forces[k] = 0.0
-    for k in range(n):
-        if held[k] >= 0:
-            tau[k] = efforts[k]
-            forces[held[k]] = shares[k]
-    canonical(0.0, y, canonical_scratch, out)
-    for k in range(n):
-        if held[k] >= 0:
-            out[n + held[k]] = 0.0
-            out[3 * n + held[k]] -= forces[held[k]]
-'''
+def arc_of(robot: Robot) -> Arc:
+    """Return the arrays for one robot."""
+    n = robot.n
+    tau, q, v, adjoint, a = np.zeros((5, n))
+    wide = np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n))
+    return Arc(kernels_of(robot), tau, q, v, adjoint, a, *wide)
 
 
 @lru_cache(maxsize=64)
 def kernels_of(robot: Robot) -> Kernels:
     """Return what the functions of this module take to be about `robot`."""
     return Kernels(*addresses(robot, *Kernels._fields))
-
-
-@lru_cache(maxsize=1)
-def compiled_constrained() -> ModuleType:
-    """Return the module of `CONSTRAINED_TEXT`."""
-    imports = import_lines(compiled_equations().canonical)
-    return _module("constrained", CONSTRAINED_TEXT.format(imports=imports) + linear_system.TEXT)
-
-
-@lru_cache(maxsize=1)
-def compiled_equations() -> ModuleType:
-    """Return the module of `TEXT`, compiled when first called, cached on disk."""
-    return _module("minimum_time", TEXT + grid_text.TEXT)
-
-
-def _module(kind: str, text: str) -> ModuleType:
-    content = text.encode() + Path(linear_program.__file__).read_bytes()
-    return generated_module(kind, content, lambda: text)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.core.by_reference import by_reference
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.integrate.space import Space
+from manip_dyn.planning.constrained import constrained, constrained_arc_of
 from manip_dyn.planning.efforts import SINGULAR, kept_by
-from manip_dyn.planning.equations import compiled_constrained, compiled_equations, kernels_of
+from manip_dyn.planning.equations import arc_of, canonical, variations
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -19,8 +21,7 @@ TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
 
 def _fails(engine: Engine, p: Any, y: Vector, duration: float, space: Space) -> bool:
     """Integrate `y` in place for `duration` s; return whether that failed."""
-    engine.start(space, 0.0, np.array([[duration, -np.inf, np.inf, 0.0]]))
-    return engine.advance(p, y, space) != 0
+    return engine.run(0.0, duration, p, y, space) != 0
 
 
 class LimitFlow:
@@ -31,10 +32,8 @@ class LimitFlow:
     def __init__(self, robot: Robot):
         """Take the robot."""
         n = self.n = robot.n
-        room = (np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n)))
-        self._scratch = (kernels_of(robot), *np.empty((4, n)), *room)
+        self._arc = by_reference(arc_of(robot))
         self.shares, self.forces = np.ones(n), np.zeros(n)
-        self._canonical = compiled_equations().canonical
         engine = _compiled_variations(n)
         self._engine, self._space = engine, engine.space(**TOLERANCES)
         unit, zero = np.eye(2 * n).ravel(), np.zeros(4 * n * n)
@@ -42,7 +41,7 @@ class LimitFlow:
 
     def choose(self, tau: Vector) -> None:
         """Set the efforts (n,)."""
-        self._scratch[1][:] = tau
+        self._arc.tau[:] = tau
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
@@ -53,7 +52,7 @@ class LimitFlow:
         """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the start."""
         states = 2 * self.n
         long = np.concatenate([y, self._units])
-        if duration != 0.0 and _fails(self._engine, self._scratch, long, duration, self._space):
+        if duration != 0.0 and _fails(self._engine, self._arc, long, duration, self._space):
             return None
         xx, px, pp = long[2 * states :].reshape(3, states, states)
         by_start = np.zeros((2 * states, 2 * states))
@@ -64,58 +63,38 @@ class LimitFlow:
     def rates(self, y: Vector) -> Vector:
         """Return the rates (4 n,) of (x, p)."""
         out = np.empty(4 * self.n)
-        self._canonical(0.0, y, self._scratch[:6], out)
+        canonical(0.0, y, self._arc, out)
         return out
 
     @property
     def tau(self) -> Vector:
         """The efforts (n,) of the last rates."""
-        return self._scratch[1].copy()
+        return self._arc.tau.copy()
 
 
 class ConstrainedFlow:
-    """Moves (x, p), (4 n,), while an effort is singular or joints are kept at limits.
-
-    A singular effort keeps the switching function of its joint zero. A joint at a limit of
-    position or speed has no acceleration, so an effort, its own or another one, lies between the
-    limits and its switching function is zero too, by the force with which the limit acts on the
-    costates.
-    """
+    """Moves (x, p), (4 n,), while an effort is singular or joints are kept at limits."""
 
     def __init__(self, robot: Robot):
         """Take the robot."""
         n = self.n = robot.n
-        inner = (kernels_of(robot), *np.empty((4, n)), np.empty((3, n)))
-        self._share, self._forces = np.empty(2), np.empty(n)
-        self._joint, self._held = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        self._limits = np.array(robot.tau_max)
-        self._scratch = (
-            inner,
-            self._joint,
-            self._limits,
-            np.empty(4 * n),
-            np.empty((n, 1 + 4 * n)),
-            self._share,
-            self._held,
-            np.empty((3, n, n)),
-            self._forces,
-        )
-        self._rhs, engine = _compiled_constrained(n)
+        self._arc = by_reference(constrained_arc_of(robot))
+        engine = _compiled_constrained(n)
         self._engine, self._space = engine, engine.space(**TOLERANCES)
 
     def choose(self, signs: Vector) -> None:
         """Set what the efforts (n,) do, as `Switching` says."""
         singular = np.flatnonzero(signs == SINGULAR)
-        self._joint[0] = singular[0] if singular.size else -1
+        self._arc.joint[0] = singular[0] if singular.size else -1
         for effort, value in enumerate(signs.tolist()):
             kept, _ = kept_by(effort, value) or (effort, 1.0)
-            self._held[effort] = kept if abs(value) > 1.0 else -1
-        self._scratch[0][1][:] = np.where(self._held < 0, signs, 0.0) * self._limits
+            self._arc.held[effort] = kept if abs(value) > 1.0 else -1
+        self._arc.arc.tau[:] = np.where(self._arc.held < 0, signs, 0.0) * self._arc.limits
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
         y = y.copy()
-        if duration != 0.0 and _fails(self._engine, self._scratch, y, duration, self._space):
+        if duration != 0.0 and _fails(self._engine, self._arc, y, duration, self._space):
             return None
         return y
 
@@ -132,23 +111,23 @@ class ConstrainedFlow:
     def rates(self, y: Vector) -> Vector:
         """Return the rates (4 n,) of (x, p)."""
         out = np.empty(4 * self.n)
-        self._rhs(0.0, y, self._scratch, out)
+        constrained(0.0, y, self._arc, out)
         return out
 
     @property
     def tau(self) -> Vector:
         """The efforts (n,) of the last rates."""
-        return self._scratch[0][1].copy()
+        return self._arc.arc.tau.copy()
 
     @property
     def shares(self) -> Vector:
         """The efforts (n,) of the last rates over their limits."""
-        return np.asarray(self.tau / self._limits, dtype=np.float64)
+        return np.asarray(self.tau / self._arc.limits, dtype=np.float64)
 
     @property
     def forces(self) -> Vector:
         """What limits added to -p_v' (n,) in the last rates."""
-        return np.zeros(self.n) if self._joint[0] >= 0 else self._forces.copy()
+        return np.zeros(self.n) if self._arc.joint[0] >= 0 else self._arc.forces.copy()
 
     @property
     def legendre_clebsch(self) -> float:
@@ -156,20 +135,18 @@ class ConstrainedFlow:
 
         Above 0 the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
         """
-        return -float(self._share[1]) if self._joint[0] >= 0 else 0.0
+        return -float(self._arc.share[1]) if self._arc.joint[0] >= 0 else 0.0
 
 
 @lru_cache(maxsize=64)
-def _compiled_variations(n: int):
+def _compiled_variations(n: int) -> Engine:
     options = Options(size=4 * n + 12 * n**2, adaptive=True)
-    return compile_engine(compiled_equations().variations, METHODS["rkdp87"], options)
+    return compile_engine(variations, METHODS["rkdp87"], options)
 
 
 @lru_cache(maxsize=64)
-def _compiled_constrained(n: int):
-    rhs = compiled_constrained().constrained
-    options = Options(size=4 * n, adaptive=True)
-    return rhs, compile_engine(rhs, METHODS["rkdp87"], options)
+def _compiled_constrained(n: int) -> Engine:
+    return compile_engine(constrained, METHODS["rkdp87"], Options(size=4 * n, adaptive=True))
 
 
 class Flow:

@@ -9,37 +9,98 @@ Nocedal, Wright (2006), Numerical Optimization, sections 13.3 to 13.5 (bounds) a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
+
+from manip_dyn.core.compiled import compiled
+from manip_dyn.validate import Vector
+
+GAIN, PIVOT = 1e-11, 1e-13
+"""Least reduced cost and least element of the basis's inverse times a column that count."""
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def solve_linear_program(columns, right, cost, low, high, at_high, basis, penalty, x, multipliers):
-    """Write the solution; return the number of pivots, or -1 if there were too many.
+class LinearProgram(NamedTuple):
+    """A program with up to so many variables (k,) and rows (m,), its solution, and work space.
 
-    Args:
-        columns: Columns of the matrix as rows (k, m).
+    Attributes:
+        columns: Columns of the matrix, one after the other (k m,).
         right: Right-hand side (m,).
         cost: Costs (k,).
         low: Lower bounds (k,), finite.
         high: Upper bounds (k,), finite.
-        at_high: Which bound to start from (k,), bool; the bounds of the solution afterwards.
+        at_high: Which bound to start from (k,); the bounds of the solution afterwards.
         basis: The variable each row starts with (m,), one at 0 with the column of a unit matrix,
             or -1; overwritten.
-        penalty: Cost of a violated row.
         x: The solution (k,).
         multipliers: Sensitivities (m,) of the minimum by `right`.
+        inverse: Of the basis, row by row (m^2,).
+        values: Of the variables in the basis (m,).
+        ratio: How they change with the variable that enters (m,).
+        is_basic: Which variables are in the basis (k,).
     """
-    count, rows = columns.shape
-    inverse = np.zeros((rows, rows))
-    values, ratio = right.copy(), np.empty(rows)
-    is_basic = np.zeros(count, dtype=np.bool_)
+
+    columns: Vector
+    right: Vector
+    cost: Vector
+    low: Vector
+    high: Vector
+    at_high: NDArray[np.bool_]
+    basis: NDArray[np.int64]
+    x: Vector
+    multipliers: Vector
+    inverse: Vector
+    values: Vector
+    ratio: Vector
+    is_basic: NDArray[np.bool_]
+
+
+def linear_program_of(k: int, m: int) -> LinearProgram:
+    """Return a program with up to `k` variables and `m` rows, from the lower bounds 0 on."""
+    return LinearProgram(
+        columns=np.empty(k * m),
+        right=np.empty(m),
+        cost=np.zeros(k),
+        low=np.zeros(k),
+        high=np.empty(k),
+        at_high=np.zeros(k, dtype=np.bool_),
+        basis=np.full(m, -1),
+        x=np.zeros(k),
+        multipliers=np.zeros(m),
+        inverse=np.empty(m * m),
+        values=np.empty(m),
+        ratio=np.empty(m),
+        is_basic=np.zeros(k, dtype=np.bool_),
+    )
+
+
+@compiled(short=True)
+def solve_linear_program(program, count, rows, penalty):
+    """Write the solution; return the number of pivots, or -1 if there were too many.
+
+    Args:
+        program: A `LinearProgram`.
+        count: How many variables it has.
+        rows: How many rows it has.
+        penalty: Cost of a violated row.
+    """
+    columns, cost, low, high = program.columns, program.cost, program.low, program.high
+    at_high, basis, x, multipliers = program.at_high, program.basis, program.x, program.multipliers
+    inverse, values, ratio, is_basic = (
+        program.inverse, program.values, program.ratio, program.is_basic
+    )  # fmt: skip
+    for i in range(rows):
+        values[i] = program.right[i]
+        for k in range(rows):
+            inverse[i * rows + k] = 0.0
     for j in range(count):
+        is_basic[j] = False
         x[j] = high[j] if at_high[j] else low[j]
         for i in range(rows):
-            values[i] -= columns[j, i] * x[j]
+            values[i] -= columns[j * rows + i] * x[j]
     for i in range(rows):
-        inverse[i, i] = 1.0 if values[i] >= 0.0 else -1.0
+        inverse[i * rows + i] = 1.0 if values[i] >= 0.0 else -1.0
         if basis[i] >= 0 and values[i] >= 0.0:
             is_basic[basis[i]] = True
         else:
@@ -50,14 +111,14 @@ def solve_linear_program(columns, right, cost, low, high, at_high, basis, penalt
             multipliers[i] = 0.0
             for k in range(rows):
                 weight = penalty if basis[k] < 0 else cost[basis[k]]
-                multipliers[i] += weight * inverse[k, i]
-        entering, best = -1, 1e-11
+                multipliers[i] += weight * inverse[k * rows + i]
+        entering, best = -1, GAIN
         for j in range(count):
             if is_basic[j] or low[j] == high[j]:
                 continue
             slope = cost[j]
             for i in range(rows):
-                slope -= multipliers[i] * columns[j, i]
+                slope -= multipliers[i] * columns[j * rows + i]
             gain = slope if at_high[j] else -slope
             if gain > best:
                 entering, best = j, gain
@@ -69,14 +130,15 @@ def solve_linear_program(columns, right, cost, low, high, at_high, basis, penalt
         direction = -1.0 if at_high[entering] else 1.0
         length, leaving, to_high = high[entering] - low[entering], -1, False
         for k in range(rows):
-            ratio[k] = 0.0
+            change = 0.0
             for i in range(rows):
-                ratio[k] += inverse[k, i] * columns[entering, i]
-            fall = direction * ratio[k]
+                change += inverse[k * rows + i] * columns[entering * rows + i]
+            ratio[k] = change
+            fall = direction * change
             floor = 0.0 if basis[k] < 0 else low[basis[k]]
-            if fall > 1e-13 and (values[k] - floor) / fall < length:
+            if fall > PIVOT and (values[k] - floor) / fall < length:
                 length, leaving, to_high = max((values[k] - floor) / fall, 0.0), k, False
-            if fall < -1e-13 and basis[k] >= 0 and (high[basis[k]] - values[k]) / -fall < length:
+            if fall < -PIVOT and basis[k] >= 0 and (high[basis[k]] - values[k]) / -fall < length:
                 length, leaving, to_high = max((high[basis[k]] - values[k]) / -fall, 0.0), k, True
         for k in range(rows):
             values[k] -= length * direction * ratio[k]
@@ -87,15 +149,17 @@ def solve_linear_program(columns, right, cost, low, high, at_high, basis, penalt
             continue
         out = basis[leaving]
         if out >= 0:
-            is_basic[out], at_high[out] = False, to_high
+            is_basic[out] = False
+            at_high[out] = to_high
             x[out] = high[out] if to_high else low[out]
-        basis[leaving], is_basic[entering] = entering, True
+        basis[leaving] = entering
+        is_basic[entering] = True
         values[leaving] = at_bound + length * direction
         scale = 1.0 / ratio[leaving]
         for i in range(rows):
-            inverse[leaving, i] *= scale
+            inverse[leaving * rows + i] *= scale
         for k in range(rows):
             if k != leaving:
                 for i in range(rows):
-                    inverse[k, i] -= ratio[k] * inverse[leaving, i]
+                    inverse[k * rows + i] -= ratio[k] * inverse[leaving * rows + i]
     return -1

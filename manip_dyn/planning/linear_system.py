@@ -1,10 +1,14 @@
-"""The solution of small linear systems, as text for the compiled modules that need it."""
+"""The solution of small linear systems."""
 
-TEXT = '''
+from manip_dyn.core.compiled import compiled
 
-@njit(**OPTIONS)
+
+@compiled(short=True, python=False)
 def solve(a, b):
-    """Solve a x = b by elimination with row pivoting; x goes into `b`."""
+    """Solve a x = b for a matrix (k, k) by elimination with row pivoting; x goes into `b` (k,).
+
+    Returns whether there is a solution; `a` is overwritten.
+    """
     size = b.shape[0]
     for k in range(size):
         pivot = k
@@ -15,8 +19,12 @@ def solve(a, b):
             return False
         if pivot != k:
             for j in range(size):
-                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
-            b[k], b[pivot] = b[pivot], b[k]
+                kept = a[k, j]
+                a[k, j] = a[pivot, j]
+                a[pivot, j] = kept
+            kept = b[k]
+            b[k] = b[pivot]
+            b[pivot] = kept
         for i in range(k + 1, size):
             share = a[i, k] / a[k, k]
             for j in range(k + 1, size):
@@ -27,4 +35,3 @@ def solve(a, b):
             b[k] -= a[k, j] * b[j]
         b[k] /= a[k, k]
     return True
-'''

@@ -10,11 +10,15 @@ successive linear programming; Nocedal, Wright 2006, algorithm 18.4 without its 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.planning.equations import compiled_equations, kernels_of
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.planning.cells import Smooth, efforts_along
+from manip_dyn.planning.equations import kernels_of
+from manip_dyn.planning.grid_limits import Transfer, farthest
+from manip_dyn.planning.improvement import Improvement, improve, improvement_of
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -53,7 +57,6 @@ class Sequence:
 
     def __init__(self, robot: Robot, q0: Vector, qf: Vector):
         """Plan from rest at `q0` (n,) to rest at `qf` (n,)."""
-        self._equations: Any = compiled_equations()
         self._kernels = kernels_of(robot)
         self._start, self._goal = np.concatenate([q0, 0.0 * q0]), np.concatenate([qf, 0.0 * qf])
         self._limits, self.n = np.array(robot.tau_max), robot.n
@@ -65,14 +68,13 @@ class Sequence:
 
         It takes as long as the limits ask for, where they allow it at all.
         """
-        n, u = self.n, np.empty((CELLS, self.n))
-        start, way = self._start[:n], self._goal[:n] - self._start[:n]
+        start, u = self._start[: self.n], np.empty((CELLS, self.n))
+        way, (q, v, a, tau) = self._goal[: self.n] - start, np.empty((4, self.n))
+        smooth = by_reference(Smooth(start, way, swing, self._limits, q, v, a, tau, u))
         short, long = 0.0, 1.0
 
         def most(duration: float) -> float:
-            return self._equations.efforts_along(
-                self._kernels, way, swing, start, duration, self._limits, u
-            )
+            return efforts_along(self._kernels, smooth, duration)
 
         while most(long) > 1.0 and long < 1e3:
             short, long = long, 2.0 * long
@@ -87,25 +89,34 @@ class Sequence:
 
     def improved(self, u: Vector, duration: float, tolerance: float = FINE) -> Sketch:
         """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
-        controls, costate = u.copy(), np.empty(2 * self.n)
-        states, pressure = np.empty((2, len(u) + 1, 2 * self.n))
-        duration, miss = self._equations.improve(
-            self._kernels,
-            self._start,
-            self._goal,
-            self._limits,
-            self._low,
-            self._high,
-            controls,
-            duration,
-            ITERATIONS,
-            tolerance,
-            PENALTY,
-            costate,
-            states,
-            pressure,
+        space, transfer = by_reference(improvement_of(self.n, len(u))), self._transfer(duration)
+        space.here.u[:] = u
+        space.program.at_high[: u.size] = u.ravel() > 0.0
+        end, count, is_other = improve(
+            self._kernels, transfer, space, duration, ITERATIONS, tolerance, PENALTY
         )
-        return Sketch(controls, duration, costate, miss, states, pressure)
+        motion = space.there if is_other else space.here
+        miss = farthest(transfer, motion.states) if count >= 0 else np.inf
+        costate, pressure = self._multipliers(space, transfer, max(count, 0), duration)
+        return Sketch(motion.u, end, costate, miss, motion.states, pressure)
+
+    def _multipliers(
+        self, space: Improvement, transfer: Transfer, count: int, duration: float
+    ) -> tuple[Vector, Vector]:
+        """Return costates at the start, and the multipliers of the limits of the states."""
+        m, watched, pressure = 2 * self.n, space.watched, np.zeros_like(space.here.states)
+        found = duration * space.program.multipliers[: m + count]
+        places = watched.node[:count], watched.component[:count]
+        drop = watched.side[:count] * found[m:] / transfer.scale[places[1]]
+        np.subtract.at(pressure, places, drop)
+        return -(found @ space.by_start[: m + count]), pressure
+
+    def _transfer(self, duration: float) -> Transfer:
+        """Return what to find, in about `duration` s."""
+        distance = max(float(np.abs(self._goal - self._start).max()), 1e-9)
+        scale = np.repeat([distance, distance / duration], self.n)
+        transfer = (self._start, self._goal, self._limits, self._low, self._high, scale)
+        return by_reference(Transfer(*transfer))
 
     def refined(self, sketch: Sketch) -> Sketch:
         """Return the sketch improved on a grid `FINER` times as fine."""

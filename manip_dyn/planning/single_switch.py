@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 from manip_dyn.codegen import customize
 from manip_dyn.integrate.engine import Engine, Space
 from manip_dyn.planning.held_motion import kernels_of
-from manip_dyn.planning.search import (
-    EFFORT,
-    POSITION,
-    PROVED,
-    SPEED,
-    Found,
-    Search,
-    Task,
-    search_of,
-)
+from manip_dyn.planning.replay import EFFORT, POSITION, PROVED, SPEED
+from manip_dyn.planning.search import Found, Search, Task, search_of
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -45,7 +37,7 @@ class HeldMotion:
     @property
     def knots(self) -> Vector:
         """Times from 0 to the arrival, s, between which the efforts are smooth."""
-        return self.found.times
+        return self.found.nodes.times
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t` s."""
@@ -61,10 +53,11 @@ class HeldMotion:
 
     def _at(self, t: float) -> tuple[Vector, Vector]:
         """Return the state (2 n,) and what drives from then on (2 n,)."""
-        node = int(np.searchsorted(self.found.times, t, side="right")) - 1
-        y, drive = self.found.states[node].copy(), self.found.drives[node].copy()
-        if t > self.found.times[node]:
-            self._engine.run(self.found.times[node], t, (self._kernels, drive), y, self._space)
+        nodes = self.found.nodes
+        node = int(np.searchsorted(nodes.times, t, side="right")) - 1
+        y, drive, begin = nodes.states[node].copy(), nodes.modes[node].copy(), nodes.times[node]
+        if t > begin:
+            self._engine.run(begin, t, (self._kernels, drive), y, self._space)
         return y, drive
 
 
@@ -72,9 +65,9 @@ def find(robot: Robot, task: Task) -> Found:
     """Return the motion with full efforts, or what is wrong with the nearest thing to it."""
     search, natural = search_of(robot), _natural_signs(task)
     first = first_times(robot, task)
-    found = search.run(task, robot.tau_max, natural[None], first)
+    found = search.run(task, natural[None], first)
     if found.verdict != PROVED and len(task.moving) <= MOST_SIGNS:
-        others = search.run(task, robot.tau_max, _other_signs(natural, task.moving), first[:2])
+        others = search.run(task, _other_signs(natural, task.moving), first[:2])
         if others.verdict == PROVED:
             return others
     return found

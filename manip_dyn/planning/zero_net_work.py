@@ -9,7 +9,8 @@ from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.ramped import slew_rates, with_ramps
-from manip_dyn.planning.search import PROVED, Found, Task, search_of
+from manip_dyn.planning.replay import PROVED
+from manip_dyn.planning.search import Found, Task, search_of
 from manip_dyn.planning.single_switch import find, held_motion, why_not
 from manip_dyn.planning.straight_path import straight_path
 from manip_dyn.robot import Robot
