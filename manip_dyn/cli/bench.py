@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from manip_dyn.bench import SUITES, usual_robots
+from manip_dyn.bench import SUITES, suite
+from manip_dyn.bench.robots import usual_robots
 from manip_dyn.cli.options import DONE
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot import load_robot
@@ -16,7 +17,8 @@ def configure(command: argparse.ArgumentParser) -> None:
     names = ", ".join(SUITES)
     command.description = (
         "Time this package beside the peers that are installed (pip install "
-        "'manip_dyn[bench]'), in one process, in turn, and print medians and ratios."
+        "'manip_dyn[bench]'), in one process, in turn, and print medians and ratios. The suite "
+        "'cold' needs no peers: it times first results, with nothing compiled yet."
     )
     command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
     command.add_argument(
@@ -32,7 +34,7 @@ def _bench(options: argparse.Namespace) -> int:
         raise ManipDynError(
             f"there is no benchmark suite '{options.suite}'{closest(options.suite, SUITES)}"
         )
-    bench = SUITES[options.suite](*_timed_robots(options))
+    bench = suite(options.suite)(*_timed_robots(options))
     print(json.dumps(bench.content(), indent=2) if options.json else bench)
     return DONE
 

@@ -16,7 +16,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         "a subscriber process of its own, stop them and print a summary. Exit code 0: every run "
         "stayed within its bounds."
     )
-    command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: some of each)")
+    command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: three of them)")
     command.add_argument("--all", action="store_true", help="every run of all scenarios")
     command.add_argument("--mode", help="only the run of this label, such as lockstep")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")

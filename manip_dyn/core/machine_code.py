@@ -21,6 +21,7 @@ from numba.core import sigutils
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.fingerprint import home, reach
@@ -67,7 +68,8 @@ class MachineCode(_Cache):
         content = _read(self._path(sig))
         if content is None:
             return None
-        target_context.refresh()
+        # What machine code calls. Numba's own cache loads all that compiling takes, too: 0.2 s.
+        rtsys.initialize(target_context)
         try:
             needed, reduced = pickle.loads(content)
             for symbol, name, arguments in needed:
