@@ -1,15 +1,20 @@
 """`manip_dyn bench`: it runs and reports; no test fails on a time."""
 
+import inspect
 import json
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.bench import planning
+from manip_dyn.bench import SUITES, planning, suite
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
+from manip_dyn.bench.cold import ROWS, bench_cold
+from manip_dyn.bench.first_results import RESULTS, readme
 from manip_dyn.bench.growth import bench_growth
 from manip_dyn.bench.integrators import Problem, bench_integrators, time_at
 from manip_dyn.bench.stiff import TARGETS, _until_exact
@@ -29,6 +34,33 @@ def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     for timings in rows.values():
         assert timings[0]["ratio"] == 1.0
         assert all(timing["microseconds"] > 0.0 for timing in timings[:-1])
+
+
+def test_every_suite_is_there():
+    assert all(callable(suite(name)) for name in SUITES)
+
+
+def test_a_first_result_is_timed_with_an_empty_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
+    bench = bench_cold(("import",))
+    (row,) = bench.rows
+    assert row.cold > 0.0 < row.warm
+    assert ROWS["import"] in str(bench)
+    assert not list(tmp_path.iterdir())
+    assert set(ROWS) == set(RESULTS)
+    json.dumps(bench.content())
+
+
+def test_the_readme_example_that_is_timed_is_the_readmes():
+    text = (Path(md.__file__).parent.parent / "README.md").read_text()
+    block = text.split("## From Python")[1].split("```python")[1].split("```")[0]
+    timed = inspect.getsource(readme).replace(
+        "START", "[2.69, 0.51, -0.24, 1.42, 0.87, -2.41, -2.0]"
+    )
+    calls = re.findall(r"(?:md|kernels)\.\w+\(.*\)", re.sub("  #.*", "", block))
+    assert len(calls) == 9
+    for call in calls:
+        assert call.replace('")', '", mass_scale=mass_scale)') in timed or call in timed
 
 
 def test_growth_is_measured_beside_pinocchio(monkeypatch, tmp_path):

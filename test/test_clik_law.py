@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import manip_dyn as md
 from manip_dyn.clik import ERRORS, INVERSES, ClikSettings, Pose, task_error
 from manip_dyn.clik.inverse import singular_values
+from manip_dyn.clik.workspace import Task
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector
 
@@ -208,7 +209,7 @@ def test_a_joint_at_its_limit_is_made_up_for_by_the_others(pa10):
     low, high = pa10.q_min.copy(), pa10.q_max.copy()
     (high if free[joint] > 0 else low)[joint] = q[joint]
     solver = md.VelocitySolver(pa10)
-    joints = solver.memory[16 : 16 + 35].reshape(5, 7)
+    joints = Task(solver.memory).joints
     joints[0], joints[1] = low, high
     matrix = md.customize(pa10).forward_kinematics(q)
     held = solver(q, (matrix[:3, 3], matrix[:3, :3]), twist).velocity

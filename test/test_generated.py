@@ -64,9 +64,9 @@ def test_a_damaged_file_is_written_anew(tmp_path, damage):
 def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
     full = SCRIPT.replace(
         "kernels =",
-        "from numba.core.caching import IndexDataCacheFile\n"
+        "import manip_dyn.core.machine_code as machine_code\n"
         "def no_space(*_): raise OSError(28, 'No space left on device')\n"
-        "IndexDataCacheFile.save = no_space\n"
+        "machine_code.write_whole = no_space\n"
         "kernels =",
     )
     process = run_with_cache(tmp_path, full)

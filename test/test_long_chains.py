@@ -170,10 +170,11 @@ import numpy as np
 import manip_dyn as md
 from manip_dyn.codegen import tree_dynamics
 from manip_dyn.codegen.tree import tree_of
+from manip_dyn.codegen.tree_workspace import workspace_size
 from manip_dyn.robot import Reference
 robot = md.load_robot(sys.argv[1])
 q, v, tau = np.random.default_rng(0).normal(size=(3, robot.n))
-memory, out = np.empty(tree_dynamics.workspace_size(robot.n)), np.empty((3, robot.n, robot.n))
+memory, out = np.empty(workspace_size(robot.n)), np.empty((3, robot.n, robot.n))
 tree_dynamics.forward_dynamics_derivatives(tree_of(robot), memory, q, v, tau, out)
 expected = np.array(Reference(robot).forward_dynamics_derivatives(q, v, tau))
 print(np.abs(out - expected).max() / np.abs(expected).max())

@@ -5,6 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import Pose
+from manip_dyn.demo import demo as demo_module
 from manip_dyn.demo.measure import FreeLog, MotionLog, TrackingLog, first_whole_round
 from manip_dyn.demo.scenarios import SCENARIOS
 
@@ -106,7 +107,29 @@ def test_a_free_motion_is_measured_from_time_zero_to_its_end():
     assert summary["max_velocity"] == 3.0
 
 
-def test_the_usual_runs_have_some_of_each_scenario_and_kind():
-    usual = [run.label for each in SCENARIOS for run in each.runs if run.usual]
-    assert all(any(run.usual for run in each.runs) for each in SCENARIOS)
-    assert set(usual) == {run.label for each in SCENARIOS for run in each.runs}
+def test_the_demo_shows_three_headlines():
+    shown = [(each.name, run.label) for each in SCENARIOS for run in each.runs if run.headline]
+    assert shown == [
+        ("pa10_circle", "kinematic"),
+        ("ibm7535_zero_net_work", "lockstep"),
+        ("ibm7535_minimum_time", "lockstep"),
+    ]
+
+
+def test_the_demo_runs_its_headlines_and_says_what_else_there_is(monkeypatch, capsys):
+    done = []
+    monkeypatch.setattr(demo_module, "isolate", lambda: None)
+
+    def performed(_scenario, run, _show):
+        done.append(run)
+        return dict.fromkeys(run.bounds, 0.0)
+
+    monkeypatch.setattr(demo_module, "perform", performed)
+    assert demo_module.demo(None, None, as_json=False) == 0
+    assert len(done) == 3
+    text = capsys.readouterr().out
+    assert "manip_dyn demo --all" in text
+    assert "hmmwv" in text
+    done.clear()
+    assert demo_module.demo(None, None, as_json=True, everything=True) == 0
+    assert len(done) >= len(SCENARIOS) - 1

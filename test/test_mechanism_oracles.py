@@ -6,9 +6,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, load_mechanism, simulate_mechanism
-from manip_dyn.multibody.compiled import tools
 from manip_dyn.multibody.primitives import rotation, turning
 from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.state_space import linearized
 
 GRAVITY = np.array([0.4, -1.1, -9.7])
 CHAINS = {
@@ -123,10 +123,10 @@ class Chain:
     def ours(self):
         """Return the same from the state-space form."""
         mechanism = self.mechanism
-        tables, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+        memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
         n = mechanism.freedoms
-        tools().linearize(0.0, y, tables, np.zeros((n, 3 * n)), np.zeros(n), np.zeros(n))
-        rows = tables.a[: mechanism.size].reshape(-1, 7)
+        linearized(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+        rows = memory.tables.motion.a[: mechanism.size].reshape(-1, 7)
         spins = [
             body.rotation @ turning(q[3:].tolist(), a[3:].tolist())
             for body, q, a in zip(mechanism.bodies, mechanism.q0.reshape(-1, 7), rows, strict=True)

@@ -16,13 +16,14 @@ from manip_dyn.multibody import (
     Tyre,
     simulate_mechanism,
 )
-from manip_dyn.multibody.compiled import tools
 from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.hmmwv import hmmwv
+from manip_dyn.multibody.kernel import evaluate
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.partition import partition
-from manip_dyn.multibody.primitives import PRIMITIVES, kernels
+from manip_dyn.multibody.primitives import PRIMITIVES, primitive_address
 from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.state_space import linearized
 
 Z = (0.0, 0.0, 1.0)
 
@@ -114,25 +115,26 @@ def random_mechanism(seed):
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_primitives_derivatives_are_those_of_their_values(order):
     """Each order against central differences of the one below."""
-    rng, module, d = np.random.default_rng(order), kernels(), 1e-6
-    for primitive in PRIMITIVES:
+    rng, d = np.random.default_rng(order), 1e-6
+    for kind, primitive in enumerate(PRIMITIVES):
+        values, rates, all_of_it = (primitive_address(kind, k) for k in range(3))
         x, v, a = rng.normal(size=(3, 14))
         r, out = rng.normal(size=12), np.zeros(239)
-        getattr(module, f"{primitive.__name__}_2")(x, v, a, r, out)
+        evaluate(all_of_it, x, v, a, r, out)
         if order == 0:
             wanted = slopes_of(lambda x, f=primitive, r=r: f(list(x), r), x, d)
             np.testing.assert_allclose(out[1:15], wanted, atol=1e-7)
         elif order == 1:
             high, low = np.zeros(15), np.zeros(15)
-            getattr(module, f"{primitive.__name__}_0")(x + d * v, r, high)
-            getattr(module, f"{primitive.__name__}_0")(x - d * v, r, low)
+            evaluate(values, x + d * v, v, a, r, high)
+            evaluate(values, x - d * v, v, a, r, low)
             np.testing.assert_allclose(out[15:29], (high - low)[1:] / (2 * d), atol=1e-6)
             np.testing.assert_allclose(out[43:].reshape(14, 14) @ v, out[15:29], atol=1e-12)
         else:
 
-            def acceleration(x, name=f"{primitive.__name__}_1", v=v, a=a, r=r):
+            def acceleration(x, kernel=rates, v=v, a=a, r=r):
                 out = np.zeros(29)
-                getattr(module, name)(x, v, r, out)
+                evaluate(kernel, x, v, a, r, out)
                 return out[15:] @ v + out[1:15] @ a
 
             np.testing.assert_allclose(out[29:43], slopes_of(acceleration, x, d), atol=1e-6)
@@ -166,21 +168,20 @@ def test_j1_and_j2_are_the_derivatives_of_the_accelerations(seed):
 
 def acceleration(mechanism, t, y):
     """Return the accelerations (n,) of the independent coordinates by other means than J1."""
-    tables, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    memory, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
-    found = np.zeros(n)
-    tools().linearize(t, y, tables, np.zeros((n, 3 * n)), np.zeros(n), found)
-    return found
+    linearized(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+    return memory.tables.reduced.acceleration
 
 
 def test_accelerations_solve_the_equations_with_multipliers():
     """Eq. 3 of Sandu et al. (2001), assembled by numpy with derivatives by differences."""
     mechanism = four_bar()
     found = linearization(mechanism)
-    tables, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
-    tools().linearize(0.0, y, tables, np.zeros((n, 3 * n)), np.zeros(n), np.zeros(n))
-    a = tables.a[: mechanism.size]
+    linearized(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+    a = memory.tables.motion.a[: mechanism.size]
     assert np.abs(mechanism.gradients(mechanism.q0) @ a).max() < 1e-12  # at rest
     work = sum(
         body.mass * (a[7 * k : 7 * k + 3] @ (a[7 * k : 7 * k + 3] - mechanism.gravity))

@@ -8,7 +8,7 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
-from manip_dyn.codegen import straight_line
+from manip_dyn.codegen import pieces
 from manip_dyn.codegen.straight_line import (
     LANES,
     Program,
@@ -274,8 +274,8 @@ def test_a_program_in_pieces_is_the_whole_program(monkeypatch, piece):
         for column in range(0, a.shape[1], LANES):
             lanes((a, b), out, column)
 
-    monkeypatch.setattr(straight_line, "LONGEST", piece)
-    monkeypatch.setattr(straight_line, "PIECE", piece)
+    monkeypatch.setattr(pieces, "LONGEST", piece)
+    monkeypatch.setattr(pieces, "PIECE", piece)
     a, b = np.random.default_rng(0).normal(size=(2, 2, 2 * LANES))
     expected, out = by_numpy(text, a, b), np.empty((3, 2 * LANES))
     together(a, b, out)
@@ -296,8 +296,8 @@ def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
         for k in range(1, out.shape[0]):
             step((), out, k)
 
-    monkeypatch.setattr(straight_line, "LONGEST", 2)
-    monkeypatch.setattr(straight_line, "PIECE", 2)
+    monkeypatch.setattr(pieces, "LONGEST", 2)
+    monkeypatch.setattr(pieces, "PIECE", 2)
     out = np.zeros((4, 2))
     out[0] = 1.5, -0.5
     expected = out.copy()

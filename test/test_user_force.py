@@ -8,9 +8,9 @@ import pytest
 import manip_dyn as md
 from manip_dyn.codegen.expression import sine
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
-from manip_dyn.multibody.compiled import tools
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.state_space import linearized
 from manip_dyn.multibody.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
 
 PAIR = ("a", "b")
@@ -139,10 +139,9 @@ def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
     exact = linearization(mechanism, t)
 
     def accelerations(t, y):
-        tables, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
-        found = np.zeros(n)
-        tools().linearize(t, y, tables, np.zeros((n, 3 * n)), np.zeros(n), found)
-        return found
+        memory, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+        linearized(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+        return memory.tables.reduced.acceleration
 
     for k, step in enumerate(d * np.eye(2 * n)):
         slope = (accelerations(t, exact.y + step) - accelerations(t, exact.y - step)) / (2 * d)

@@ -1,32 +1,15 @@
-"""Timings of this package beside its peers, in one process."""
+"""Timings of this package, most beside its peers in one process: a module for each suite."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from manip_dyn.bench.clik import bench_clik
-from manip_dyn.bench.dynamics import bench_dynamics
-from manip_dyn.bench.growth import bench_growth
-from manip_dyn.bench.integrators import bench_integrators
-from manip_dyn.bench.planning import bench_planning
-from manip_dyn.bench.robots import usual_robots
-from manip_dyn.bench.stiff import bench_stiff
+SUITES = ("dynamics", "growth", "clik", "integrators", "planning", "stiff", "cold")
 
-SUITES: dict[str, Callable[..., Any]] = {
-    "dynamics": bench_dynamics,
-    "growth": bench_growth,
-    "clik": bench_clik,
-    "integrators": bench_integrators,
-    "planning": bench_planning,
-    "stiff": bench_stiff,
-}
 
-__all__ = [
-    "SUITES",
-    "bench_clik",
-    "bench_dynamics",
-    "bench_growth",
-    "bench_integrators",
-    "bench_planning",
-    "bench_stiff",
-    "usual_robots",
-]
+def suite(name: str) -> Callable[..., Any]:
+    """Return the function that times a suite."""
+    return getattr(import_module(f"manip_dyn.bench.{name}"), f"bench_{name}")
+
+
+__all__ = ["SUITES", "suite"]

@@ -15,26 +15,26 @@ motions at singular postures; the eigenvector form is ours.)
 
 from __future__ import annotations
 
-import numba
-
 from manip_dyn.clik.inverse import NEGLIGIBLE
 from manip_dyn.clik.null_space import curvature
-from manip_dyn.clik.pose import INNER
 from manip_dyn.clik.settings import DAMPING, Q_MAX, Q_MIN, THRESHOLD
 from manip_dyn.clik.singular import decompose
-from manip_dyn.clik.workspace import ESCAPING, squares_of
+from manip_dyn.clik.workspace import ESCAPING, task_of
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.late import late
 
 FLAT = 1e-9
 """Share of the size of H below which an eigenvalue is zero."""
 
 
-@numba.njit(**INNER)
-def add_escape(q, actual, numbers, joints, task, work):
+@late
+def add_escape(q, memory):
     """Add to ``task.null`` what leads out of a singularity; needs the singular values.
 
     ``task.rest`` is the wanted twist x (6,).
     """
-    threshold = numbers[THRESHOLD]
+    task = task_of(memory)
+    threshold = task.numbers[THRESHOLD]
     lost, blocked = -1, 0.0
     for k in range(6):
         ratio = task.values[k] / threshold
@@ -46,24 +46,23 @@ def add_escape(q, actual, numbers, joints, task, work):
             lost, blocked = k, share
     if lost < 0:
         return
-    n = task.null.size
-    hessian, directions, projector = squares_of(work, n)
-    _project(task, threshold, projector)
+    _project(task, threshold)
     sign = 1.0 if blocked > 0.0 else -1.0
-    _second_order(actual, sign, lost, task, projector, hessian, directions)
-    largest = _largest_eigenvector(hessian, directions, task.speeds)
+    _second_order(task, sign, lost)
+    largest = _largest_eigenvector(task.hessian, task.directions, task.speeds)
     if largest < 0:
         return
-    speed = abs(blocked) / (2.0 * max(numbers[DAMPING], NEGLIGIBLE))
+    speed = abs(blocked) / (2.0 * max(task.numbers[DAMPING], NEGLIGIBLE))
     task.report[ESCAPING] = speed
-    speed *= _side(q, joints, sign, lost, task, directions, largest)
-    for i in range(n):
-        task.null[i] += speed * task.freedom[i] * directions[i, largest]
+    speed *= _side(q, task, sign, lost, largest)
+    for i in range(task.null.size):
+        task.null[i] += speed * task.freedom[i] * task.directions[i, largest]
 
 
-@numba.njit(**INNER)
-def _project(task, threshold, projector):
+@inlined
+def _project(task, threshold):
     """Write the projector on velocities that move the tool along lost directions only."""
+    projector = task.projector
     n = projector.shape[0]
     for i in range(n):
         for j in range(n):
@@ -77,10 +76,11 @@ def _project(task, threshold, projector):
                 projector[i, j] -= task.rows[k, i] * task.rows[k, j] / (value * value)
 
 
-@numba.njit(**INNER)
-def _second_order(actual, sign, lost, task, projector, hessian, scratch):
+@inlined
+def _second_order(task, sign, lost):
     """Write P (s H) P, symmetric, in weighted joint coordinates."""
-    n = projector.shape[0]
+    actual, hessian = task.actual, task.hessian
+    n = hessian.shape[0]
     for r in range(6):
         task.lost[r] = task.basis[r, lost]
     for i in range(n):
@@ -89,11 +89,11 @@ def _second_order(actual, sign, lost, task, projector, hessian, scratch):
             both += curvature(actual, task.lost, n, k, i)
             both *= 0.5 * sign * task.freedom[i] * task.freedom[k]
             hessian[i, k] = hessian[k, i] = both
-    _multiply(projector, hessian, scratch)
-    _multiply(scratch, projector, hessian)
+    _multiply(task.projector, hessian, task.directions)
+    _multiply(task.directions, task.projector, hessian)
 
 
-@numba.njit(**INNER)
+@inlined
 def _multiply(left, right, product):
     """Write the product of two matrices (n, n)."""
     n = left.shape[0]
@@ -105,7 +105,7 @@ def _multiply(left, right, product):
             product[i, j] = total
 
 
-@numba.njit(**INNER)
+@inlined
 def _largest_eigenvector(matrix, vectors, values):
     """Return the column of `vectors` of the largest eigenvalue; -1 if none is above zero.
 
@@ -126,13 +126,14 @@ def _largest_eigenvector(matrix, vectors, values):
     return 0 if values[0] - size > FLAT * size else -1
 
 
-@numba.njit(**INNER)
-def _side(q, joints, sign, lost, task, directions, column):
+@inlined
+def _side(q, task, sign, lost, column):
     """Return 1 or -1: on which side of the singularity to leave it.
 
     On the side where the arm already is; exactly in it towards the middle of the joint ranges,
     and if that does not decide, so that the largest component is positive.
     """
+    joints, directions = task.joints, task.directions
     progress = middle = largest = 0.0
     for i in range(task.null.size):
         component = directions[i, column]

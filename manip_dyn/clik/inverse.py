@@ -20,10 +20,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numba
 import numpy as np
 
-from manip_dyn.clik.pose import INLINE, INNER
 from manip_dyn.clik.settings import (
     CONSTANT,
     CONTROLLED,
@@ -34,47 +32,46 @@ from manip_dyn.clik.settings import (
     THRESHOLD,
 )
 from manip_dyn.clik.singular import decompose, factorize, inverse_trace, substitute
-from manip_dyn.clik.workspace import DAMPED
+from manip_dyn.clik.workspace import DAMPED, MEASURED, task_of
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.late import late
 
 NEGLIGIBLE = 1e-12
 """Singular values below this share of the largest are zero."""
-FACTORIZED, DECOMPOSED = 0, 1
-"""How an inverse is at hand."""
 
 
-@numba.njit(**INLINE)
-def prepare(task, numbers):
-    """Make the inverse of ``task.jacobian`` ready for `apply`; return in which form."""
+@inlined
+def factorized(task, memory):
+    """Factorize J J^T + d^2 I; return whether that is the inverse, without singular values."""
+    numbers = task.numbers
     task.report[DAMPED] = 0.0
     multiply(task.jacobian, numbers, task.square)
-    kind = int(numbers[INVERSE])
-    damping = numbers[DAMPING]
-    if kind == CONSTANT and factorize(task.square, damping, task.factor):
-        task.report[DAMPED] = damping
-        return FACTORIZED
-    if kind == MANIPULABILITY:
-        measure = manipulability(task, numbers)
-        damping *= max(1.0 - measure / numbers[THRESHOLD], 0.0)
-        if factorize(task.square, damping, task.factor):
-            task.report[DAMPED] = damping
-            return FACTORIZED
-    elif kind != CONSTANT and factorize(task.square, 0.0, task.factor):
+    kind, damping = numbers[INVERSE], 0.0
+    if kind == CONSTANT:
+        damping = numbers[DAMPING]
+    elif kind == MANIPULABILITY:
+        measure(memory)
+        share = 1.0 - task.report[MEASURED] / numbers[THRESHOLD]
+        damping = numbers[DAMPING] * (share if share > 0.0 else 0.0)
+    if not factorize(task.square, damping, task.factor):
+        return False
+    if kind == FILTERED:
         limit = numbers[THRESHOLD]
-        if kind != FILTERED or inverse_trace(task.factor) * limit * limit <= 1.0:
-            return FACTORIZED
-    find_singular_values(task)
-    return DECOMPOSED
+        return inverse_trace(task.factor) * limit * limit <= 1.0
+    task.report[DAMPED] = damping
+    return True
 
 
-@numba.njit(**INNER)
-def manipulability(task, numbers):
-    """Return sqrt(det J J^T) over the controlled rows, from ``task.square``."""
-    if not factorize(task.square, 0.0, task.factor):
-        return 0.0
-    return determinant_root(task.factor, numbers)
+@late
+def measure(memory):
+    """Report sqrt(det J J^T) over the controlled rows, from ``task.square``."""
+    task = task_of(memory)
+    task.report[MEASURED] = 0.0
+    if factorize(task.square, 0.0, task.factor):
+        task.report[MEASURED] = determinant_root(task.factor, task.numbers)
 
 
-@numba.njit(**INNER)
+@inlined
 def determinant_root(factor, numbers):
     """Return the root of the determinant of the controlled rows from a Cholesky factor."""
     measure = 1.0
@@ -84,7 +81,7 @@ def determinant_root(factor, numbers):
     return measure
 
 
-@numba.njit(**INNER)
+@inlined
 def find_singular_values(task):
     """Decompose ``task.jacobian`` into ``task.rows``, ``task.basis`` and ``task.values``."""
     for r in range(6):
@@ -93,49 +90,55 @@ def find_singular_values(task):
     decompose(task.rows, task.basis, task.values)
 
 
-@numba.njit(**INLINE)
-def apply(form, task, numbers, x, v):
-    """Add the velocities (n,) for the twist `x` (6,) to `v`; `x` is overwritten."""
-    n = v.size
-    if form == FACTORIZED:
-        substitute(task.factor, x)
-        for i in range(n):
-            total = 0.0
-            for r in range(6):
-                total += task.jacobian[r, i] * x[r]
-            v[i] += task.freedom[i] * total
-        return
+@inlined
+def add_factorized(task, v):
+    """Add the velocities (n,) for ``task.rest`` to `v`, from the Cholesky factor.
+
+    ``task.rest`` is overwritten.
+    """
+    x = task.rest
+    substitute(task.factor, x)
+    for i in range(task.freedom.size):
+        total = 0.0
+        for r in range(6):
+            total += task.jacobian[r, i] * x[r]
+        v[i] += task.freedom[i] * total
+
+
+@inlined
+def add_decomposed(task, v):
+    """Add the velocities (n,) for ``task.rest`` to `v`, from the singular values."""
     smallest = NEGLIGIBLE * task.values[0]
     for k in range(6):
         value = task.values[k]
         if value <= smallest:
             continue
-        squared = damping_of(value, numbers)
+        squared = damping_of(value, task.numbers)
         task.report[DAMPED] = max(task.report[DAMPED], sqrt(squared))
         share = 0.0
         for r in range(6):
-            share += task.basis[r, k] * x[r]
+            share += task.basis[r, k] * task.rest[r]
         share /= value * value + squared
-        for i in range(n):
+        for i in range(task.freedom.size):
             v[i] += task.freedom[i] * share * task.rows[k, i]
 
 
-@numba.njit(**INLINE)
+@inlined
 def damping_of(value, numbers):
     """Return d^2 for a singular value when the Jacobian is decomposed."""
-    kind = int(numbers[INVERSE])
+    kind, damping = numbers[INVERSE], numbers[DAMPING]
     if kind == CONSTANT:
-        return numbers[DAMPING] ** 2
+        return damping * damping
     ratio = value / numbers[THRESHOLD]
     if kind != FILTERED or ratio >= 1.0:
         return 0.0
-    return (1.0 - ratio * ratio) * numbers[DAMPING] ** 2
+    return (1.0 - ratio * ratio) * (damping * damping)
 
 
-@numba.njit(**INNER)
+@inlined
 def multiply(jacobian, numbers, square):
     """Write J J^T; a row that is not controlled becomes one of the unit matrix, scaled."""
-    n = jacobian.shape[1]
+    n, threshold = jacobian.shape[1], numbers[THRESHOLD]
     size = 0.0
     for r in range(6):
         for s in range(r + 1):
@@ -146,7 +149,8 @@ def multiply(jacobian, numbers, square):
         size += square[r, r]
     for r in range(6):
         if numbers[CONTROLLED + r] == 0.0:
-            square[r, r] = max(size, 1e8 * numbers[THRESHOLD] ** 2)
+            unit = 1e8 * (threshold * threshold)
+            square[r, r] = size if size > unit else unit
 
 
 def singular_values(jacobian: np.ndarray) -> np.ndarray:

@@ -13,12 +13,15 @@ tool stays on the path and arrives later.
 
 from __future__ import annotations
 
-import numba
-
 from manip_dyn.clik.escape import add_escape
-from manip_dyn.clik.inverse import DECOMPOSED, apply, prepare
+from manip_dyn.clik.inverse import (
+    add_decomposed,
+    add_factorized,
+    factorized,
+    find_singular_values,
+)
 from manip_dyn.clik.null_space import wanted_velocity
-from manip_dyn.clik.pose import INLINE, INNER, TWIST
+from manip_dyn.clik.pose import TWIST
 from manip_dyn.clik.settings import (
     AVOIDANCE_GAIN,
     CONTROLLED,
@@ -35,96 +38,113 @@ from manip_dyn.clik.settings import (
 )
 from manip_dyn.clik.task_error import pose_error
 from manip_dyn.clik.workspace import ESCAPING, SCALE, task_of
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.late import late
 
 
-@numba.njit(**INNER)
-def joint_velocity(q, desired, actual, numbers, joints, work, v):
+@compiled(short=True)
+def joint_velocity(q, desired, memory, v):
     """Write the joint velocities (n,) into `v` and return the speed scale, 1 or less.
 
     Args:
         q: Joint positions (n,) or longer.
         desired: Pose and twist (18,).
-        actual: Of the kernel ``kinematics`` at q (12 + 6 n,).
-        numbers: Of `ClikSettings.numbers`.
-        joints: Of `ClikSettings.joints` (5, n).
-        work: From `workspace`.
+        memory: Of `workspace`, with the kinematics at q in its part ``actual``.
         v: Joint velocities (n,) or longer.
     """
-    n = joints.shape[1]
-    task = task_of(work, n)
-    pose_error(desired, actual, int(numbers[ERROR]), task.error)
+    task = task_of(memory)
+    numbers = task.numbers
+    pose_error(desired, task.actual, numbers[ERROR], task.error)
     for r in range(6):
         twist = desired[TWIST + r] + numbers[GAIN] * task.error[r]
         task.twist[r] = twist * numbers[CONTROLLED + r]
+    n = task.freedom.size
     for i in range(n):
-        task.freedom[i] = joints[FREEDOM, i]
-        task.held[i] = 0.0
-    fill_jacobian(actual, numbers, task)
+        task.freedom[i] = task.joints[FREEDOM, i]
+        task.held[i] = task.wish[i] = 0.0
+    fill_jacobian(task)
     wanted = numbers[POSTURE_GAIN] + numbers[AVOIDANCE_GAIN] + numbers[MANIPULABILITY_GAIN] != 0.0
     if wanted:
-        wanted_velocity(q, actual, numbers, joints, task)
-    else:
-        for i in range(n):
-            task.wish[i] = 0.0
+        wanted_velocity(q, memory)
     for _ in range(n + 1):
-        _solve(q, actual, numbers, joints, task, work, v)
-        if not _hold_one(q, numbers, joints, task, v):
+        _solve(q, memory, task, wanted, v)
+        if not _hold_one(q, task, v):
             break
-        fill_jacobian(actual, numbers, task)
-    return _within_speeds(joints, task, v)
+        wanted = True
+        fill_jacobian(task)
+    return _within_speeds(task, v)
 
 
-@numba.njit(**INLINE)
-def fill_jacobian(actual, numbers, task):
+@inlined
+def fill_jacobian(task):
     """Write the Jacobian of joints and rows that are free into ``task.jacobian``."""
     n = task.freedom.size
     for r in range(6):
         for i in range(n):
-            free = task.freedom[i] * numbers[CONTROLLED + r]
-            task.jacobian[r, i] = actual[12 + n * r + i] * free
+            free = task.freedom[i] * task.numbers[CONTROLLED + r]
+            task.jacobian[r, i] = task.actual[12 + n * r + i] * free
 
 
-@numba.njit(**INLINE)
-def _solve(q, actual, numbers, joints, task, work, v):
-    """Write v_0 + J^+ (x - J v_0) into `v`."""
+@inlined
+def _solve(q, memory, task, wanted, v):
+    """Write v_0 + J^+ (x - J v_0) into `v`; v_0 is 0 unless some is `wanted`."""
+    task.report[ESCAPING] = 0.0
+    if not factorized(task, memory):
+        _solve_decomposed(q, memory, v)
+        return
+    for i in range(task.freedom.size):
+        task.null[i] = v[i] = task.wish[i]
+    for r in range(6):
+        task.rest[r] = task.twist[r]
+    if wanted:
+        _subtract_null_motion(task)
+    add_factorized(task, v)
+
+
+@late
+def _solve_decomposed(q, memory, v):
+    """Do the same where the Jacobian is near singular, and leave a posture that blocks x."""
+    task = task_of(memory)
     n = task.freedom.size
-    form = prepare(task, numbers)
+    find_singular_values(task)
     for i in range(n):
         task.null[i] = task.wish[i]
-    task.report[ESCAPING] = 0.0
-    if form == DECOMPOSED and numbers[ESCAPE] != 0.0:
-        _remaining(actual, numbers, task)
-        add_escape(q, actual, numbers, joints, task, work)
-    _remaining(actual, numbers, task)
+    for leaving in (task.numbers[ESCAPE] != 0.0, False):
+        for r in range(6):
+            task.rest[r] = task.twist[r]
+        _subtract_null_motion(task)
+        if leaving:
+            add_escape(q, memory)
     for i in range(n):
         v[i] = task.null[i]
-    apply(form, task, numbers, task.rest, v)
+    add_decomposed(task, v)
 
 
-@numba.njit(**INLINE)
-def _remaining(actual, numbers, task):
-    """Write x - J v_0 into ``task.rest``."""
+@inlined
+def _subtract_null_motion(task):
+    """Subtract J v_0 from ``task.rest``."""
     n = task.freedom.size
     for r in range(6):
         total = 0.0
         for i in range(n):
-            total += actual[12 + n * r + i] * task.null[i]
-        task.rest[r] = task.twist[r] - total * numbers[CONTROLLED + r]
+            total += task.actual[12 + n * r + i] * task.null[i]
+        task.rest[r] -= total * task.numbers[CONTROLLED + r]
 
 
-@numba.njit(**INLINE)
-def _hold_one(q, numbers, joints, task, v):
+@inlined
+def _hold_one(q, task, v):
     """Hold the free joint that exceeds its position bounds most; return whether there is one."""
+    joints, rate = task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
     for i in range(task.freedom.size):
         if task.held[i] != 0.0:
             continue
-        low = numbers[LIMIT_GAIN] * (joints[Q_MIN, i] - q[i])
-        high = numbers[LIMIT_GAIN] * (joints[Q_MAX, i] - q[i])
-        excess = max(low - v[i], v[i] - high)
-        if excess > most:
-            worst, most = i, excess
-            bound = low if v[i] < low else high
+        low = rate * (joints[Q_MIN, i] - q[i])
+        high = rate * (joints[Q_MAX, i] - q[i])
+        if low - v[i] > most:
+            worst, most, bound = i, low - v[i], low
+        elif v[i] - high > most:
+            worst, most, bound = i, v[i] - high, high
     if worst < 0:
         return False
     task.held[worst] = 1.0
@@ -133,10 +153,10 @@ def _hold_one(q, numbers, joints, task, v):
     return True
 
 
-@numba.njit(**INLINE)
-def _within_speeds(joints, task, v):
+@inlined
+def _within_speeds(task, v):
     """Scale `v` into the speed limits, its direction kept; return the scale."""
-    scale = 1.0
+    scale, joints = 1.0, task.joints
     for i in range(task.freedom.size):
         speed = abs(v[i])
         if speed * scale > joints[V_MAX, i]:

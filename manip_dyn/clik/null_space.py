@@ -11,10 +11,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-import numba
-
 from manip_dyn.clik.inverse import determinant_root, multiply
-from manip_dyn.clik.pose import INNER
 from manip_dyn.clik.settings import (
     AVOIDANCE_GAIN,
     MANIPULABILITY_GAIN,
@@ -25,14 +22,19 @@ from manip_dyn.clik.settings import (
     THRESHOLD,
 )
 from manip_dyn.clik.singular import factorize, substitute
+from manip_dyn.clik.workspace import task_of
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.late import late
 
 FLOOR = 1e-3
 """Share of the damping threshold that the gradient of w takes singular values for at least."""
 
 
-@numba.njit(**INNER)
-def wanted_velocity(q, actual, numbers, joints, task):
+@late
+def wanted_velocity(q, memory):
     """Write the wanted null-space velocities into ``task.wish`` (n,)."""
+    task = task_of(memory)
+    numbers, joints = task.numbers, task.joints
     posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
     for i in range(task.wish.size):
         wish = 0.0
@@ -44,13 +46,13 @@ def wanted_velocity(q, actual, numbers, joints, task):
                 wish += avoidance * (middle - q[i])
         task.wish[i] = wish
     if numbers[MANIPULABILITY_GAIN] != 0.0:
-        _add_gradient(actual, numbers, task)
+        _add_gradient(task)
 
 
-@numba.njit(**INNER)
-def _add_gradient(actual, numbers, task):
+@inlined
+def _add_gradient(task):
     """Add gain times dw/dq_k = w trace(J^T (J J^T)^-1 dJ/dq_k)."""
-    n = task.wish.size
+    n, numbers = task.wish.size, task.numbers
     multiply(task.jacobian, numbers, task.square)
     if not factorize(task.square, FLOOR * numbers[THRESHOLD], task.factor):
         return
@@ -61,10 +63,10 @@ def _add_gradient(actual, numbers, task):
         substitute(task.factor, task.rest)
         factor = numbers[MANIPULABILITY_GAIN] * measure * task.freedom[i]
         for k in range(n):
-            task.wish[k] += factor * curvature(actual, task.rest, n, i, k)
+            task.wish[k] += factor * curvature(task.actual, task.rest, n, i, k)
 
 
-@numba.njit(**INNER)
+@inlined
 def curvature(actual, u, n, i, k):
     """Return u . dJ_i/dq_k, from the columns of J alone, which `actual` has from 12 on by rows.
 
@@ -79,7 +81,7 @@ def curvature(actual, u, n, i, k):
     return total
 
 
-@numba.njit(**INNER)
+@inlined
 def _triple(actual, u, first, n, low, high, part):
     """Return u[first:first + 3] . (angular part of J_low x part of J_high)."""
     a = 12 + 3 * n + low

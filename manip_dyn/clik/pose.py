@@ -28,21 +28,6 @@ POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
 """Where the parts of a desired pose begin, and its size."""
 UNIT = 0.01
 """How far from 1 the length of a quaternion may be."""
-OPTIONS: dict[str, Any] = {
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": {"contract"},
-    "nogil": True,
-}
-"""How functions are compiled that call none of another file: numba's cache looks at one only."""
-INNER: dict[str, Any] = OPTIONS | {
-    "cache": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
-"""How those are that only compiled code calls; `program` keeps the whole of them on disk."""
-INLINE: dict[str, Any] = INNER | {"forceinline": True}
-"""The same for small functions that take a `Task`."""
 
 
 class Pose(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
-
 from manip_dyn.clik.inverse import find_singular_values
 from manip_dyn.clik.law import fill_jacobian
-from manip_dyn.clik.pose import INNER, Pose
+from manip_dyn.clik.pose import Pose
 from manip_dyn.clik.settings import CONTROLLED
 from manip_dyn.clik.workspace import DAMPED, ESCAPING, SCALE, task_of
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -76,26 +75,32 @@ def sample_of(row: Vector, robot: Robot) -> TrackingSample:
     )
 
 
-@numba.njit(**INNER)
-def fill_row(t, y, rate, p, row):
+@compiled(short=True)
+def fill_row(t, y, rate, memory, row):
     """Write what the law has just computed at the state `y`, with the rate of `y`."""
-    _, numbers, joints, actual, desired, work = p
-    n = joints.shape[1]
-    task = task_of(work, n)
+    task = task_of(memory)
+    n = task.freedom.size
     row[0], row[1] = t, y[n]
     row[2], row[3], row[5] = task.report[SCALE], task.report[DAMPED], task.report[ESCAPING]
-    for i in range(6):
-        row[ROW_ERROR + i] = task.error[i]
-    for i in range(12):
-        row[ROW_DESIRED + i], row[ROW_ACTUAL + i] = desired[i], actual[i]
+    _copy(task.error, 6, row, ROW_ERROR)
+    _copy(task.desired, 12, row, ROW_DESIRED)
+    _copy(task.actual, 12, row, ROW_ACTUAL)
+    _copy(y, n, row, ROW_JOINTS)
+    _copy(rate, n, row, ROW_JOINTS + n)
+    _copy(task.held, n, row, ROW_JOINTS + 2 * n)
     for i in range(n):
-        row[ROW_JOINTS + i] = y[i]
-        row[ROW_JOINTS + n + i] = rate[i]
-        row[ROW_JOINTS + 2 * n + i] = task.held[i]
         task.freedom[i] = 1.0
-    fill_jacobian(actual, numbers, task)
+    fill_jacobian(task)
     find_singular_values(task)
     rank = 0
     for r in range(6):
-        rank += int(numbers[CONTROLLED + r])
-    row[4] = task.values[min(rank, n) - 1]
+        if task.numbers[CONTROLLED + r] != 0.0 and rank < n:
+            rank += 1
+    row[4] = task.values[rank - 1]
+
+
+@inlined
+def _copy(source, count, row, first):
+    """Write the first numbers of an array into a row."""
+    for i in range(count):
+        row[first + i] = source[i]

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numba
-
-from manip_dyn.clik.pose import INNER, OPTIONS
+from manip_dyn.core.compiled import compiled, inlined
 
 SWEEPS = 30
 """Sweeps before giving up; six rows need about six."""
@@ -17,7 +15,7 @@ ORTHOGONAL = 1e-15
 """Cosine of two rows that are orthogonal."""
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def decompose(rows, basis, values):
     """Turn `rows` (m, n) into B = U^T rows, whose rows are orthogonal, from long to short.
 
@@ -43,7 +41,7 @@ def decompose(rows, basis, values):
         values[a] = sqrt(total)
 
 
-@numba.njit(**INNER)
+@inlined(always=True)
 def _rotate(rows, basis, a, b, width):
     """Make rows a and b orthogonal, the longer one first; return whether anything changed."""
     alpha = beta = gamma = 0.0
@@ -74,7 +72,7 @@ def _rotate(rows, basis, a, b, width):
     return True
 
 
-@numba.njit(**INNER)
+@inlined
 def factorize(square, damping, lower):
     """Write L with L L^T = square + damping^2 I into `lower`, 1/l_ii on its diagonal.
 
@@ -83,7 +81,8 @@ def factorize(square, damping, lower):
     n = square.shape[0]
     size = 0.0
     for i in range(n):
-        size = max(size, square[i, i])
+        if square[i, i] > size:
+            size = square[i, i]
     for i in range(n):
         for j in range(i):
             total = square[i, j]
@@ -99,7 +98,7 @@ def factorize(square, damping, lower):
     return True
 
 
-@numba.njit(**INNER)
+@inlined
 def substitute(lower, x):
     """Replace `x` (m,) by the solution y of L L^T y = x, with `lower` from `factorize`."""
     n = x.size
@@ -115,7 +114,7 @@ def substitute(lower, x):
         x[i] = total * lower[i, i]
 
 
-@numba.njit(**INNER)
+@inlined
 def inverse_trace(lower):
     """Return the trace of (L L^T)^-1: at least 1 / sigma_min^2, at most m times that."""
     n = lower.shape[0]

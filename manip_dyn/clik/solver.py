@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik.law import joint_velocity
 from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.pose import DESIRED, ROTATION, TWIST, checked_pose
-from manip_dyn.clik.program import law_module
+from manip_dyn.clik.program import motion_of
 from manip_dyn.clik.settings import ClikSettings, checked_settings
-from manip_dyn.clik.workspace import workspace
+from manip_dyn.clik.workspace import memory_of
+from manip_dyn.core.late import compile_late
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive
 
@@ -35,14 +37,17 @@ class VelocitySolver:
     """
 
     def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
-        """Take the robot and the law's constants; `step`, s, is how long a velocity will hold."""
+        """Take the robot and the law's constants; `step`, s, is how long a velocity will hold.
+
+        All that a call may ever need is compiled now.
+        """
         positive("step", step, "s")
         self.robot = robot
         self.settings = checked_settings(settings)
-        self.in_place: Callable[..., float] = law_module(robot, evaluate)["velocity"]
-        constants = self.settings.numbers(step), self.settings.joints(robot).ravel()
-        scratch = np.zeros(12 + 6 * robot.n), workspace(robot.n)
-        self.memory = np.concatenate([*constants, *scratch])
+        self.in_place: Callable[..., float] = motion_of(robot, evaluate).velocity
+        self.memory = memory_of(robot, self.settings, step)
+        self.in_place(np.zeros(robot.n), np.zeros(DESIRED), self.memory, np.empty(robot.n))
+        compile_late(joint_velocity)
 
     def __call__(
         self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from math import atan2, sqrt
 
-import numba
 import numpy as np
 
-from manip_dyn.clik.pose import INNER, OPTIONS, Pose
+from manip_dyn.clik.pose import Pose
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.late import late
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.validate import Vector
 
@@ -35,11 +36,11 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
     target, pose, error = np.empty(12), np.empty(12), np.empty(6)
     for array, each in ((target, desired), (pose, actual)):
         array[:3], array[3:] = each.position, np.ravel(each.rotation)
-    pose_error(target, pose, ERRORS.index(orientation), error)
+    pose_error(target, pose, float(ERRORS.index(orientation)), error)
     return error
 
 
-@numba.njit(**OPTIONS)
+@compiled(short=True)
 def pose_error(desired, actual, kind, error):
     """Write the error (6,) of two poses (12,) or longer; `kind` is an index of `ERRORS`."""
     for i in range(3):
@@ -48,31 +49,15 @@ def pose_error(desired, actual, kind, error):
     xx = _entry(desired, actual, 0, 0)
     yy = _entry(desired, actual, 1, 1)
     zz = _entry(desired, actual, 2, 2)
-    x = 0.5 * (_entry(desired, actual, 2, 1) - _entry(desired, actual, 1, 2))
-    y = 0.5 * (_entry(desired, actual, 0, 2) - _entry(desired, actual, 2, 0))
-    z = 0.5 * (_entry(desired, actual, 1, 0) - _entry(desired, actual, 0, 1))
+    error[3] = 0.5 * (_entry(desired, actual, 2, 1) - _entry(desired, actual, 1, 2))
+    error[4] = 0.5 * (_entry(desired, actual, 0, 2) - _entry(desired, actual, 2, 0))
+    error[5] = 0.5 * (_entry(desired, actual, 1, 0) - _entry(desired, actual, 0, 1))
     cosine = 0.5 * (xx + yy + zz - 1.0)
-    if kind == COLUMNS and cosine >= 0.0:
-        error[3], error[4], error[5] = x, y, z
-        return
-    if cosine > -0.5:
-        # |(x, y, z)| = sin(theta) is well above 0, or theta is small.
-        w = sqrt(0.5 * (1.0 + min(cosine, 1.0)))
-        factor = 0.5 / w
-        x, y, z = factor * x, factor * y, factor * z
-    else:
-        x, y, z, w = _turned_away(desired, actual, xx, yy, zz, x, y, z)
-    sine = sqrt(x * x + y * y + z * z)
-    if kind == QUATERNION:
-        factor = 2.0
-    elif kind == LOG:
-        factor = 2.0 * atan2(sine, w) / sine if sine > 1e-9 else 2.0
-    else:
-        factor = 1.0 / sine
-    error[3], error[4], error[5] = factor * x, factor * y, factor * z
+    if kind != COLUMNS or not cosine >= 0.0:
+        _scale(desired, actual, kind, cosine, error)
 
 
-@numba.njit(**INNER)
+@inlined
 def _entry(desired, actual, i, j):
     return (
         desired[3 + 3 * i] * actual[3 + 3 * j]
@@ -81,27 +66,48 @@ def _entry(desired, actual, i, j):
     )
 
 
-@numba.njit(**INNER)
-def _turned_away(desired, actual, xx, yy, zz, x, y, z):
-    """Return the quaternion of an angle above 120 degrees, w >= 0, from E's symmetric part.
-
-    The largest component comes from the diagonal (Shepperd 1978).
-    """
-    if xx >= yy and xx >= zz:
-        a = 0.5 * sqrt(max(1.0 + xx - yy - zz, 0.0))
-        b = 0.25 * (_entry(desired, actual, 0, 1) + _entry(desired, actual, 1, 0)) / a
-        c = 0.25 * (_entry(desired, actual, 0, 2) + _entry(desired, actual, 2, 0)) / a
-        qx, qy, qz, w = a, b, c, 0.5 * x / a
-    elif yy >= zz:
-        a = 0.5 * sqrt(max(1.0 + yy - xx - zz, 0.0))
-        b = 0.25 * (_entry(desired, actual, 0, 1) + _entry(desired, actual, 1, 0)) / a
-        c = 0.25 * (_entry(desired, actual, 1, 2) + _entry(desired, actual, 2, 1)) / a
-        qx, qy, qz, w = b, a, c, 0.5 * y / a
+@late
+def _scale(desired, actual, kind, cosine, error):
+    """Scale sin(theta) a, in ``error[3:6]``, to the error of another kind or a large angle."""
+    if cosine > -0.5:
+        # sin(theta) is well above 0, or theta is small.
+        w = sqrt(0.5 * (1.0 + min(cosine, 1.0)))
+        for i in range(3, 6):
+            error[i] *= 0.5 / w
     else:
-        a = 0.5 * sqrt(max(1.0 + zz - xx - yy, 0.0))
-        b = 0.25 * (_entry(desired, actual, 0, 2) + _entry(desired, actual, 2, 0)) / a
-        c = 0.25 * (_entry(desired, actual, 1, 2) + _entry(desired, actual, 2, 1)) / a
-        qx, qy, qz, w = b, c, a, 0.5 * z / a
-    if w < 0.0:
-        return -qx, -qy, -qz, -w
-    return qx, qy, qz, w
+        w = _turned_away(desired, actual, error)
+    sine = sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
+    factor = 2.0
+    if kind == LOG and sine > 1e-9:
+        factor = 2.0 * atan2(sine, w) / sine
+    elif kind == COLUMNS:
+        factor = 1.0 / sine
+    for i in range(3, 6):
+        error[i] *= factor
+
+
+@inlined
+def _turned_away(desired, actual, error):
+    """Turn sin(theta) a in ``error[3:6]`` into the quaternion of an angle above 120 degrees.
+
+    Returns its scalar part, w >= 0. The largest component comes from the diagonal of E's
+    symmetric part (Shepperd 1978).
+    """
+    first, largest = 0, -1.0
+    for i in range(3):
+        entry = _entry(desired, actual, i, i)
+        if entry > largest:
+            first, largest = i, entry
+    square = 1.0 + largest
+    for i in range(3):
+        if i != first:
+            square -= _entry(desired, actual, i, i)
+    a = 0.5 * sqrt(max(square, 0.0))
+    w = 0.5 * error[3 + first] / a
+    sign = 1.0 if w >= 0.0 else -1.0
+    error[3 + first] = sign * a
+    for i in range(3):
+        if i != first:
+            both = _entry(desired, actual, first, i) + _entry(desired, actual, i, first)
+            error[3 + i] = sign * 0.25 * both / a
+    return sign * w

@@ -56,7 +56,7 @@ def track(
     if q0 is None:
         controlled = None if settings is None else checked_settings(settings).controlled
         q0 = posture_for(robot, path.pose(0.0), controlled=controlled)
-    tracker = Tracker(robot, path, q0, step, settings, method)
+    tracker = Tracker(robot, path, q0, step, settings, method, deadlines=False)
     rows = [tracker.look()[None, :]]
     end, taken, most = (steps - 1e-6) * step, 0, PATIENCE * max(steps, 1)
     while tracker.path_time < end and taken < most and not tracker.status:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.paths.path import Path
-from manip_dyn.clik.pose import DESIRED
-from manip_dyn.clik.program import law_module, tracking_engine
+from manip_dyn.clik.program import motion_of, tracking_engine
 from manip_dyn.clik.record import TrackingSample, row_size, sample_of
 from manip_dyn.clik.settings import ClikSettings, checked_settings
-from manip_dyn.clik.workspace import workspace
+from manip_dyn.clik.workspace import memory_of, set_constants
+from manip_dyn.core.late import compile_late
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Status
 from manip_dyn.integrate.taylor import Taylor
@@ -43,29 +45,29 @@ class Tracker:
         step: float = 0.1,
         settings: ClikSettings | None = None,
         method: str = "rk4",
+        deadlines: bool = True,
     ):
-        """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s."""
+        """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s.
+
+        With `deadlines` all that a step may ever need is compiled now, and not when it is first
+        needed: no later step is slow.
+        """
         self.robot, self.path = robot, check_path(path)
         self.step_size = positive("step", step, "s")
         self.method = check_method(method)
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
         self._engine = tracking_engine(robot, path.function, method)
-        self._look = law_module(robot, path.function)["look"]
+        self._look = motion_of(robot, path.function).look
         self._settings = checked_settings(settings)
-        n = robot.n
-        self._p = (
-            path.parameters,
-            self._settings.numbers(self.step_size),
-            self._settings.joints(robot),
-            np.empty(12 + 6 * n),
-            np.empty(DESIRED),
-            workspace(n),
-        )
-        self._rate = np.empty(n + 1)
+        memory = memory_of(robot, self._settings, self.step_size)
+        self._p = path.parameters, memory
+        self._rate = np.empty(robot.n + 1)
         self.reset()
-        self.run(1)  # compiles what is not in the cache: later no first step is slow
+        self.run(1)  # compiles what is not in the cache
         self.reset()
+        if deadlines:
+            compile_late(joint_velocity, evaluate)
 
     @property
     def settings(self) -> ClikSettings:
@@ -74,8 +76,7 @@ class Tracker:
 
     @settings.setter
     def settings(self, settings: ClikSettings) -> None:
-        numbers, joints = settings.numbers(self.step_size), settings.joints(self.robot)
-        self._p[1][:], self._p[2][:] = numbers, joints
+        set_constants(self._p[1], self.robot, settings, self.step_size)
         self._settings = settings
         self.restart()
 
@@ -94,7 +95,7 @@ class Tracker:
         if check_path(path).function is not self.path.function:
             raise ManipDynError(f"path {path!r} is of another kind; expected a tracker of its own")
         self.path = path
-        self._p = (path.parameters, *self._p[1:])
+        self._p = path.parameters, self._p[1]
         self.reset(q, path_time)
 
     def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from manip_dyn.clik.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.clik.tracker import REASONS, Tracker
@@ -116,6 +115,8 @@ def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vec
     if count < 1:
         return None
     times = np.minimum(path.settled + path.period * np.arange(count + 1), path_time[-1])
+    from scipy.interpolate import CubicHermiteSpline  # slow to load
+
     return np.diff(CubicHermiteSpline(path_time, q, slope)(times), axis=0)
 
 

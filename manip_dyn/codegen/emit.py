@@ -96,7 +96,8 @@ def module_text(robot_name: str, functions: list[Function]) -> str:
     return HEADER.format(robot=robot_name) + "\n\n".join(map(_function_text, functions))
 
 
-def _function_text(function: Function) -> str:
+def program_text(function: Function) -> str:
+    """Return the lines of a function, as a `Program` has them."""
     operations = function.graph.operations
     lines = []
     for place in function.graph.needed_for(function.outputs):
@@ -105,8 +106,12 @@ def _function_text(function: Function) -> str:
     for index, value in function.entries:
         where = ", ".join(map(str, index))
         lines.append(f"out[{where}] = {_reference(value, operations)}")
-    names = function.declaration.arguments
-    kernel = LONG if len(lines) > LONGEST_MERGED else SHORT
+    return "\n".join(lines)
+
+
+def _function_text(function: Function) -> str:
+    names, lines = function.declaration.arguments, program_text(function)
+    kernel = LONG if lines.count("\n") >= LONGEST_MERGED else SHORT
     return (PROGRAM + kernel).format(
         name=function.name,
         arguments=", ".join(names),
@@ -114,7 +119,7 @@ def _function_text(function: Function) -> str:
         places=", ".join(f"place({each})" for each in names),
         shape=function.shape,
         dimensions=len(function.shape),
-        lines="\n".join(lines),
+        lines=lines,
     )
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.trace import DECLARATIONS, Declaration, argument_size, trace
+from manip_dyn.codegen.trace import DECLARATIONS, LONGEST, Declaration, argument_size, trace
 from manip_dyn.robot import Robot
 
 
@@ -64,13 +64,15 @@ class Report(NamedTuple):
 def operation_report(robot: Robot, frame: str) -> Report:
     """Count the operations of every straight-line kernel but the second derivatives.
 
-    The motion is the forward dynamics once more.
+    Without the switching rates of long chains, which hold second derivatives too. The motion is
+    the forward dynamics once more.
     """
     equations = Equations(robot, robot.frame(frame))
+    left_out = {"motion", "second_derivatives"}
+    if robot.n > LONGEST:
+        left_out.add("switching")
     kernels = [
-        each
-        for each in DECLARATIONS
-        if robot.n <= each.longest and each.module not in ("motion", "second_derivatives")
+        each for each in DECLARATIONS if robot.n <= each.longest and each.module not in left_out
     ]
     return Report(robot.name, tuple(_row(equations, each) for each in kernels))
 

@@ -20,8 +20,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import llvmlite.binding as llvm
+from llvmlite import ir
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import user_function
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
@@ -32,7 +34,7 @@ from manip_dyn.core.compilers import (
     collection_paused,
     with_room,
 )
-from manip_dyn.core.machine_code import MachineCode, called_by_name, symbol_of
+from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,11 +50,28 @@ OPTIONS: dict[str, Any] = {
 finite stay so."""
 
 
+def insert_call_by_name(context: Any, entry: Any, description: Any) -> None:
+    """Let compiled code call machine code by its name.
+
+    What calls it is marked, so that numba keeps none of it by itself: loaded by numba alone, it
+    would not find the name.
+    """
+    call = user_function(description, ())
+
+    def marked(context, builder, signature, arguments):
+        if MARK not in builder.module.globals:
+            mark = ir.GlobalVariable(builder.module, ir.IntType(8), MARK)
+            mark.initializer = ir.Constant(mark.value_type, 0)
+            mark.linkage = "weak_odr"
+        return call(context, builder, signature, arguments)
+
+    made: Any = marked
+    made.libs = ()
+    context.insert_func_defn([(made, entry, call.signature)])
+
+
 class Compiled(CPUDispatcher):
     """A function whose machine code is kept on disk and called by its name."""
-
-    merge = False
-    """Whether callers take in its code instead of calling it."""
 
     def __init__(self, py_func, locals=None, targetoptions=None, **options):  # noqa: A002
         """Take a function, as numba's own class does."""
@@ -68,11 +87,13 @@ class Compiled(CPUDispatcher):
         """Compile one form for all numbers, not one more for each that a caller writes out."""
         return super().get_call_template([types.unliteral(each) for each in args], kws)
 
+    def declare(self, arguments: tuple) -> None:
+        """Give compiled code what it calls for arguments of these types."""
+        self.compile(arguments)
+
     def add_overload(self, cres):
         """Take in one compiled form, and give it the name that callers call it by."""
         super().add_overload(cres)
-        if self.merge or cres.objectmode:
-            return
         arguments = tuple(cres.signature.args)
         symbol = symbol_of(self, arguments)
         place = cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name)
@@ -81,15 +102,15 @@ class Compiled(CPUDispatcher):
         description = copy.copy(cres.fndesc)
         description.mangled_name = symbol
         self.targetctx.remove_user_function(cres.entry_point)
-        self.targetctx.insert_user_function(cres.entry_point, description)
+        insert_call_by_name(self.targetctx, cres.entry_point, description)
 
 
 class Inlined(CPUDispatcher):
     """A function that is a part of its callers."""
 
-    def __init__(self, py_func, always: bool):
-        """Take a function, and whether it has to be inlined."""
-        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always}
+    def __init__(self, py_func, always: bool, counted: bool = True):
+        """Take a function, and whether it has to be inlined and counts references."""
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always, "_nrt": counted}
         super().__init__(py_func, {}, options, pipeline_class=PartCompiler)
 
     def get_call_template(self, args, kws):
@@ -107,14 +128,40 @@ class Inlined(CPUDispatcher):
         self.targetctx.insert_user_function(entry, cres.fndesc, [cres.library])
 
 
+class Merged(Compiled):
+    """A function that has machine code for Python, and is a part of its compiled callers."""
+
+    def __init__(self, py_func, **options):
+        """Take a function."""
+        super().__init__(py_func, **options)
+        self._part = Inlined(py_func, always=False)
+
+    def get_call_template(self, args, kws):
+        """Tell a compiled caller the type of a call."""
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, sig):
+        """Return what compiled callers take in."""
+        return self._part.get_overload(sig)
+
+    def add_overload(self, cres):
+        """Take in machine code, which nobody calls by its name."""
+        CPUDispatcher.add_overload(self, cres)
+
+
 @overload
 def compiled(function: Function) -> Function: ...
 @overload
 def compiled(
-    *, merge: bool = False, short: bool = False, python: bool = True
+    *, merge: bool = False, short: bool = False, python: bool = True, counted: bool = True
 ) -> Callable[[Function], Function]: ...
 def compiled(
-    function: Any = None, *, merge: bool = False, short: bool = False, python: bool = True
+    function: Any = None,
+    *,
+    merge: bool = False,
+    short: bool = False,
+    python: bool = True,
+    counted: bool = True,
 ) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
@@ -125,16 +172,17 @@ def compiled(
             in half the time, and short loops of unknown length run no slower.
         python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
             many arrays is compiled several times as fast without.
+        counted: Whether references to the memory of arrays are counted; what makes no arrays and
+            returns none can do without.
     """
 
     def decorated(function: Any) -> Any:
         if PLAIN:
             return function
-        options = OPTIONS | {"no_cpython_wrapper": not python}
+        kind = Merged if merge else Compiled
+        options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
         pipeline = ShortCompiler if short else WholeCompiler
-        made = Compiled(function, targetoptions=options, pipeline_class=pipeline)
-        made.merge = merge
-        return made
+        return kind(function, targetoptions=options, pipeline_class=pipeline)
 
     return decorated if function is None else decorated(function)
 
@@ -142,17 +190,18 @@ def compiled(
 @overload
 def inlined(function: Function) -> Function: ...
 @overload
-def inlined(*, always: bool = False) -> Callable[[Function], Function]: ...
-def inlined(function: Any = None, *, always: bool = False) -> Any:
+def inlined(*, always: bool = False, counted: bool = True) -> Callable[[Function], Function]: ...
+def inlined(function: Any = None, *, always: bool = False, counted: bool = True) -> Any:
     """Compile a function into its callers, which are compiled; Python cannot call it.
 
     Args:
         function: A function in the subset of Python that numba compiles.
         always: Whether it has to be inlined even where LLVM finds it long.
+        counted: See `compiled`.
     """
 
     def decorated(function: Any) -> Any:
-        return function if PLAIN else Inlined(function, always)
+        return function if PLAIN else Inlined(function, always, counted)
 
     return decorated if function is None else decorated(function)
 

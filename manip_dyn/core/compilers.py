@@ -46,7 +46,7 @@ class _Settled(Flags):
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code as it was emitted: its callers optimize it, and nobody else needs it."""
+    """Code for its callers, who optimize it as a whole; nobody else needs it."""
 
     def _optimize_final_module(self):
         """Leave it to the callers."""
@@ -59,6 +59,10 @@ class _PartLibrary(JITCodeLibrary):
 
 class _ShortLibrary(JITCodeLibrary):
     """Code whose loops LLVM leaves as they are."""
+
+    def _optimize_functions(self, ll_module):
+        """Leave the functions as they were emitted."""
+        ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
         """Mark all functions, the parts too."""
@@ -119,7 +123,10 @@ if sys.implementation.name == "cpython":
 
 @contextmanager
 def collection_paused() -> Iterator[Any]:
-    """Look for no garbage inside: the compiler makes many objects, and drops them in the end."""
+    """Look for no garbage inside: the compiler makes many objects, and keeps most of them.
+
+    They are put among the old ones, where garbage is looked for rarely.
+    """
     if not gc.isenabled():
         yield
         return
@@ -127,4 +134,7 @@ def collection_paused() -> Iterator[Any]:
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:  # nobody else uses this
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()

@@ -59,6 +59,7 @@ def cache_directory() -> Path:
 
 
 _modules: dict[str, ModuleType] = {}
+_warned: list[str] = []
 
 
 def _module(name: str, text: Callable[[], str]) -> ModuleType:
@@ -104,14 +105,15 @@ def _private_folder() -> Path:
     return folder
 
 
-@cache
 def warn_once(what: str) -> None:
-    """Warn that something of the cache folder does not work."""
-    warnings.warn(
-        f"{what}; kernels are compiled anew in each process. Set MANIP_DYN_CACHE to a folder "
-        "that can be written",
-        stacklevel=2,
-    )
+    """Warn that something of the cache folder does not work, but only of the first such thing."""
+    if not _warned:
+        _warned.append(what)
+        warnings.warn(
+            f"{what}; kernels are compiled anew in each process. Set MANIP_DYN_CACHE to a folder "
+            "that can be written",
+            stacklevel=2,
+        )
 
 
 def _load(name: str, path: Path) -> ModuleType:

@@ -21,6 +21,7 @@ from numba.core import sigutils
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.fingerprint import home, reach
@@ -29,6 +30,8 @@ from manip_dyn.core.generated import cache_directory, warn_once
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""
 ENDING = ".machine_code"
+MARK = "numba.dynamic.globals.manip_dyn"
+"""What code that calls by name has among its globals; numba keeps no code with such a global."""
 called_by_name: dict[str, tuple[Dispatcher, tuple]] = {}
 """What has a name: a function and the types of its arguments."""
 
@@ -65,11 +68,13 @@ class MachineCode(_Cache):
         content = _read(self._path(sig))
         if content is None:
             return None
-        target_context.refresh()
+        # What machine code calls. Numba's own cache loads all that compiling takes, too: 0.2 s.
+        rtsys.initialize(target_context)
         try:
             needed, reduced = pickle.loads(content)
             for symbol, name, arguments in needed:
-                reached.functions[name].compile(arguments)
+                function: Any = reached.functions[name]
+                function.declare(arguments)
                 called_by_name[symbol]
             return CompileResult._rebuild(target_context, *reduced)
         except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):
@@ -79,7 +84,8 @@ class MachineCode(_Cache):
         """Keep machine code, and which other functions it calls."""
         if not self._enabled or not reach(self._dispatcher).digest:
             return
-        if data.library.has_dynamic_globals or data.lifted:
+        others = [each for each in data.library._dynamic_globals if each != MARK]
+        if others or data.lifted:
             return
         needed = [
             (symbol, home(called_by_name[symbol][0].py_func), called_by_name[symbol][1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from typing import Any
 
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
@@ -21,12 +22,12 @@ def demo(
     tip: str | None = None,
     everything: bool = False,
 ) -> int:
-    """Run one scenario or all of them; return 0 if every run stayed within its bounds.
+    """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
     Among all of them one whose robot is not installed is skipped, which the summary says.
 
     Args:
-        name: Scenario, or None for the usual runs of all.
+        name: Scenario, or None for the headline runs, or for all.
         mode: Label of the only run to perform, or None for all.
         as_json: Print one JSON object instead of progress and a table.
         urdf: Robot for a scenario that takes any.
@@ -40,6 +41,10 @@ def demo(
     _check_mode(mode, chosen)
     summaries: dict[str, dict[str, Any]] = {}
     for plain in chosen:
+        usual = [run.label for run in plain.runs if run.headline or name or everything]
+        labels = usual if mode is None else [mode]
+        if not any(run.label in labels for run in plain.runs):
+            continue
         try:
             each = plain.with_robot(urdf, tip)
         except ManipDynError as error:
@@ -49,7 +54,7 @@ def demo(
             print(f"\n{plain.name}: skipped: {error}", file=sys.stderr)
             continue
         for run in each.runs:
-            if run.label == mode or (mode is None and (run.usual or name or everything)):
+            if run.label in labels:
                 summary = _perform(each, run, as_json)
                 summaries.setdefault(each.name, {})[run.label] = summary
     success = all(run["success"] for runs in summaries.values() for run in runs.values())
@@ -59,7 +64,18 @@ def demo(
         print(
             "all runs stayed within their bounds" if success else "a run failed or left its bounds"
         )
+        if name is None and mode is None and not everything:
+            print(_more(summaries))
     return 0 if success else 1
+
+
+def _more(shown: Collection[str]) -> str:
+    """Return how to see what was not shown."""
+    others = ", ".join(each.name for each in SCENARIOS if each.name not in shown)
+    return (
+        f"\nThere is more: {others}.\nOne of them: manip_dyn demo NAME (make demo ARGS=NAME); "
+        "every run of all: manip_dyn demo --all (make demo ARGS=--all)"
+    )
 
 
 def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:

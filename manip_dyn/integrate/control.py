@@ -29,7 +29,7 @@ ROUNDING = 3.6e-15
 """16 units in the last place of 1."""
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def finite(x, size):
     """Return whether all of x (size,) is finite."""
     total = 0.0
@@ -38,13 +38,13 @@ def finite(x, size):
     return total == 0.0
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def unit(tolerances, i, magnitude):
     """Return what an error in component i of this magnitude is measured by; never zero."""
     return tolerances[1, i] + tolerances[0, i] * magnitude + 1e-300
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def error_norm(y, u, wrong, tolerances, size, rms):
     """Return the norm of the estimate `wrong` (size,) of a step from y to u; NaN as u."""
     error = 0.0
@@ -60,7 +60,7 @@ def error_norm(y, u, wrong, tolerances, size, rms):
     return error
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def judge(now, limits, power):
     """Let a step pass, or plan a shorter one; during a search for an event any error passes."""
     error = now.error
@@ -78,7 +78,7 @@ def judge(now, limits, power):
     return FAILED
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def plan_next(now, limits, power, paper, paper_power):
     """Plan the step after one that passed; not after a search for an event.
 

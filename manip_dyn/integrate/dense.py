@@ -35,7 +35,7 @@ class DenseOutput:
         return value
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def fill_hermite(now, polynomials, y, u, start, end, size):
     """Write the cubic Hermite polynomial of a step from y to u with the derivatives at both ends.
 
@@ -49,7 +49,7 @@ def fill_hermite(now, polynomials, y, u, start, end, size):
         polynomials[k, 3, i] = h * (start[i] + end[i]) - 2.0 * (u[i] - y[i])
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def add_bump(now, polynomials, bump, size):
     """Add h theta^2 (1 - theta)^2 times `bump` (size,), with the weighted stages, to a cubic.
 
@@ -63,7 +63,7 @@ def add_bump(now, polynomials, bump, size):
         polynomials[k, 4, i] = bump[i]
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def finish_piece(now, spans):
     """Finish the record of a step's polynomial."""
     spans[now.pieces, 0] = now.t

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import sys
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -54,9 +51,9 @@ def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector
     where Python cannot tell it.
     """
     plain = getattr(function, "py_func", function)
-    p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
-    arguments = (t, y.copy(), p, np.zeros_like(y))
     try:
+        p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
+        arguments = (t, y.copy(), p, np.zeros_like(y))
         with np.errstate(all="ignore"):
             count = _number_of_arguments(name, function)
             returned = plain(*arguments[:count])
@@ -90,41 +87,6 @@ def not_compilable(name: str, error: Exception) -> ManipDynError:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Failed in", "During:", "File"))]
     return ManipDynError(f"{name} cannot be compiled by numba: {' '.join(told)[:600]}")
-
-
-def importable(function: Dispatcher) -> tuple[str, str] | None:
-    """Return module and name of a compiled global function of a module that has a file."""
-    module, name = function.py_func.__module__, function.py_func.__name__
-    home = sys.modules.get(module)
-    found = module != "__main__" and getattr(home, name, None) is function
-    return (module, name) if found and getattr(home, "__file__", None) else None
-
-
-def fingerprint(function: Any) -> bytes:
-    """Return a digest of a compiled function and of all it uses: other functions and numbers."""
-    digest = hashlib.sha256()
-    _digest(function, digest, set())
-    return digest.digest()
-
-
-def _digest(value: Any, digest: Any, seen: set[int]) -> None:
-    if isinstance(value, Dispatcher):
-        value = value.py_func
-    if isinstance(value, FunctionType):
-        if id(value) in seen:
-            return
-        seen.add(id(value))
-        digest.update(str(value.__module__).encode())  # kept machine code asks for it by name
-        file = Path(value.__code__.co_filename)
-        digest.update(file.read_bytes() if file.is_file() else value.__code__.co_code)
-        used = inspect.getclosurevars(value)
-        for name, inner in sorted({**used.globals, **used.nonlocals}.items()):
-            digest.update(name.encode())
-            _digest(inner, digest, seen)
-    elif isinstance(value, np.ndarray):
-        digest.update(value.tobytes())
-    elif isinstance(value, (int, float, complex, str, tuple)):
-        digest.update(repr(value).encode())
 
 
 @lru_cache(maxsize=256)

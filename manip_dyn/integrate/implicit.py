@@ -39,13 +39,13 @@ MOVES = np.zeros((2, 1, 1))
 """Weights of the stages in positions and in the others, for the result and for the estimate."""
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def unknowns():
     """Return how many unknowns a linear system has."""
     return POSITIONS if POSITIONS else SIZE
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Bring derivatives and Jacobian at the start of the step up to date; plan the first step."""
     rate = row(work, RATE)
@@ -68,7 +68,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
     return PASSED
 
 
-@inlined
+@inlined(counted=False)
 def differences(y, p, now, work, slopes, by_time):
     """Write the derivatives of the rates by the state and by time, by central differences."""
     u, above, below = row(work, U), row(work, F), row(work, WRONG)
@@ -102,7 +102,7 @@ def differences(y, p, now, work, slopes, by_time):
     now.evaluations += 2 * columns + 2
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Try the step: write the state at its end into row `U`, and judge it."""
     u, f, h = row(work, U), row(work, F), now.h
@@ -133,7 +133,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     return judge(now, limits, POWER)
 
 
-@inlined
+@inlined(counted=False)
 def argument(i, y, h, work, u):
     """Write the state at which stage i evaluates the right-hand side."""
     for k in range(SIZE):
@@ -149,7 +149,7 @@ def argument(i, y, h, work, u):
         u[k] = y[k] + total
 
 
-@inlined
+@inlined(counted=False)
 def solve_stage(i, y, h, work, slopes, matrix, pivots):
     """Write the solution of stage i into its row, and follow with its quadratures."""
     n = POSITIONS
@@ -192,7 +192,7 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
             tail[k] *= GAMMA
 
 
-@inlined
+@inlined(counted=False)
 def result(kind, h, work, out):
     """Write what the stages add to the state (kind 0), or the estimate of its error (kind 1)."""
     for k in range(SIZE):
@@ -205,7 +205,7 @@ def result(kind, h, work, out):
         out[k] = h * total if k < POSITIONS else total
 
 
-@inlined
+@inlined(counted=False)
 def damp(h, work, slopes, matrix, pivots, wrong):
     """Replace `wrong` (m,) by (I - h gamma df/dy)^-1 wrong.
 
@@ -238,7 +238,7 @@ def damp(h, work, slopes, matrix, pivots, wrong):
         add_product(slopes, n, n, h * GAMMA, block, tail)
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep the polynomial of the step."""
     u, end = row(work, U), row(work, END)
@@ -248,7 +248,7 @@ def interpolate(y, p, now, work, spans, polynomials):
     finish_piece(now, spans)
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def close(now, work):
     """Keep the derivative at the end of the step, if there is one, for the next."""
     now.known = 0
@@ -258,7 +258,7 @@ def close(now, work):
             work[RATE, i] = work[END, i]
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def adapt(now, limits):
     """Plan the next step."""
     if ADAPTIVE:

@@ -19,7 +19,7 @@ directions and terminal flags, and whether the action at the start was this func
 SIGNAL_ROWS = 7
 
 
-@inlined
+@inlined(counted=False)
 def crosses(before, after, direction):
     """Return whether a function crosses zero upwards, downwards or, for direction 0, at all."""
     if direction >= 0 and before < 0.0 <= after:
@@ -27,7 +27,7 @@ def crosses(before, after, direction):
     return direction <= 0 and before > 0.0 >= after
 
 
-@inlined
+@inlined(counted=False)
 def any_crosses(signals):
     """Return whether one of k functions crosses zero in the step."""
     found = False
@@ -36,14 +36,14 @@ def any_crosses(signals):
     return found
 
 
-@inlined
+@inlined(counted=False)
 def copy_row(signals, source, target):
     """Copy a row of the signals to another one."""
     for j in range(signals.shape[1]):
         signals[target, j] = signals[source, j]
 
 
-@inlined
+@inlined(counted=False)
 def next_trial(now, signals, width):
     """Return the next length to try in the bracket, s.
 

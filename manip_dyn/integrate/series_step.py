@@ -21,7 +21,7 @@ SIZE, ADAPTIVE = 1, False
 """Length of the state; whether tolerances rule the steps."""
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Write the series about the start of the step, and plan the step from it.
 
@@ -50,7 +50,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
     return PASSED
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def order_of_step(tolerances, limits, size):
     """Return the order for the tolerance that rules where the largest component is `size`."""
     for i in range(SIZE):
@@ -59,7 +59,7 @@ def order_of_step(tolerances, limits, size):
     return limits.absolute_order
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def length_of_step(work, tolerances, order, size, longest):
     """Return a step, s, from the last two terms of the series that are not zero.
 
@@ -81,7 +81,7 @@ def length_of_step(work, tolerances, order, size, longest):
     return length
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Sum the series at the end of the step, by Horner's rule."""
     u, h = row(work, U), now.h
@@ -93,7 +93,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     return PASSED if finite(u, SIZE) else NON_FINITE
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep the series as the polynomial of the step."""
     power = 1.0
@@ -105,12 +105,12 @@ def interpolate(y, p, now, work, spans, polynomials):
     finish_piece(now, spans)
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def close(now, work):
     """The next step has a series of its own."""
     now.known = 0
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def adapt(now, limits):
     """The next step is planned from its own series."""

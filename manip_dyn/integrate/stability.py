@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from scipy.optimize import brentq
 
 from manip_dyn.integrate.tableau import Tableau
 
@@ -41,6 +40,8 @@ def first_growth(growth: Callable[[float], float], longest: float = 100.0) -> fl
     before = 0.0
     for s in np.arange(0.01, longest, 0.01):
         if growth(s) > 1.0 + _SLACK:
+            from scipy.optimize import brentq  # takes longer to load than all of this folder
+
             return float(brentq(lambda x: growth(x) - 1.0 - _SLACK, before, s))
         before = float(s)
     return longest

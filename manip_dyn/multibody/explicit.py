@@ -16,12 +16,13 @@ import numpy as np
 from scipy.integrate import ode
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.expansion import expand
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.partition import Partition
 from manip_dyn.multibody.partition import partition as partition_of
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.state_space import rates, worn
 from manip_dyn.validate import Vector, positive
 
 HIGHEST_ORDER = 12
@@ -57,28 +58,28 @@ class FirstOrder:
         self.mechanism = mechanism
         q = mechanism.q0 if q is None else q
         self.partition = mechanism.partition if partition is None else partition
-        self._tables, self.y0 = prepared(
+        self._memory, self.y0 = prepared(
             mechanism, q, mechanism.v0 if v is None else v, self.partition, angles
         )
-        self.angles, self.evaluations = self._tables.angles, 0
+        self.angles, self.evaluations = self._memory.tables.forces.angles, 0
         self._out, self._worn = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
         self.evaluations += 1
-        tools().derivative(t, _own(y), self._tables, self._out)
+        rates(t, _own(y), self._memory, self._out)
         return self._out.copy()
 
     def worn(self, t: float, y: Vector) -> bool:
         """Return whether the condition number asks for a new partition."""
-        tools().growth(t, _own(y), self._tables, self._worn)
+        worn(t, _own(y), self._memory, self._worn)
         return bool(self._worn[0] > 0.0)
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
         """Return all coordinates and rates (N,), and the largest violation of a constraint."""
         size, worst = self.mechanism.size, np.zeros(1)
         q, v = np.empty((1, size)), np.empty((1, size))
-        if tools().expand(_own(y)[np.newaxis], self._tables, q, v, worst) < 1:
+        if expand(_own(y)[np.newaxis], self._memory, q, v, worst) < 1:
             raise ManipDynError("the mechanism cannot be assembled where the solver has led it")
         return q[0], v[0], float(worst[0])
 

@@ -8,36 +8,25 @@ from __future__ import annotations
 
 from math import atan2, floor, pi, sqrt
 
-from numba import njit
-
-from manip_dyn.codegen.by_address import call
-from manip_dyn.multibody.constraints import (
-    OPTIONS,
-    gather,
-    primitive_0,
-    primitive_1,
-    primitive_2,
-)
-from manip_dyn.multibody.primitives import (
-    DISTANCE,
-    DOT_1,
-    PLACE_CURVATURE,
-    PLACE_RATE,
-    PLACE_SLOPE,
-    POINT,
-    SIZE,
-)
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.multibody.kernel import run_kernel
+from manip_dyn.multibody.memory import bodies_of, forces_of, loads_of, motion_of
+from manip_dyn.multibody.primitives import PLACE_CURVATURE, PLACE_RATE, PLACE_SLOPE, SIZE
 from manip_dyn.multibody.road import height
-from manip_dyn.multibody.tables import ROTATIONAL_SPRING, SPRING, TYRE
-from manip_dyn.multibody.user_force import (
-    BY_POSITION,
-    BY_TIME,
-    BY_VELOCITY,
-    USER_RESULT,
+from manip_dyn.multibody.tables import (
+    DERIVATIVES,
+    FIRST,
+    KERNEL,
+    LAW,
+    ROTATIONAL_SPRING,
+    SECOND,
+    SPRING,
+    TYRE,
 )
+from manip_dyn.multibody.user_force import BY_POSITION, BY_TIME, BY_VELOCITY
 
 
-@njit(**OPTIONS)
+@inlined
 def law(kind, c, t, x, rate):
     """Return a force against x, and its derivatives by x, by its rate and by time.
 
@@ -60,48 +49,51 @@ def law(kind, c, t, x, rate):
     return c[0] * x + c[1] * rate + c[3], c[0], c[1], 0.0
 
 
-@njit(**OPTIONS)
+@inlined
 def nearest_turn(angle, last):
     """Return the angle by as many whole turns as bring it within half a turn of the last."""
     return angle + 2.0 * pi * floor((last - angle) / (2.0 * pi) + 0.5)
 
 
-@njit(**OPTIONS)
+@compiled(short=True, python=False, counted=False)
 def count_turns(p):
     """Keep the angles of all rotational springs at the present positions, through turns."""
-    x, along, across = p.local[0], p.result[0], p.result[1]
-    for k in range(p.force_rows.shape[0]):
-        if p.force_rows[k, 0] == ROTATIONAL_SPRING:
-            gather(p.q, p.force_rows[k], x)
-            primitive_0(DOT_1, x, p.force_numbers[k][:12], along)
-            primitive_0(DOT_1, x, p.force_numbers[k][12:], across)
-            p.angles[k] = nearest_turn(atan2(across[0], along[0]), p.angles[k])
+    forces, motion = forces_of(p), motion_of(p)
+    rows, numbers, angles = forces.rows, forces.numbers, forces.angles
+    q, along, across = motion.q, motion.result, motion.across
+    for k in range(rows.shape[0]):
+        if rows[k, LAW] == ROTATIONAL_SPRING:
+            kernel, first, second = rows[k, KERNEL], rows[k, FIRST], rows[k, SECOND]
+            run_kernel(kernel, q, q, q, first, second, numbers, 24 * k, along)
+            run_kernel(kernel, q, q, q, first, second, numbers, 24 * k + 12, across)
+            angles[k] = nearest_turn(atan2(across[0], along[0]), angles[k])
 
 
-@njit(**OPTIONS)
-def angle(p, k, order):
-    """Write the angle of force k, its gradient, and for order 2 its curvature, into result[0].
+@compiled(short=True, python=False, counted=False)
+def bend_to_angle(along, across, last, v, row, order):
+    """Replace a quantity, its gradient, and with DERIVATIVES its curvature, by an angle's.
 
     It is atan2 of two dot products, of what is fixed to j along and across a direction of i, by
-    as many turns as bring it next to the angle that `count_turns` wrote last.
+    as many turns as bring it next to the angle `last`. Return its rate.
+
+    Args:
+        along: What a kernel wrote for the one product, is written.
+        across: What it wrote for the other.
+        last: rad.
+        v: Velocities of all bodies.
+        row: Whose bodies count (6,).
+        order: VALUES or DERIVATIVES.
     """
-    x, v, a = p.local[0], p.local[1], p.local[2]
-    along, across = p.result[0], p.result[1]
-    if order == 2:
-        primitive_2(DOT_1, x, v, a, p.force_numbers[k][:12], along)
-        primitive_2(DOT_1, x, v, a, p.force_numbers[k][12:], across)
-    else:
-        primitive_1(DOT_1, x, v, p.force_numbers[k][:12], along)
-        primitive_1(DOT_1, x, v, p.force_numbers[k][12:], across)
     c, s = along[0], across[0]
     size = c * c + s * s
-    turn, c_rate, s_rate = nearest_turn(atan2(s, c), p.angles[k]), 0.0, 0.0
+    turn, c_rate, s_rate = nearest_turn(atan2(s, c), last), 0.0, 0.0
     for i in range(SIZE):
-        c_rate += along[PLACE_SLOPE + i] * v[i]
-        s_rate += across[PLACE_SLOPE + i] * v[i]
+        speed = v[row[FIRST + i // 7] + i % 7]
+        c_rate += along[PLACE_SLOPE + i] * speed
+        s_rate += across[PLACE_SLOPE + i] * speed
     rate = (c * s_rate - s * c_rate) / size
     growth = 2.0 * (c * c_rate + s * s_rate) / size
-    if order == 2:
+    if order == DERIVATIVES:
         for i in range(SIZE):
             c_i, s_i = along[PLACE_SLOPE + i], across[PLACE_SLOPE + i]
             for j in range(SIZE):
@@ -121,76 +113,72 @@ def angle(p, k, order):
     return rate
 
 
-@njit(**OPTIONS)
+@compiled(short=True, python=False, counted=False)
 def add_user_forces(t, p, order):
     """Add the forces that Python functions describe, as `add_forces` does."""
-    bodies, found = p.mass.shape[0], p.user_result
-    x, v = p.local[0], p.local[1]
-    for k in range(p.user_rows.shape[0]):
-        row = p.user_rows[k]
-        gather(p.q, row, x)
-        gather(p.v, row, v)
-        found[USER_RESULT] = t
-        user = p.user_calls[k, order - 1]
-        call(user, (found[USER_RESULT:], x, v, found))  # type: ignore[call-arg]
+    forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
+    rows, time, q, v, found = forces.user_rows, forces.time, motion.q, motion.v, motion.result
+    force, by_time = loads.force, loads.by_time
+    stiffness, damping = loads.stiffness, loads.damping
+    size = force.shape[0]
+    time[0] = t
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        run_kernel(row[KERNEL + order], q, v, v, row[FIRST], row[SECOND], time, 0, found)
         for i in range(SIZE):
-            body = row[1 + i // 7]
-            if body == bodies:
+            place = row[FIRST + i // 7] + i % 7
+            if place >= size:
                 continue
-            place = 7 * body + i % 7
-            p.force[place] += found[i]
-            if order < 2:
+            force[place] += found[i]
+            if order < DERIVATIVES:
                 continue
-            p.by_time[place] += found[BY_TIME + i]
+            by_time[place] += found[BY_TIME + i]
             for j in range(SIZE):
-                other = row[1 + j // 7]
-                if other < bodies:
-                    column = 7 * other + j % 7
-                    p.stiffness[place, column] -= found[BY_POSITION + SIZE * i + j]
-                    p.damping[place, column] -= found[BY_VELOCITY + SIZE * i + j]
+                column = row[FIRST + j // 7] + j % 7
+                if column < size:
+                    stiffness[place, column] -= found[BY_POSITION + SIZE * i + j]
+                    damping[place, column] -= found[BY_VELOCITY + SIZE * i + j]
 
 
-@njit(**OPTIONS)
+@compiled(short=True, python=False, counted=False)
 def add_forces(t, p, order):
-    """Add gravity and all forces to `force`; for order 2 their derivatives, negative, too."""
-    bodies = p.mass.shape[0]
-    for b in range(bodies):
-        for i in range(3):
-            p.force[7 * b + i] += p.mass[b] * p.gravity[i]
+    """Add gravity and all forces; with DERIVATIVES those of forces, too."""
     add_user_forces(t, p, order)
-    x, v, a = p.local[0], p.local[1], p.local[2]
-    result = p.result[0]
-    for k in range(p.force_rows.shape[0]):
-        row = p.force_rows[k]
-        gather(p.q, row, x)
-        gather(p.v, row, v)
+    forces, motion, loads, bodies = forces_of(p), motion_of(p), loads_of(p), bodies_of(p)
+    rows, numbers, constants = forces.rows, forces.numbers, forces.constants
+    angles, q, v, a = forces.angles, motion.q, motion.v, motion.a
+    result, across = motion.result, motion.across
+    force, by_time = loads.force, loads.by_time
+    stiffness, damping = loads.stiffness, loads.damping
+    mass, gravity, size = bodies.mass, bodies.gravity, force.shape[0]
+    for b in range(mass.shape[0]):
+        for i in range(gravity.shape[0]):
+            force[7 * b + i] += mass[b] * gravity[i]
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        kernel, first, second = row[KERNEL + order], row[FIRST], row[SECOND]
+        run_kernel(kernel, q, v, a, first, second, numbers, 24 * k, result)
         rate = 0.0
-        if row[0] == ROTATIONAL_SPRING:
-            rate = angle(p, k, order)
+        if row[LAW] == ROTATIONAL_SPRING:
+            run_kernel(kernel, q, v, a, first, second, numbers, 24 * k + 12, across)
+            rate = bend_to_angle(result, across, angles[k], v, row, order)
         else:
-            kind = DISTANCE if row[0] == SPRING else POINT
-            if order == 2:
-                primitive_2(kind, x, v, a, p.force_numbers[k][:12], result)
-            else:
-                primitive_1(kind, x, v, p.force_numbers[k][:12], result)
             for i in range(SIZE):
-                rate += result[PLACE_SLOPE + i] * v[i]
-        f, by_x, by_rate, by_time = law(row[0], p.force_constants[k], t, result[0], rate)
+                rate += result[PLACE_SLOPE + i] * v[row[FIRST + i // 7] + i % 7]
+        f, by_x, by_rate, by_t = law(row[LAW], constants[k], t, result[0], rate)
         for i in range(SIZE):
-            body = row[1 + i // 7]
-            if body == bodies:
+            place, slope = row[FIRST + i // 7] + i % 7, result[PLACE_SLOPE + i]
+            if place >= size:
                 continue
-            place, slope = 7 * body + i % 7, result[PLACE_SLOPE + i]
-            p.force[place] -= f * slope
-            if order < 2:
+            force[place] -= f * slope
+            if order < DERIVATIVES:
                 continue
-            p.by_time[place] -= by_time * slope
+            by_time[place] -= by_t * slope
             for j in range(SIZE):
-                other = row[1 + j // 7]
-                if other == bodies:
+                column, its = row[FIRST + j // 7] + j % 7, result[PLACE_SLOPE + j]
+                if column >= size:
                     continue
-                column, its = 7 * other + j % 7, result[PLACE_SLOPE + j]
                 bent = by_x * its + by_rate * result[PLACE_RATE + j]
                 bent = slope * bent + f * result[PLACE_CURVATURE + SIZE * i + j]
-                p.stiffness[place, column] += bent
-                p.damping[place, column] += by_rate * slope * its
+                stiffness[place, column] += bent
+                damping[place, column] += by_rate * slope * its

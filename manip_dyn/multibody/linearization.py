@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.multibody.compiled import tools
 from manip_dyn.multibody.mechanism import Mechanism
 from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.state_space import linearized
 from manip_dyn.validate import Vector
 
 
@@ -44,14 +44,20 @@ class Linearization(NamedTuple):
 
 def linearization(mechanism: Mechanism, t: float = 0.0) -> Linearization:
     """Return J1, J2 and the rest at the mechanism's start; Sandu et al. (2001), eq. 26."""
-    tables, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
-    out, by_time, acceleration = np.zeros((n, 3 * n)), np.zeros(n), np.zeros(n)
-    tools().linearize(t, y, tables, out, by_time, acceleration)
+    out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
+    linearized(t, y, memory, out, by_time)
     mass = out[:, 2 * n :]
     slopes: Vector = np.asarray(
         np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
     )
+    acceleration = memory.tables.reduced.acceleration
     return Linearization(
-        mass, slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n], acceleration, y
+        mass,
+        slopes[:, :n],
+        slopes[:, n : 2 * n],
+        slopes[:, 2 * n],
+        acceleration,
+        y,
     )

@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.errors import ManipDynError
+from manip_dyn.multibody.checks import all_of, check_connected, check_names, check_shared_axes
 from manip_dyn.multibody.elements import (
     GROUND,
     Force,
     Joint,
     MovingBody,
-    RotationalSpring,
     Tyre,
 )
 from manip_dyn.multibody.joints import Pose, force_row, joint_rows
+from manip_dyn.multibody.kernel import evaluate
 from manip_dyn.multibody.partition import RANK_TOLERANCE, Partition, partition
-from manip_dyn.multibody.primitives import NORM, RESULT, SIZE, kernels
-from manip_dyn.multibody.tables import Tables
+from manip_dyn.multibody.primitives import (
+    DISTANCE,
+    DOT_1,
+    NORM,
+    POINT,
+    RESULT,
+    SIZE,
+    inertia_addresses,
+    kernel_addresses,
+    primitive_address,
+)
+from manip_dyn.multibody.tables import (
+    ROTATIONAL_SPRING,
+    SPRING,
+    TYRE,
+    Bodies,
+    Forces,
+    Links,
+    Loads,
+    Motion,
+    Reduced,
+    Tables,
+)
 from manip_dyn.multibody.user_force import USER_RESULT, UserForce
 from manip_dyn.validate import Vector, finite_vector
 
@@ -29,9 +50,8 @@ TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
-_PARALLEL = 1e-6
-"""Largest sine between two unit vectors that count as one axis."""
-_NAMES = ("dot_1", "dot_2", "point", "distance", "norm")
+_ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
+"""Law of a force -> the primitive that it acts along."""
 
 
 class Mechanism:
@@ -63,14 +83,14 @@ class Mechanism:
                 left, initial velocities that the joints do not allow, a rotational spring about
                 another axis than a revolute joint between its bodies.
         """
-        self.bodies = _all_of("bodies", bodies, MovingBody)
-        self.joints = _all_of("joints", joints, Joint)
-        self.forces = _all_of("forces", forces, Force)
+        self.bodies = all_of("bodies", bodies, MovingBody)
+        self.joints = all_of("joints", joints, Joint)
+        self.forces = all_of("forces", forces, Force)
         self.gravity = finite_vector("gravity", gravity, 3)
         self._names = [body.name for body in self.bodies]
-        _check_names(self._names)
-        _check_connected(self._names, [*self.joints, *self.forces])
-        _check_shared_axes(self.joints, self.forces)
+        check_names(self._names)
+        check_connected(self._names, [*self.joints, *self.forces])
+        check_shared_axes(self.joints, self.forces)
         self.size = 7 * len(self.bodies)
         self.switches = sorted(
             {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
@@ -111,51 +131,70 @@ class Mechanism:
             for each in self.forces
             if not isinstance(each, UserForce)
         ]
-        rows = [(row[0], *self._places(each.bodies)) for each, row in laws]
-        own_rows = [(0, *self._places(each.bodies)) for each in own]
-        return Tables(
-            rows=self._table,
+        rows = [
+            (*self._starts(each.bodies), *kernel_addresses(_ALONG[row[0]]), row[0])
+            for each, row in laws
+        ]
+        own_rows = [(*self._starts(each.bodies), 0, *each.addresses()) for each in own]
+        body_rows = [(7 * k, size, 0, *inertia_addresses()) for k in range(b)]
+        links = Links(
+            rows=np.array([(*ij, *kernel_addresses(kind)) for kind, *ij in self._table.tolist()]),
             numbers=self._numbers,
             targets=self._targets,
-            mass=np.array([float(body.mass) for body in self.bodies]),
-            inertia=np.array([body.inertia for body in self.bodies]),
-            gravity=self.gravity,
-            force_rows=np.array(rows, dtype=np.int64).reshape(-1, 3),
-            force_numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
-            force_constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
-            angles=np.array([-getattr(each, "rest", 0.0) for each, _ in laws], np.float64),
-            user_rows=np.array(own_rows, dtype=np.int64).reshape(-1, 3),
-            user_calls=np.array([each.addresses() for each in own], np.int64).reshape(-1, 2),
-            user_result=np.zeros(USER_RESULT + 1),
             dependent=roles.dependent.copy(),
             independent=roles.independent.copy(),
             roles=places,
-            q=np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]),
-            v=np.zeros(size + 7),
-            a=np.zeros(size + 7),
             slopes=np.zeros((m, SIZE)),
             bends=np.zeros((m, SIZE)),
             factors=np.zeros((m, m)),
             pivots=np.zeros(m),
-            basis=np.zeros((size, n)),
-            mass_basis=np.zeros((size, n)),
-            turning=np.zeros((b, 4, 4)),
-            force=np.zeros(size),
-            reduced=np.zeros((n, n)),
-            small=np.zeros((n, n)),
-            place=np.zeros((m, n)),
-            carried=np.zeros((size, n)),
-            stiffness=np.zeros((size, size)),
-            damping=np.zeros((size, size)),
-            by_time=np.zeros(size),
-            held=np.zeros((size, 1)),
-            moved=np.zeros((size, 1)),
-            work=np.zeros((4, size)),
-            result=np.zeros((2, RESULT)),
-            local=np.zeros((3, SIZE)),
+            work=np.zeros(m),
+            spare=np.zeros(m),
             flags=np.zeros(2, dtype=np.int64),
             limits=np.array([TOLERANCE, np.inf]),
         )
+        motion = Motion(
+            q=np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]),
+            v=np.zeros(size + 7),
+            a=np.zeros(size + 7),
+            result=np.zeros(max(RESULT, USER_RESULT)),
+            across=np.zeros(RESULT),
+        )
+        bodies = Bodies(
+            rows=np.array(body_rows, dtype=np.int64),
+            mass=np.array([float(body.mass) for body in self.bodies]),
+            inertia=np.array([body.inertia for body in self.bodies]),
+            turning=np.zeros((b, 4, 4)),
+            gravity=self.gravity,
+        )
+        forces = Forces(
+            rows=np.array(rows, dtype=np.int64).reshape(-1, 6),
+            numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
+            constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
+            angles=np.array([-getattr(each, "rest", 0.0) for each, _ in laws], np.float64),
+            user_rows=np.array(own_rows, dtype=np.int64).reshape(-1, 5),
+            time=np.zeros(1),
+        )
+        loads = Loads(
+            force=np.zeros(size),
+            stiffness=np.zeros((size, size)),
+            damping=np.zeros((size, size)),
+            by_time=np.zeros(size),
+        )
+        reduced = Reduced(
+            basis=np.zeros((size, n)),
+            mass_basis=np.zeros((size, n)),
+            matrix=np.zeros((n, n)),
+            factors=np.zeros((n, n)),
+            pivots=np.zeros(n),
+            acceleration=np.zeros(n),
+            held=np.zeros((size, 1)),
+            moved=np.zeros((size, 1)),
+            place=np.zeros((m, n)),
+            carried=np.zeros((size, n)),
+            rates=np.zeros(2 * n),
+        )
+        return Tables(links, motion, bodies, forces, loads, reduced)
 
     def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
         """Return the same mechanism with another start: positions and velocities (N,)."""
@@ -171,9 +210,10 @@ class Mechanism:
         return changed
 
     # ------------------------------------------------------------------------- tables
-    def _places(self, names: Sequence[str]) -> tuple[int, int]:
+    def _starts(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return where the coordinates of two bodies begin, the ground's behind all others."""
         first, second = (
-            len(self._names) if name == GROUND else self._names.index(name) for name in names
+            self.size if name == GROUND else 7 * self._names.index(name) for name in names
         )
         return first, second
 
@@ -189,12 +229,12 @@ class Mechanism:
         table, numbers, owners = [], [], []
         for joint in self.joints:
             for row in joint_rows(joint, self._poses(joint.bodies, np.zeros(0))):
-                table.append((row.kind, *self._places(joint.bodies)))
+                table.append((row.kind, *self._starts(joint.bodies)))
                 numbers.append(row.numbers)
                 owners.append(joint.name)
         self._from_joints = len(table)
         for place, name in enumerate(self._names):
-            table.append((NORM, place, len(self._names)))
+            table.append((NORM, 7 * place, self.size))
             numbers.append(np.zeros(12))
             owners.append(f"Euler parameters of {name}")
         self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
@@ -215,16 +255,16 @@ class Mechanism:
 
     def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
         """Return the constraints' values (m,) and gradients (m, N)."""
-        module, out = kernels(), np.zeros(1 + SIZE)
+        out, still = np.zeros(1 + SIZE), np.zeros(SIZE)
         wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
         values = np.zeros(len(self._table))
         gradients = np.zeros((len(self._table), self.size + 7))
-        for k, (kind, i, j) in enumerate(self._table):
-            x = np.concatenate([wide[7 * i : 7 * i + 7], wide[7 * j : 7 * j + 7]])
-            getattr(module, f"{_NAMES[kind]}_0")(x, self._numbers[k], out)
+        for k, (kind, i, j) in enumerate(self._table.tolist()):
+            x = np.concatenate([wide[i : i + 7], wide[j : j + 7]])
+            evaluate(primitive_address(kind, 0), x, still, still, self._numbers[k], out)
             values[k] = out[0]
-            gradients[k, 7 * i : 7 * i + 7] += out[1:8]
-            gradients[k, 7 * j : 7 * j + 7] += out[8:]
+            gradients[k, i : i + 7] += out[1:8]
+            gradients[k, j : j + 7] += out[8:]
         return values, gradients[:, : self.size]
 
     # ------------------------------------------------------------------------- checks
@@ -257,59 +297,3 @@ class Mechanism:
 
 def _pose(body: MovingBody) -> Pose:
     return body.position, body.rotation
-
-
-def _all_of(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
-    """Return values as a tuple; refuse those of another kind."""
-    wanted = " or ".join(each.__name__ for each in getattr(kind, "__args__", (kind,)))
-    if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
-        raise ManipDynError(f"{name} is {values!r}; expected a list of {wanted}")
-    found = tuple(values)
-    for place, value in enumerate(found):
-        if not isinstance(value, kind):
-            raise ManipDynError(f"{name}[{place}] is {value!r}; expected {wanted}")
-    return found
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if not names:
-        raise ManipDynError("a mechanism has no bodies; expected at least one")
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ManipDynError(f"two bodies are called '{min(twice)}'; expected different names")
-
-
-def _check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
-    """Refuse unknown bodies, and bodies that nothing connects with the others."""
-    groups = {name: {name} for name in (*names, GROUND)}
-    for link in links:
-        for name in link.bodies:
-            if name not in groups:
-                raise ManipDynError(f"there is no body '{name}'{closest(str(name), groups)}")
-        if link.bodies[0] == link.bodies[1]:
-            raise ManipDynError(f"a joint or force connects '{link.bodies[0]}' with itself")
-        union = groups[link.bodies[0]] | groups[link.bodies[1]]
-        for name in union:
-            groups[name] = union
-    largest = max(groups.values(), key=len)
-    apart = [name for name in names if name not in largest]
-    if apart:
-        raise ManipDynError(
-            f"body '{apart[0]}' is not connected with '{next(n for n in names if n in largest)}'; "
-            "expected joints or forces that connect all bodies"
-        )
-
-
-def _check_shared_axes(joints: Sequence[Joint], forces: Sequence[Force]) -> None:
-    """Refuse rotational springs about another axis than that of a revolute joint beside them."""
-    for spring in forces:
-        if not isinstance(spring, RotationalSpring):
-            continue
-        for joint in joints:
-            beside = joint.kind == "revolute" and set(joint.bodies) == set(spring.bodies)
-            if beside and np.linalg.norm(np.cross(joint.axis[0], spring.axis)) > _PARALLEL:
-                raise ManipDynError(
-                    f"the rotational spring {'-'.join(spring.bodies)} has the axis "
-                    f"{spring.axis.tolist()}; expected {joint.axis[0].tolist()}, that of the "
-                    f"joint '{joint.name}' between the same bodies"
-                )

@@ -17,16 +17,30 @@ from typing import Any
 
 from manip_dyn.codegen import vectors as vec
 from manip_dyn.codegen.derivatives import derivatives, gradient, rates
-from manip_dyn.codegen.emit import module_text
+from manip_dyn.codegen.emit import program_text
 from manip_dyn.codegen.expression import Graph, Scalar
-from manip_dyn.codegen.trace import Declaration, Function
+from manip_dyn.codegen.straight_line import Program
+from manip_dyn.codegen.trace import Declaration, Entry, Function
 from manip_dyn.core.generated import generated_module, source_of
+from manip_dyn.multibody.kernel import INPUTS, kernel_address
+
+HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""
+
+from manip_dyn.codegen.straight_line import Program
+'''
+ENTRY = '''
+{name} = Program("{name}", {inputs}, 1, """
+{text}
+""")
+'''
 
 SIZE = 14
 """Coordinates of two bodies."""
 PLACE_SLOPE, PLACE_RATE, PLACE_SECOND, PLACE_CURVATURE = 1, 15, 29, 43
 """Where gradient, rate of the gradient, its second rate and the Hessian begin in a result."""
 RESULT = PLACE_CURVATURE + SIZE * SIZE
+INERTIA_BY_A, INERTIA_BY_E, INERTIA_BY_V = 4, 20, 36
+"""Where the derivatives of a body's inertial force begin."""
 
 
 def rotation(e: Sequence[Any]) -> vec.Matrix3:
@@ -89,31 +103,61 @@ PRIMITIVES: tuple[Callable[..., Any], ...] = (dot_1, dot_2, point, distance, nor
 DOT_1, DOT_2, POINT, DISTANCE, NORM = range(len(PRIMITIVES))
 
 
-@cache
-def kernels() -> ModuleType:
-    """Return the compiled primitives and the inertia, generated once for all mechanisms.
+ORDERS = 3
+"""How many kernels a primitive has."""
 
-    ``NAME_0(x, r, out)`` writes value and gradient (15,), ``NAME_1(x, v, r, out)`` the rate of
-    the gradient at the velocities v (14,) too (29,), and ``NAME_2(x, v, a, r, out)`` (239,) also
-    the gradient of phi'' at fixed velocities and accelerations a (14,) and the Hessian (14, 14).
-    ``inertia(e, v, a, j, out)`` writes the inertial generalized force (4,) of a turning body with
-    the inertia j (6,), and its derivatives (4, 4) by e, v and a.
+
+@cache
+def kernel_addresses(kind: int) -> tuple[int, int, int]:
+    """Return the addresses of a primitive's kernels of order 0, 1 and 2, for `run_kernel`.
+
+    The first writes value and gradient (15,), the second the rate of the gradient at the
+    velocities too (29,), and the last (239,) also the gradient of phi'' at fixed velocities and
+    accelerations and the Hessian (14, 14).
     """
+    first, second, third = (primitive_address(kind, order) for order in range(ORDERS))
+    return first, second, third
+
+
+def primitive_address(kind: int, order: int) -> int:
+    """Return the address of one of a primitive's kernels; the others need not be compiled."""
+    return kernel_address(getattr(programs(), f"{PRIMITIVES[kind].__name__}_{order}"))
+
+
+@cache
+def inertia_addresses() -> tuple[int, int]:
+    """Return the addresses of the kernels of a turning body's inertia.
+
+    The first writes the inertial generalized force (4,) at rest, that is at no acceleration, and
+    its derivatives (4, 4) by the acceleration; the second the force at an acceleration, and the
+    derivatives by that, by e and by v. Their numbers are the inertia (6,).
+    """
+    return kernel_address(programs().inertia_1), kernel_address(programs().inertia_2)
+
+
+@cache
+def programs() -> ModuleType:
+    """Return the primitives' and the inertia's programs, generated once for all mechanisms."""
     here = Path(__file__)
     content = here.read_bytes() + source_of(here.parents[1] / "codegen")
     return generated_module("multibody", content, _text)
 
 
 def _text() -> str:
-    functions = [_traced(each, order) for each in PRIMITIVES for order in range(3)]
-    return module_text("bodies", [*functions, _traced_inertia()])
+    traced = [_traced(each, order) for each in PRIMITIVES for order in range(ORDERS)]
+    traced += [_traced_inertia(order) for order in (1, 2)]
+    return HEADER + "".join(
+        ENTRY.format(
+            name=each.name, inputs=each.inputs, dimensions=each.dimensions, text=each.text
+        )
+        for each in traced
+    )
 
 
-def _traced(primitive: Callable[..., Any], order: int) -> Function:
-    arguments = ("x", "v", "a")[: order + 1]
+def _traced(primitive: Callable[..., Any], order: int) -> Program:
     graph = Graph()
-    x, *motion = (_inputs(graph, name, SIZE) for name in arguments)
-    value = graph.lift(primitive(x, _inputs(graph, "r", 12)))
+    x, *motion = (two_bodies(graph, name) for name in "qva"[: order + 1])
+    value = graph.lift(primitive(x, [graph.input(f"r[{i}]") for i in range(12)]))
     slope = gradient(value, x)
     results = [value, *slope]
     if order > 0:
@@ -123,34 +167,35 @@ def _traced(primitive: Callable[..., Any], order: int) -> Function:
         acceleration = rates([speed], x, motion[0])[0] + vec.dot(slope, motion[1])
         results += gradient(acceleration, x)
         results += [each for row in derivatives(slope, x) for each in row]
-    return traced_function(f"{primitive.__name__}_{order}", (*arguments, "r"), graph, results)
+    return traced_program(f"{primitive.__name__}_{order}", graph, results)
 
 
-def _traced_inertia() -> Function:
+def _traced_inertia(order: int) -> Program:
     """Return d/dt dT/de' - dT/de by Lagrange, with T the energy of turning."""
     graph = Graph()
-    e, v, a, j = (_inputs(graph, name, 4 if name != "j" else 6) for name in ("e", "v", "a", "j"))
+    e, v, a = ([graph.input(f"{name}_i[{i}]") for i in range(3, 7)] for name in "qva")
     omega = turning(e, v)
-    xx, yy, zz, xy, xz, yz = j
+    xx, yy, zz, xy, xz, yz = (graph.input(f"r[{i}]") for i in range(6))
     energy = 0.5 * vec.dot(omega, vec.times([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], omega))
     momentum = gradient(energy, v)
-    force = vec.subtract(rates(momentum, [*e, *v], [*v, *a]), gradient(energy, e))
-    results = [*force]
-    for inputs in (e, v, a):
-        results += [each for row in derivatives(force, inputs) for each in row]
-    return traced_function("inertia", ("e", "v", "a", "j"), graph, results)
+    held = a if order > 1 else [graph.lift(0.0)] * 4
+    force = vec.subtract(rates(momentum, [*e, *v], [*v, *held]), gradient(energy, e))
+    results = [*force, *(each for row in derivatives(momentum, v) for each in row)]
+    if order > 1:
+        for inputs in (e, v):
+            results += [each for row in derivatives(force, inputs) for each in row]
+    return traced_program(f"inertia_{order}", graph, results)
 
 
-def _inputs(graph: Graph, name: str, size: int) -> list[Scalar]:
-    return [graph.input(f"{name}[{i}]") for i in range(size)]
+def two_bodies(graph: Graph, name: str) -> list[Scalar]:
+    """Return inputs for the positions, q, velocities, v, or accelerations, a, of two bodies."""
+    return [graph.input(f"{name}_{body}[{i}]") for body in "ij" for i in range(SIZE // 2)]
 
 
-def traced_function(
-    name: str, arguments: tuple[str, ...], graph: Graph, results: list
-) -> Function:
-    """Return a function of arrays that writes the results into ``out``."""
+def traced_program(name: str, graph: Graph, results: list) -> Program:
+    """Return the program that writes the results into ``out``."""
     values = [graph.lift(each) for each in results]
-    declaration = Declaration(name, "multibody", arguments, lambda n: (len(values),))
-    return Function(
-        declaration, graph, (len(values),), [((k,), value) for k, value in enumerate(values)]
-    )
+    declaration = Declaration(name, "multibody", INPUTS, lambda n: (len(values),))
+    entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]
+    text = program_text(Function(declaration, graph, (len(values),), entries))
+    return Program(name, INPUTS, 1, text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import sqrt
 
-from numba import njit
+from manip_dyn.core.compiled import inlined
 
 RADIUS, HEIGHT, SPEED, HIT = 4, 5, 6, 7
 """Where the wheel's radius, the bump's, m, the speed, m/s, and the time of contact, s, stand."""
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def height(c, t):
     """Return by how much a bump lifts a wheel that rolls over it, its rate and second rate.
 

@@ -14,11 +14,11 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
 from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.taylor import Taylor
-from manip_dyn.multibody.compiled import tools
+from manip_dyn.multibody.expansion import expand
 from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.memory import Memory, memory_of
 from manip_dyn.multibody.partition import Partition, partition
 from manip_dyn.multibody.state_space import linearized, rates, worn
-from manip_dyn.multibody.tables import Tables
 from manip_dyn.validate import Vector
 
 AT_ONCE = 1e9
@@ -109,7 +109,7 @@ class MechanismSimulation:
         return parts
 
     def _use(self, roles: Partition, angles: Vector | None) -> None:
-        self._tables, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
+        self._memory, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
         self.statistics["partitions"] += 1
 
     def _repartition(self) -> None:
@@ -117,13 +117,13 @@ class MechanismSimulation:
         if roles.redundant.size:
             self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
         else:
-            self._use(roles, self._tables.angles)
+            self._use(roles, self._memory.tables.forces.angles)
 
     def _solved(self, end: float) -> Solution:
         events = Events(worn, terminal=True, direction=1, tolerance=AT_ONCE)
         switches = [time for time in self.mechanism.switches if self.t < time < end]
         solution = integrate(
-            rates, (self.t, end), self._y, p=self._tables, events=events,
+            rates, (self.t, end), self._y, p=self._memory, events=events,
             t_switch=switches or None, **self._options,
         )  # fmt: skip
         if len(solution.t) > 1 and "rtol" in self._options:
@@ -133,11 +133,11 @@ class MechanismSimulation:
 
     def _expanded(self, solution: Solution) -> Samples:
         """Return all coordinates and all velocities of a solution's samples."""
-        size, tables = self.mechanism.size, self._tables
+        size, tables = self.mechanism.size, self._memory.tables
         q, v = np.empty((len(solution.t), size)), np.empty((len(solution.t), size))
-        tables.flags[0] = 0
-        tables.q[:size] = self.q
-        done = tools().expand(solution.y, tables, q, v, self._worst)
+        tables.links.flags[0] = 0
+        tables.motion.q[:size] = self.q
+        done = expand(solution.y, self._memory, q, v, self._worst)
         if done < len(q):
             raise ManipDynError(f"the mechanism cannot be assembled at t = {solution.t[done]:g} s")
         return Samples(solution.t, q, v)
@@ -149,15 +149,17 @@ def prepared(
     v: Vector,
     roles: Partition,
     angles: Vector | None = None,
-) -> tuple[Tables, Vector]:
-    """Return tables and state y (2 n,) of a partition, with consistent velocities.
+) -> tuple[Memory, Vector]:
+    """Return memory and state y (2 n,) of a partition, with consistent velocities.
 
-    The angles (f,) of rotational springs are those of earlier tables; default: as assembled.
+    The angles (f,) of rotational springs are those of earlier memory; default: as assembled.
     """
     tables = mechanism.tables(q, roles)
     if angles is not None:
-        tables.angles[:] = angles
+        tables.forces.angles[:] = angles
+    memory = memory_of(tables)
     y = np.concatenate([q[roles.independent], v[roles.independent]])
-    if not tools().begin(y, tables):
+    all_q, all_v = np.empty((2, 1, mechanism.size))
+    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(1)) < 1:
         raise ManipDynError("the mechanism cannot be assembled in its position")
-    return tables, y
+    return memory, y

@@ -6,40 +6,25 @@ by its address: no mechanism compiles them anew for a force of its own.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import vectors as vec
 from manip_dyn.codegen.derivatives import derivatives
-from manip_dyn.codegen.emit import module_text
 from manip_dyn.codegen.expression import Graph
-from manip_dyn.core.generated import generated_module
+from manip_dyn.codegen.straight_line import Program
 from manip_dyn.errors import ManipDynError
-from manip_dyn.multibody.primitives import SIZE, rotation, traced_function, turning
+from manip_dyn.multibody.kernel import evaluate, kernel_address
+from manip_dyn.multibody.primitives import SIZE, rotation, traced_program, turning, two_bodies
 from manip_dyn.validate import finite_vector
 
 VALUE, BY_POSITION, BY_VELOCITY, BY_TIME = 0, SIZE, SIZE + SIZE**2, SIZE + 2 * SIZE**2
 """Where the generalized force (14,) and its derivatives, (14, 14) twice and (14,), begin."""
 USER_RESULT = BY_TIME + SIZE
-
-_POINTERS = """
-
-_POINTER = types.CPointer(types.float64)
-
-
-@cfunc(types.void(_POINTER, _POINTER, _POINTER, _POINTER), cache=True)
-def order_1(t, x, v, out):
-    force_1(carray(t, (1,)), carray(x, (14,)), carray(v, (14,)), carray(out, ({value},)))
-
-
-@cfunc(types.void(_POINTER, _POINTER, _POINTER, _POINTER), cache=True)
-def order_2(t, x, v, out):
-    force_2(carray(t, (1,)), carray(x, (14,)), carray(v, (14,)), carray(out, ({all},)))
-"""
 
 
 class BodyState(NamedTuple):
@@ -82,7 +67,7 @@ class UserForce:
         """Try the function on two bodies at rest."""
         object.__setattr__(self, "name", self.name or f"user force {'-'.join(self.bodies)}")
         start = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0, 0.5, 0.7, 1.1, 0.8, 0.0, 0.6, 0.0]
-        self._graph(2)
+        self._program(2)
         found = self._called(0.0, start, [0.0] * SIZE)
         finite_vector(f"{self.name}, generalized force", [float(each) for each in found], SIZE)
 
@@ -101,22 +86,19 @@ class UserForce:
 
     def addresses(self) -> tuple[int, int]:
         """Return where the machine code of the force, and of it with its derivatives, is."""
-        functions = [self._graph(order) for order in (1, 2)]
-        text = module_text(self.name, functions).replace(
-            "from numba import njit", "from numba import carray, cfunc, njit, types"
-        ) + _POINTERS.format(value=SIZE, all=USER_RESULT)
-        module = generated_module("user_force", text.encode(), lambda: text)
-        return module.order_1.address, module.order_2.address
+        first, second = (kernel_address(each) for each in self._programs)
+        return first, second
 
     def evaluated(self, t: float, x: Any, v: Any) -> np.ndarray:
         """Return the compiled force and its derivatives (420,), see `VALUE` and the rest."""
-        arrays = [np.array([t], dtype=np.float64)]
-        arrays += [np.ascontiguousarray(each, dtype=np.float64) for each in (x, v)]
-        arrays.append(np.zeros(USER_RESULT))
-        pointers = [each.ctypes.data_as(ctypes.c_void_p) for each in arrays]
-        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))
-        call(self.addresses()[1])(*pointers)
-        return arrays[-1]
+        positions, velocities = (np.array(each, dtype=np.float64) for each in (x, v))
+        out = np.zeros(USER_RESULT)
+        evaluate(self.addresses()[1], positions, velocities, velocities, np.array([float(t)]), out)
+        return out
+
+    @cached_property
+    def _programs(self) -> list[Program]:
+        return [self._program(order) for order in (1, 2)]
 
     def _called(self, t: Any, x: list[Any], v: list[Any]) -> list[Any]:
         try:
@@ -127,16 +109,15 @@ class UserForce:
                 "that returns a force (3,) and a moment (3,) made of + - * /, sine and cosine"
             ) from error
 
-    def _graph(self, order: int) -> Any:
+    def _program(self, order: int) -> Program:
         graph = Graph()
-        t = graph.input("t[0]")
-        x, v = ([graph.input(f"{name}[{i}]") for i in range(SIZE)] for name in "xv")
+        t, x, v = graph.input("r[0]"), two_bodies(graph, "q"), two_bodies(graph, "v")
         force = [graph.lift(each) for each in self._called(t, x, v)]
         results = list(force)
         if order > 1:
             for inputs in (x, v, [t]):
                 results += [each for row in derivatives(force, inputs) for each in row]
-        return traced_function(f"force_{order}", ("t", "x", "v"), graph, results)
+        return traced_program(f"force_{order}", graph, results)
 
 
 def _state(x: Sequence[Any], v: Sequence[Any]) -> BodyState:

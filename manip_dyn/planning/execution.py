@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from manip_dyn.planning.bang_bang import BangBangPlan
 from manip_dyn.planning.feedback import Feedback, Tuning
-from manip_dyn.planning.online_switching import OnlineSwitching
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.reference import Reference
 from manip_dyn.planning.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.segments import Segment, distinct, later
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, positive
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.online_switching import OnlineSwitching
 
 CELLS_AHEAD = 4
 """Cells of varying efforts that are sent ahead where commands travel."""
@@ -104,6 +108,8 @@ class PlanExecutor:
         move = self.plan.move if isinstance(self.plan, Plan) else None
         if move is None:
             return None
+        from manip_dyn.planning.online_switching import OnlineSwitching  # brings scipy's solvers
+
         return OnlineSwitching(move, self.plan.qf, self._horizon, self._feedback)
 
     def _switched(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from manip_dyn.planning.move import Move
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite, positive
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.move import Move
 
 
 class Motion(Protocol):
@@ -94,6 +96,8 @@ class Plan:
         joint = self.moving
         if joint is None or self.status != "solved":
             return None
+        from manip_dyn.planning.move import Move  # brings scipy's solvers, which load slowly
+
         return Move.of(self.robot, joint, float(self.q0[joint]), self.qf)
 
     @cached_property

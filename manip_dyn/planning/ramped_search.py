@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 from manip_dyn.planning.ramped_motion import RampedMotion
 from manip_dyn.planning.ramps import Ramps
@@ -230,6 +229,8 @@ def _program(
     box = np.full((len(cost), 2), (0.0, np.inf))
     box[:size, 0] = np.maximum((low - x) / trust, -1.0)
     box[:size, 1] = np.minimum((high - x) / trust, 1.0)
+    from scipy.optimize import linprog  # slow to load, and few plans have ramps
+
     found = linprog(cost, below, here.left[near] / trust, equal, -here.ends / trust, box,
                     options=TOLERANCES)  # fmt: skip
     if found.x is None:

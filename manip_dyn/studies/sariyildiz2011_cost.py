@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.clik import ClikSettings
-from manip_dyn.clik.pose import DESIRED
 from manip_dyn.clik.program import tracking_engine
-from manip_dyn.clik.workspace import workspace
+from manip_dyn.clik.workspace import memory_of
 from manip_dyn.studies.panels import Chart, Line, Panel, Table
 from manip_dyn.studies.sariyildiz2011_runs import Runs
 from manip_dyn.studies.stopwatch import Timed, median_seconds
@@ -46,9 +45,7 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
     robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
     engine = tracking_engine(robot, path.function, method)
     settings = ClikSettings(gain=runs.settings.gain, inverse="pseudo_inverse")
-    numbers, joints = settings.numbers(STEP), settings.joints(robot)
-    arrays = np.empty(12 + 6 * robot.n), np.empty(DESIRED), workspace(robot.n)
-    p = (path.parameters, numbers, joints, *arrays)
+    p = path.parameters, memory_of(robot, settings, STEP)
     start, y = np.append(q0, 0.0), np.empty(robot.n + 1)
     space, idle = engine.space(step=STEP), engine.space(step=STEP, max_steps=0.0)
 

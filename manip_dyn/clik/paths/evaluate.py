@@ -18,16 +18,16 @@ from __future__ import annotations
 
 from math import cos, sin, sqrt
 
-import numba
-
-from manip_dyn.clik.pose import INNER, OPTIONS, ROTATION, TWIST
+from manip_dyn.clik.pose import ROTATION, TWIST
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.late import late
 
 HARMONIC, SPLINE = 0.0, 1.0
 CURVE = 5
 """Where the numbers of the curve begin."""
 
 
-@numba.njit(**OPTIONS)
+@compiled(short=True)
 def evaluate(t, parameters, out):
     """Write pose and twist at time `t`, s, into `out` (18,), see `clik.pose`."""
     s, speed = progress(t, parameters[1], parameters[2], parameters[3], parameters[4])
@@ -37,7 +37,7 @@ def evaluate(t, parameters, out):
         _spline(s, speed, parameters, out)
 
 
-@numba.njit(**INNER)
+@inlined
 def _harmonic(s, speed, p, out):
     for i in range(3):
         place, slope = p[CURVE + i] + p[CURVE + 3 + i] * s, p[CURVE + 3 + i]
@@ -55,7 +55,7 @@ def _harmonic(s, speed, p, out):
     out[TWIST + 3], out[TWIST + 4], out[TWIST + 5] = x * speed, y * speed, z * speed
 
 
-@numba.njit(**INNER)
+@late
 def _spline(s, speed, p, out):
     count = int(p[CURVE])
     knots = CURVE + 1
@@ -89,14 +89,14 @@ def _spline(s, speed, p, out):
         out[TWIST + 3 + i] = speed * (out[row] * wx + out[row + 1] * wy + out[row + 2] * wz)
 
 
-@numba.njit(**INNER)
+@inlined
 def _cubic(p, first, stride, u):
     """Return value and slope of a cubic whose coefficients are `stride` apart."""
     a, b, c, d = p[first], p[first + stride], p[first + 2 * stride], p[first + 3 * stride]
     return d + u * (c + u * (b + u * a)), c + u * (2.0 * b + 3.0 * u * a)
 
 
-@numba.njit(**INNER)
+@inlined
 def _rotation_factors(squared):
     """Return sin(x)/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x^2, by series where x is small."""
     if squared < 1e-2:
@@ -109,7 +109,7 @@ def _rotation_factors(squared):
     return a, (1.0 - cos(angle)) / squared, (1.0 - a) / squared
 
 
-@numba.njit(**INNER)
+@inlined
 def _write_turned(x, y, z, p, first, before, out):
     """Write exp(r) R or, if not `before`, R exp(r), with r = (x, y, z) and R = p[first:]."""
     a, b, _ = _rotation_factors(x * x + y * y + z * z)
@@ -131,13 +131,14 @@ def _write_turned(x, y, z, p, first, before, out):
             out[ROTATION + 3 * i + j] = total
 
 
-@numba.njit(**INNER)
+@inlined
 def progress(t, cruise, ramp, end, duration):
     """Return s and ds/dt at time `t`, s."""
     if t > duration * (1.0 + 1e-12):
         return end, 0.0
     if ramp == 0.0:
-        return min(cruise * t, end), cruise
+        s = cruise * t
+        return (s if s < end else end), cruise
     if t <= 0.0:
         return 0.0, 0.0
     if t < ramp:
@@ -145,11 +146,11 @@ def progress(t, cruise, ramp, end, duration):
         return cruise * ramp * length, cruise * speed
     if t <= duration - ramp:
         return cruise * (t - 0.5 * ramp), cruise
-    length, speed = _ramp(max(duration - t, 0.0) / ramp)
+    length, speed = _ramp((duration - t if t < duration else 0.0) / ramp)
     return end - cruise * ramp * length, cruise * speed
 
 
-@numba.njit(**INNER)
+@inlined
 def _ramp(u):
     """Return the length and the speed of the unit ramp at u in 0..1."""
     cube = u * u * u

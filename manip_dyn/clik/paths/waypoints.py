@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
 from manip_dyn.clik.paths.evaluate import SPLINE
@@ -84,6 +83,8 @@ class Waypoints(Path):
         if closed:
             along[-1] = along[0]
         periodic = closed and len(along) > 3
+        from scipy.interpolate import CubicSpline  # slow to load, and other paths need none
+
         position = CubicSpline(knots, along, bc_type="periodic" if periodic else "natural")
         rotation = RotationSpline(knots, turns)
         timing = Timing(1.0, ramp, float(knots[-1]))

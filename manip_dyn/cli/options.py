@@ -10,6 +10,9 @@ import numpy as np
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot, load_robot
 
+DONE, FAILED = 0, 1
+"""Exit codes; `main` has those of bad input and of Ctrl-C."""
+
 
 def add_robot_options(command: argparse.ArgumentParser) -> None:
     """Add what loading a robot takes to a command."""

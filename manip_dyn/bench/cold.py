@@ -1,0 +1,85 @@
+"""`manip_dyn bench cold`: what a first result takes with nothing compiled yet, and later on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from manip_dyn.bench.timing import setting
+
+PACKAGES = ("manip_dyn", "numba", "llvmlite", "numpy", "scipy", "pin")
+ROWS = {
+    "import": "import of all that the examples use",
+    "simulate": "md.simulate, PA-10",
+    "zero_net_work": "md.plan_zero_net_work, IBM 7535",
+    "minimum_time": "md.plan_minimum_time, IBM 7535",
+    "track": "md.track, PA-10",
+    "four_bar": "simulate_mechanism, four-bar",
+    "hmmwv": "  then the HMMWV with fixed steps",
+    "readme": "the README's Python example",
+    "other_robots": "  then the same for other robots",
+}
+"""What is timed, by its name in `first_results`."""
+AFTER = {"hmmwv": "four_bar", "other_robots": "readme"}
+"""What has run before, in a process of its own with the same cache."""
+WARM_RUNS = 3
+
+
+class Row(NamedTuple):
+    """CPU seconds of a process: the first one, and the quickest of some later ones."""
+
+    name: str
+    cold: float
+    warm: float
+
+
+class Bench(NamedTuple):
+    """The rows with the setting they were measured in."""
+
+    setting: dict[str, str]
+    rows: list[Row]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        return {"setting": self.setting, "rows": [row._asdict() for row in self.rows]}
+
+    def __str__(self) -> str:
+        """Return the table."""
+        lines = [
+            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
+            "CPU seconds of a fresh process, its start and all imports included: with an empty "
+            f"cache, and the\nquickest of {WARM_RUNS} later ones.",
+            f"\n{'':<40}{'first':>8}{'later':>8}",
+        ]
+        lines += [f"{ROWS[row.name]:<40}{row.cold:>8.2f}{row.warm:>8.2f}" for row in self.rows]
+        return "\n".join(lines)
+
+
+def bench_cold(rows: Sequence[str] = tuple(ROWS)) -> Bench:
+    """Time first results, each with an empty cache of its own.
+
+    "Then" is what comes on top of the row before, whose machine code is there already. Python's
+    own bytecode is kept as it usually is.
+    """
+    return Bench(dict(setting(PACKAGES)), [_row(name) for name in rows])
+
+
+def _row(name: str) -> Row:
+    with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:
+        if name in AFTER:
+            _seconds(AFTER[name], folder)
+        cold = _seconds(name, folder)
+        return Row(name, cold, min(_seconds(name, folder) for _ in range(WARM_RUNS)))
+
+
+def _seconds(name: str, folder: str) -> float:
+    """Return the CPU seconds of one process that keeps its machine code in a folder."""
+    surroundings = os.environ | {"MANIP_DYN_CACHE": folder, "NUMBA_CACHE_DIR": folder}
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-m", "manip_dyn.bench.first_results", name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=surroundings, text=True, check=True)
+    return float(done.stdout.split()[-1])

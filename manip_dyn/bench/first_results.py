@@ -1,0 +1,94 @@
+"""First results, each as a process of its own: ``python -m manip_dyn.bench.first_results NAME``.
+
+It prints the CPU seconds that the process took, its start and all imports included.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import manip_dyn as md
+
+
+def nothing() -> None:
+    """Import the package and what every example imports."""
+    md.load_robot, md.simulate, md.plan_zero_net_work, md.track  # noqa: B018
+
+
+def simulate() -> None:
+    """Let the PA-10 fall."""
+    rest = [0.0] * 7
+    md.simulate(md.load_robot("pa10"), START, rest, torque=rest, duration=1.0)
+
+
+def zero_net_work() -> None:
+    """Plan the IBM 7535's motion of the README."""
+    md.plan_zero_net_work(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
+
+
+def minimum_time() -> None:
+    """Plan its fastest one."""
+    md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
+
+
+def track() -> None:
+    """Follow the README's circle."""
+    from scipy.spatial.transform import Rotation
+
+    tool = Rotation.from_euler("y", 45, degrees=True).as_matrix()
+    circle = md.Circle(center=[0.0, 0.4, 0.6], normal=[0, 1, 0], start=[-1, 0, 0], rotation=tool)
+    md.track(md.load_robot("pa10"), circle, step=0.1, q0=START)
+
+
+def four_bar() -> None:
+    """Simulate the four-bar with controlled steps."""
+    md.multibody.simulate_mechanism(md.multibody.load_mechanism("four_bar"), 1.0)
+
+
+def hmmwv() -> None:
+    """Simulate the vehicle with fixed steps."""
+    vehicle = md.multibody.load_mechanism("hmmwv")
+    md.multibody.simulate_mechanism(vehicle, 0.05, step=0.01)
+
+
+def readme(mass_scale: float = 1.0) -> None:
+    """Run the README's example."""
+    import numpy as np
+    from scipy.spatial.transform import Rotation
+
+    robot = md.load_robot("pa10", mass_scale=mass_scale)
+    kernels = md.customize(robot)
+    q = np.array(START)
+    v, tau = np.zeros(7), np.zeros(7)
+    kernels.forward_dynamics(q, v, tau)
+    md.simulate(robot, q, v, torque=tau, duration=1.0)
+    arm = md.load_robot("ibm7535", mass_scale=mass_scale)
+    md.plan_zero_net_work(arm, [0.76, 0.2618], [0.0, 0.0])
+    md.plan_minimum_time(arm, [0.975, 0.0], [0.0, 0.0])
+    tool = Rotation.from_euler("y", 45, degrees=True).as_matrix()
+    circle = md.Circle(center=[0.0, 0.4, 0.6], normal=[0, 1, 0], start=[-1, 0, 0], rotation=tool)
+    md.track(robot, circle, step=0.1, q0=q)
+
+
+def other_robots() -> None:
+    """Run it with robots of other masses, which are other robots to the compiler."""
+    readme(mass_scale=1.1)
+
+
+START = [2.69, 0.51, -0.24, 1.42, 0.87, -2.41, -2.0]
+RESULTS = {
+    "import": nothing,
+    "simulate": simulate,
+    "zero_net_work": zero_net_work,
+    "minimum_time": minimum_time,
+    "track": track,
+    "four_bar": four_bar,
+    "hmmwv": hmmwv,
+    "readme": readme,
+    "other_robots": other_robots,
+}
+
+if __name__ == "__main__":
+    RESULTS[sys.argv[1]]()
+    print(time.process_time())

@@ -1,0 +1,56 @@
+"""The `manip_dyn` command: one file for each of its commands, loaded when it is the one given."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+from manip_dyn.errors import ManipDynError
+
+BAD_INPUT, INTERRUPTED = 2, 130
+COMMANDS = {
+    "demo": "run scenarios with real ROS 2 nodes, measured from their topics",
+    "robots": "list the shipped robots, or describe one",
+    "plan": "plan a zero-net-work or minimum-time motion",
+    "simulate": "simulate an arm under constant efforts",
+    "track": "follow a path with the tool by closed-loop inverse kinematics",
+    "methods": "list the integration methods",
+    "bench": "time this package, beside its peers in one process",
+    "prepare": "compile ahead what commands, nodes and examples use",
+    "study": "recompute a paper's tables and figures",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        options = _parser(given[0] if given else "").parse_args(given)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
+    except ManipDynError as error:
+        print(f"manip_dyn: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("\nmanip_dyn: stopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser(chosen: str) -> argparse.ArgumentParser:
+    """Return the parser; the options are those of the chosen command only."""
+    parser = argparse.ArgumentParser(
+        prog="manip_dyn",
+        description="Dynamics, kinematics and time-optimal control of robot manipulators.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose)
+        if name == chosen:
+            import_module(f"manip_dyn.cli.{name}").configure(command)
+    return parser

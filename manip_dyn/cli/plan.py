@@ -1,0 +1,73 @@
+"""`manip_dyn plan`: a motion from rest to rest."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from manip_dyn.cli.options import DONE, add_robot_options, numbers, print_content, robot_of
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
+from manip_dyn.plots import plot_plan
+
+PLANS: dict[str, Callable[..., Plan | BangBangPlan]] = {
+    "zero_net_work": plan_zero_net_work,
+    "minimum_time": plan_minimum_time,
+}
+
+
+def configure(command: argparse.ArgumentParser) -> None:
+    """Add description and options to the command's parser."""
+    command.description = "Plan a bang-bang motion from rest to rest."
+    command.epilog = "example: manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0"
+    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    add_robot_options(command)
+    command.add_argument("--start", required=True, help="joint positions, as in --start=-0.1,0")
+    command.add_argument("--goal", required=True, help="joint positions, as in --goal=0.5,0")
+    command.add_argument(
+        "--method",
+        choices=list(PLANS),
+        default="zero_net_work",
+        help="one switch per joint, or the fastest motion there is (default: %(default)s)",
+    )
+    command.add_argument(
+        "--slew-rate",
+        type=float,
+        help="most that efforts may change, N m/s or N/s; ramps, no jumps",
+    )
+    command.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    robot = robot_of(options)
+    start, goal = numbers("--start", options.start), numbers("--goal", options.goal)
+    if options.slew_rate is not None and options.method != "zero_net_work":
+        raise ManipDynError(
+            f"--slew-rate is {options.slew_rate:g} with --method {options.method}; expected "
+            "--method zero_net_work"
+        )
+    limited = {} if options.slew_rate is None else {"slew_rate": options.slew_rate}
+    plan = PLANS[options.method](robot, start, goal, **limited)
+    if options.plot:
+        plot_plan(robot, plan, options.plot)
+    content = {
+        "status": plan.status,
+        "reason": plan.reason,
+        "switch_times": dict(zip(robot.joint_names, plan.switch_times, strict=True)),
+        "t_final": plan.t_final,
+        "net_work": plan.net_work.tolist(),
+    }
+    if isinstance(plan, Plan):
+        content["arrival_times"] = dict(zip(robot.joint_names, plan.arrival_times, strict=True))
+    elif plan.certificate is not None:
+        proof = plan.certificate
+        content["certificate"] = {
+            "holds": proof.holds,
+            "boundary": proof.boundary,
+            "hamiltonian": proof.hamiltonian,
+            "margin": float(proof.margin),
+        }
+    print_content(content, options.json)
+    return DONE

@@ -1,0 +1,36 @@
+"""`manip_dyn prepare`: everything compiled ahead, for images and CI."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from manip_dyn.cli.options import DONE
+from manip_dyn.core.generated import cache_directory
+from manip_dyn.prepare import cores, prepare
+
+
+def configure(command: argparse.ArgumentParser) -> None:
+    """Add description and options to the command's parser."""
+    command.description = (
+        "Compile ahead, on all cores, what commands, nodes and examples use, for the shipped "
+        "robots and mechanisms or for the robots that are named. It stays in the cache folder, "
+        "MANIP_DYN_CACHE."
+    )
+    command.epilog = "example: manip_dyn prepare pa10 my_arm.urdf"
+    command.add_argument("robot", nargs="*", help="name of a shipped robot or path of a URDF")
+    command.add_argument("--processes", type=int, default=0, help="default: one for each core")
+    command.set_defaults(run=_prepare)
+
+
+def _prepare(options: argparse.Namespace) -> int:
+    began, count = time.monotonic(), 0
+    for (kind, about), seconds, refused in prepare(options.robot, options.processes):
+        note = f"   (not for this one: {refused})" if refused else ""
+        print(f"{about:<22}{kind:<16}{seconds:>7.1f} s{note}", flush=True)
+        count += not refused
+    print(
+        f"{count} jobs in {time.monotonic() - began:.0f} s on {options.processes or cores()} "
+        f"core(s), the times above in CPU seconds; kept in {cache_directory()}"
+    )
+    return DONE

@@ -1,0 +1,21 @@
+"""`manip_dyn study`: papers recomputed."""
+
+from __future__ import annotations
+
+import argparse
+
+from manip_dyn.studies import PAPERS, study
+
+
+def configure(command: argparse.ArgumentParser) -> None:
+    """Add description and options to the command's parser."""
+    items = "; ".join(f"{name}: {', '.join(paper.items)}" for name, paper in PAPERS.items())
+    command.description = (
+        "Recompute a paper's tables and figures, published beside computed, and "
+        f"judge its claims. Papers and their items: {items}."
+    )
+    command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
+    command.add_argument("item", nargs="?", default="all", help="table or figure (default: all)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.add_argument("--out", metavar="DIR", help="write PNG, SVG and CSV files into it")
+    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out))

@@ -1,0 +1,106 @@
+"""`manip_dyn track`: a path followed by closed-loop inverse kinematics."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from manip_dyn.cli.options import (
+    DONE,
+    FAILED,
+    add_robot_options,
+    numbers,
+    print_content,
+    robot_of,
+)
+from manip_dyn.clik import (
+    ERRORS,
+    INVERSES,
+    Circle,
+    ClikSettings,
+    Path,
+    middle_posture,
+    path_from_csv,
+    posture_for,
+    track,
+)
+from manip_dyn.errors import ManipDynError
+from manip_dyn.validate import finite_vector
+
+
+def configure(command: argparse.ArgumentParser) -> None:
+    """Add description and options to the command's parser."""
+    command.description = (
+        "Follow a circle, or the poses of a CSV file, and print the errors. Vectors "
+        "are in the base frame, comma separated."
+    )
+    command.epilog = (
+        "example: manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 "
+        "--rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2"
+    )
+    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    add_robot_options(command)
+    command.add_argument("--csv", metavar="FILE", help="a path: t, x, y, z, qx, qy, qz, qw")
+    command.add_argument("--center", help="centre of a circle, m")
+    command.add_argument("--normal", default="0,0,1", help="its axis (default: 0,0,1)")
+    command.add_argument("--first", default="1,0,0", help="direction to its first point")
+    command.add_argument("--rpy", default="0,0,0", help="tool: roll, pitch, yaw, rad")
+    command.add_argument("--speed", type=float, default=0.1, help="of the tool, m/s")
+    command.add_argument("--rate", type=float, default=0.2, help="of the radius, rad/s")
+    command.add_argument(
+        "--follow-tangent", action="store_true", help="turn the tool with the radius"
+    )
+    command.add_argument("--ramp", type=float, default=0.0, help="smooth start, s (default: 0)")
+    command.add_argument("--duration", type=float, help="s (default: the path's, one round)")
+    command.add_argument("--start", help="joint positions near the first point")
+    command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
+    command.add_argument("--inverse", default="filtered", help=f"one of: {', '.join(INVERSES)}")
+    command.add_argument("--orientation-error", default="columns", help=", ".join(ERRORS))
+    command.add_argument("--step", type=float, default=0.1, help="s (default: 0.1)")
+    command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(run=_track)
+
+
+def _track(options: argparse.Namespace) -> int:
+    robot = robot_of(options)
+    path = _path(options)
+    guess = None if options.start is None else numbers("--start", options.start)
+    start = posture_for(robot, path.pose(0.0), middle_posture(robot) if guess is None else guess)
+    settings = ClikSettings(
+        gain=options.gain, inverse=options.inverse, orientation_error=options.orientation_error
+    )
+    tracking = track(robot, path, options.method, options.step, start, options.duration, settings)
+    content = {
+        "success": tracking.success,
+        "reason": tracking.reason,
+        "samples": len(tracking.t),
+        "time_s": float(tracking.t[-1]),
+        "max_position_error_m": float(tracking.position_error.max()),
+        "max_orientation_error_rad": float(tracking.orientation_error.max()),
+        "smallest_singular_value": float(tracking.smallest_singular_value.min()),
+        "smallest_speed_scale": float(tracking.scale.min()),
+        "drift_per_cycle_rad": None
+        if tracking.drift is None
+        else np.abs(tracking.drift).max(axis=1).tolist(),
+    }
+    print_content(content, options.json)
+    return DONE if tracking.success else FAILED
+
+
+def _path(options: argparse.Namespace) -> Path:
+    if options.csv is not None:
+        return path_from_csv(options.csv, ramp=options.ramp)
+    if options.center is None:
+        raise ManipDynError("there is no path; expected --center of a circle, or --csv FILE")
+    center, normal, first, rpy = (
+        finite_vector(f"--{name}", numbers(f"--{name}", getattr(options, name)), 3)
+        for name in ("center", "normal", "first", "rpy")
+    )
+    tool = Rotation.from_euler("xyz", rpy).as_matrix()
+    return Circle(
+        center, normal, first, tool, options.speed, options.rate, ramp=options.ramp,
+        follow_tangent=options.follow_tangent,
+    )  # fmt: skip

@@ -1,0 +1,216 @@
+"""`manip_dyn prepare`: compile ahead what commands, nodes and examples use, on all cores.
+
+Every job is a small problem, solved by the public functions: whatever they compile stays in the
+cache. A few more lines here, and more is prepared.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from manip_dyn.clik import Circle, ClikSettings, Tracker, middle_posture, posture_for, track
+from manip_dyn.clik.computed_torque import ComputedTorque
+from manip_dyn.clik.reference import Reference
+from manip_dyn.codegen import customize
+from manip_dyn.core.announcement import say_nothing
+from manip_dyn.core.files import write_whole
+from manip_dyn.core.generated import cache_directory
+from manip_dyn.errors import ManipDynError
+from manip_dyn.multibody import load_mechanism, simulate_mechanism
+from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
+from manip_dyn.robot import Robot, load_robot
+from manip_dyn.share import share_directory, shipped_robots
+from manip_dyn.simulation import Integrator, Schedule, Simulation, gravity_compensation, simulate
+from manip_dyn.validate import Vector
+
+FIRST = ("pa10", "ibm7535")
+"""The arm that is simulated and tracks, and the one that is planned for, before all others."""
+PERIOD = 1e-3
+
+
+class Job(NamedTuple):
+    """A kind of problem in `JOBS`, and the robot or mechanism that it is about."""
+
+    kind: str
+    about: str
+
+
+class Done(NamedTuple):
+    """What became of a job: what it took, CPU s, and why it is nothing for this robot, if so."""
+
+    job: Job
+    seconds: float
+    refused: str
+
+
+# ------------------------------------------------------------------------------------ problems
+def _simulate(robot: Robot) -> None:
+    """Solve what `md.simulate` and the simulator node do."""
+    kernels, zero, tau = customize(robot), np.zeros(robot.n), np.zeros(robot.n)
+    q = middle_posture(robot)
+    kernels.forward_dynamics(q, zero, tau)
+    kernels.inverse_dynamics(q, zero, zero)
+    stiff = robot.name == "stiff_pendulum"
+    simulate(robot, q, zero, tau, PERIOD)
+    simulate(robot, q, zero, Schedule(robot, [0, 1000], [tau, tau]), PERIOD)
+    if stiff:
+        simulate(robot, q, zero, tau, PERIOD, method="rosenbrock_nystrom", rtol=1e-6)
+    held_up = Simulation(robot, q, zero, Integrator("rk4", PERIOD))
+    held_up.law = gravity_compensation(held_up.kernels)
+    held_up.advance(round(1e9 * PERIOD))
+
+
+def _track(robot: Robot) -> None:
+    """Solve what `md.track` and the tracker node do, on a small circle about the middle."""
+    q = middle_posture(robot)
+    tool = customize(robot).forward_kinematics(q)
+    circle = Circle(
+        tool[:3, 3] - 0.02 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.01, 0.5
+    )
+    q = posture_for(robot, circle.pose(0.0), q)
+    track(robot, circle, q0=q, duration=0.2)
+    settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
+    reference = Reference(Tracker(robot, circle, q, PERIOD, settings))
+    controller = ComputedTorque(robot, 400.0, 40.0, PERIOD)
+    reference.advance()
+    controller.efforts(q, 0.0 * q, reference.motion)
+
+
+def _zero_net_work(robot: Robot) -> None:
+    """Plan and begin to execute the scenarios' motions, or a short one of one joint and of all."""
+    for start, goal in _motions(robot, "zero_net_work") or _short_motions(robot):
+        plan = plan_zero_net_work(robot, start, goal)
+        PlanExecutor(robot, plan, PERIOD).segments(0.0, start, 0.0 * start)
+
+
+def _minimum_time(robot: Robot) -> None:
+    """Plan the scenarios' motions, or short ones, in minimum time."""
+    for start, goal in _motions(robot, "minimum_time") or _short_motions(robot):
+        plan = plan_minimum_time(robot, start, goal)
+        PlanExecutor(robot, plan, PERIOD).segments(0.0, start, 0.0 * start)
+
+
+def _mechanism(name: str) -> None:
+    """Simulate a shipped mechanism with controlled and with fixed steps."""
+    mechanism = load_mechanism(name)
+    simulate_mechanism(mechanism, 0.01, rtol=1e-3)
+    simulate_mechanism(mechanism, 0.01, step=0.005)
+
+
+def _motions(robot: Robot, method: str) -> list[tuple[Vector, Vector]]:
+    """Return start and goal of the scenarios that plan by this method for this robot."""
+    found = []
+    for file in sorted((share_directory() / "config").glob("*.yaml")):
+        nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if "/**/bang_bang_planner" in nodes:
+            planner = nodes["/**/bang_bang_planner"]["ros__parameters"]
+            arm = nodes["/**/simulator"]["ros__parameters"]
+            if (planner["robot"], planner["method"]) == (robot.name, method):
+                found.append((np.array(arm["initial_position"]), np.array(planner["goal"])))
+    return found
+
+
+def _short_motions(robot: Robot) -> list[tuple[Vector, Vector]]:
+    start = middle_posture(robot)
+    room = 0.5 * np.minimum(robot.q_max - start, 0.2)
+    one = np.where(np.arange(robot.n) == 0, room, 0.0)
+    return [(start, start + one), (start, start + room)]
+
+
+JOBS: dict[str, Callable[[Any], None]] = {
+    "simulate": _simulate,
+    "track": _track,
+    "zero_net_work": _zero_net_work,
+    "minimum_time": _minimum_time,
+}
+"""What is solved for every robot."""
+MECHANISM, MECHANISMS = "mechanism", ("four_bar", "hmmwv")
+
+
+# --------------------------------------------------------------------------------------- order
+def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
+    """Compile ahead for some robots, or for all that is shipped; yield each job that is done.
+
+    Args:
+        robots: Names of shipped robots, or paths of URDFs.
+        processes: How many at a time; 0: one for each core.
+
+    Raises:
+        ManipDynError: If there is no such robot, or the cache folder cannot be written.
+    """
+    if processes < 0:
+        raise ManipDynError(f"processes is {processes}; expected 1 or more, or 0: one a core")
+    for robot in robots:
+        load_robot(robot)  # refuses what is none before anything begins
+    _check_cache()
+    context = multiprocessing.get_context("spawn")
+    workers = processes or cores()
+    with ProcessPoolExecutor(workers, context, initializer=say_nothing) as pool:
+        for chains in _waves(robots):
+            for each in as_completed([pool.submit(_solved, jobs) for jobs in chains]):
+                yield from each.result()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+
+
+def _waves(robots: Sequence[str]) -> Iterator[list[list[Job]]]:
+    """Yield chains of jobs that may run side by side.
+
+    First different kinds of jobs, which compile what all robots share; then all other robots,
+    each of which compiles little more than its kernels.
+    """
+    arm, planned = (robots[0], robots[0]) if robots else FIRST
+    first = [
+        [Job("simulate", arm), Job("track", arm)],
+        [Job("zero_net_work", planned)],
+        [Job("minimum_time", planned)],
+    ]
+    if not robots:
+        first.insert(0, [Job(MECHANISM, name) for name in MECHANISMS])
+    yield first
+    done = {job for chain in first for job in chain}
+    everything = ([Job(kind, name) for kind in JOBS] for name in robots or shipped_robots())
+    left = ([job for job in jobs if job not in done] for jobs in everything)
+    yield [jobs for jobs in left if jobs]
+
+
+def _solved(jobs: list[Job]) -> list[Done]:
+    """Solve jobs one after the other, in a process of the pool."""
+    return [_done(job) for job in jobs]
+
+
+def _done(job: Job) -> Done:
+    began, refused = time.process_time(), ""
+    try:
+        if job.kind == MECHANISM:
+            _mechanism(job.about)
+        else:
+            JOBS[job.kind](load_robot(job.about))
+    except ManipDynError as error:  # not every arm can do everything
+        refused = str(error)
+    return Done(job, time.process_time() - began, refused)
+
+
+def _check_cache() -> None:
+    probe = cache_directory() / f"probe_{os.getpid()}"
+    try:
+        write_whole(probe, b"")
+        probe.unlink()
+    except OSError as error:
+        raise ManipDynError(
+            f"the cache folder '{probe.parent}' cannot be written ({error.strerror or error}); "
+            "expected one that can, such as another MANIP_DYN_CACHE"
+        ) from error
