@@ -12,7 +12,6 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-from llvmlite import ir
 from numba import typeof
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -101,24 +100,6 @@ def _call_returning(_context, address, arguments):
     return types.int64(address, arguments), generate
 
 
-@intrinsic
-def _call(_context, address, arrays):
-    _check(address, arrays)
-
-    def generate(context, builder, signature, values):
-        place, packed = values
-        pointer = ir.DoubleType().as_pointer()
-        places = [
-            arrayobj.make_array(each)(context, builder, builder.extract_value(packed, i)).data
-            for i, each in enumerate(signature.args[1])
-        ]
-        kind = ir.FunctionType(ir.VoidType(), [pointer] * len(places))
-        builder.call(builder.inttoptr(place, kind.as_pointer()), places)
-        return context.get_dummy_value()
-
-    return types.void(address, arrays), generate
-
-
 def _check(address: Any, arrays: Any) -> None:
     """Refuse types that kernels would misread."""
     if not isinstance(address, types.Integer) or not isinstance(
@@ -141,5 +122,3 @@ call_kernel: Any = _plain if PLAIN else _call_kernel
 """``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, ``out`` the last."""
 call_returning: Any = _plain if PLAIN else _call_returning
 """``call_returning(address, arguments)``: call a compiled function, and return its integer."""
-call: Any = _plain if PLAIN else _call
-"""``call(address, arrays)``: call a C function with the places of C-contiguous arrays."""

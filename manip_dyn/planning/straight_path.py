@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integrate import rk4_step
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -126,7 +126,7 @@ def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
     return PathEfforts(*(np.array(each) for each in zip(*rows, strict=True)))
 
 
-@njit(error_model="numpy", cache=True)
+@compiled(short=True)
 def fastest_squares(a, c, d, b, limit, fastest):
     """Return the squares (k,) of the path's greatest speeds at the grid points.
 
@@ -162,7 +162,7 @@ def fastest_squares(a, c, d, b, limit, fastest):
     return x
 
 
-@njit(error_model="numpy", cache=True)
+@inlined
 def _pushes(a, c, d, b, limit, k, width, x, most, behind):
     """Return the interval of accelerations from the square `x` at `k` to at most `most`.
 
