@@ -35,7 +35,9 @@ class BangBangPlannerNode(SetUpNode):
     def set_up(self) -> None:
         """Declare parameters, load the robot and wait for joint states."""
         self._values = declare(self, PARAMETERS)
-        self._robot = messages.load_robot_from_parameters(self._values)
+        self._robot = messages.load_robot_from_parameters(
+            self._values, "inverse_dynamics", "mass_matrix"
+        )
         self._tuning = tuning_from(self._values)
         self._planner = planner_from(self._values)
         self._goal = self._parameter_goal()

@@ -41,7 +41,9 @@ class ClikTrackerNode(SetUpNode):
     def set_up(self) -> None:
         """Declare parameters, load the robot, find the start posture and start the clock."""
         values = self._values = declare(self, PARAMETERS)
-        self._robot = messages.load_robot_from_parameters(values)
+        self._robot = messages.load_robot_from_parameters(
+            values, "forward_kinematics", "inverse_dynamics"
+        )
         problem = refused_together(values, self._robot)
         if problem:
             raise ManipDynError(problem)

@@ -22,8 +22,8 @@ EVERY_MESSAGE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 NEWEST_ONLY = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
 
-def load_robot_from_parameters(values: dict[str, object]) -> Robot:
-    """Return the robot that ``robot``, ``lock`` and ``tip`` name, its kernels compiled."""
+def load_robot_from_parameters(values: dict[str, object], *kernels: str) -> Robot:
+    """Return the robot that ``robot``, ``lock`` and ``tip`` name; compile kernels of it."""
     lock = {}
     for entry in filter(None, (part.strip() for part in str(values["lock"]).split(","))):
         joint, _, position = entry.partition("=")
@@ -36,7 +36,8 @@ def load_robot_from_parameters(values: dict[str, object]) -> Robot:
     robot = load_robot(
         str(values["robot"]), lock, str(values["tip"]) or None, values.get("mass_scale", 1.0)
     )
-    customize(robot).in_place.compile()
+    if kernels:  # without names, all of them would be compiled
+        customize(robot).in_place.compile(*kernels)
     return robot
 
 

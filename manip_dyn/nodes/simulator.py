@@ -52,7 +52,7 @@ class SimulatorNode(SetUpNode):
         """Declare parameters, load the robot and start the clock."""
         values = declare(self, PARAMETERS)
         self._values = values
-        self._robot = messages.load_robot_from_parameters(values)
+        self._robot = messages.load_robot_from_parameters(values, "inverse_dynamics", "energy")
         self._simulation = Simulation(
             self._robot,
             messages.joint_array("initial_position", values["initial_position"], self._robot),

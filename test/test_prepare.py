@@ -1,0 +1,62 @@
+"""`manip_dyn prepare`: afterwards nothing is compiled; bad input is one line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from manip_dyn.cli import main
+
+USES = """
+import numpy as np
+import manip_dyn as md
+robot = md.load_robot("pa10")
+q, rest = np.array([0.0, 0.5, 0.0, 0.9, 0.0, 0.4, 0.0]), np.zeros(7)
+md.customize(robot).forward_dynamics(q, rest, rest)
+assert md.simulate(robot, q, rest, rest, 0.01).success
+tool = md.customize(robot).forward_kinematics(q)
+circle = md.Circle(tool[:3, 3] - [0.1, 0, 0], [0, 0, 1], [1, 0, 0], tool[:3, :3])
+assert md.track(robot, circle, q0=q, duration=0.3).position_error[-1] < 1e-3
+assert md.plan_zero_net_work(robot, q, q + 0.1).success
+"""
+
+
+def machine_code(folder):
+    return {path for path in Path(folder).rglob("*") if path.suffix in (".machine_code", ".nbc")}
+
+
+def test_after_it_a_fresh_process_compiles_nothing(tmp_path):
+    surroundings = os.environ | {
+        "MANIP_DYN_CACHE": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "numba")
+    }  # fmt: skip
+    prepared = [sys.executable, "-m", "manip_dyn.cli", "prepare", "pa10"]
+    done = subprocess.run(prepared, env=surroundings, capture_output=True, text=True, check=True)
+    assert "4 jobs in" in done.stdout
+    assert str(tmp_path) in done.stdout
+    before = machine_code(tmp_path)
+    assert before
+    subprocess.run([sys.executable, "-c", USES], env=surroundings, check=True)
+    assert machine_code(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["pa11"], "robot 'pa11' is not shipped"),
+        (["pa10", "--processes", "-1"], "processes is -1; expected 1 or more"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, arguments, words):
+    assert main(["prepare", *arguments]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith("manip_dyn: ")
+    assert words in line
+
+
+def test_a_cache_that_cannot_be_written_is_refused(capsys, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path / "file" / "cache"))
+    assert main(["prepare", "rr"]) == 2
+    assert "cannot be written" in capsys.readouterr().err
