@@ -68,7 +68,8 @@ def test_a_module_imports_only_from_its_layer_down(path):
     for name in imports(path):
         top, *rest = name.split(".")
         if top == "manip_dyn" and allowed is not None:
-            assert rest[0] in (*allowed, *CORE), f"{folder} imports {name}"
+            inside = rest[0] if rest else "bench"  # which alone uses the package as others do
+            assert inside in (*allowed, *CORE), f"{folder} imports {name}"
         assert top != "pinocchio" or folder in ("robot", "bench"), f"{path.name} imports pinocchio"
         assert not ROS.match(top) or folder == "nodes", f"{path.name} imports {name}"
 

@@ -6,8 +6,8 @@ import math
 import time
 
 import numpy as np
-from numba import njit
 
+from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate.engine import compile_engine
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.registry import ALIASES, METHODS
@@ -17,14 +17,14 @@ _MEASURED = ("error", "ns per step")
 EVALUATIONS, DURATION, TAYLOR_ORDER = 2000, 10.0, 20
 
 
-@njit
+@compiled(merge=True)
 def swing(t, y, p, out):
     """Write the rates of a shaken pendulum, (2,): what the methods are measured on."""
     out[0] = y[1]
     out[1] = -np.sin(y[0]) + 0.5 * np.cos(2.0 * t)
 
 
-@njit
+@compiled(merge=True)
 def swing_series(t, y, p, order, work, out):
     """Write the coefficients (order + 1, 2) of its motion; those of sine and cosine into work."""
     sine, cosine = work[:, 0], work[:, 1]

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-
 from manip_dyn.codegen import Kernels
+from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate import Series
 
 
@@ -26,7 +25,7 @@ def standard_series(kernels: Kernels) -> Series:
     of_state: Callable[..., Any] = kernels.series.of_state
     n = kernels.robot.n
 
-    @njit(error_model="numpy")
+    @compiled(merge=True)
     def of_position(t, y, p, order, work, out):
         of_state(t, y, p, order - 1, work, out)
         for i in range(n):
