@@ -34,6 +34,8 @@ from manip_dyn.validate import Vector
 FIRST = ("pa10", "ibm7535")
 """The arm that is simulated and tracks, and the one that is planned for, before all others."""
 PERIOD = 1e-3
+MOST_JOINTS = 3
+"""Of arms whose minimum time is planned ahead."""
 
 
 class Job(NamedTuple):
@@ -93,6 +95,8 @@ def _zero_net_work(robot: Robot) -> None:
 
 def _minimum_time(robot: Robot) -> None:
     """Plan the scenarios' motions, or short ones, in minimum time."""
+    if robot.n > MOST_JOINTS:
+        raise ManipDynError(f"minimum time of {robot.n} joints takes minutes to plan")
     for start, goal in _motions(robot, "minimum_time") or _short_motions(robot):
         plan = plan_minimum_time(robot, start, goal)
         PlanExecutor(robot, plan, PERIOD).segments(0.0, start, 0.0 * start)

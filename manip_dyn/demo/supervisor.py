@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from manip_dyn.demo.scenarios import Run, Scenario
 from manip_dyn.errors import ManipDynError
+from manip_dyn.share import share_directory
 
 
 class RunFailedError(ManipDynError):
@@ -99,7 +100,7 @@ def stop(nodes: list[Node]) -> None:
 
 
 def isolate() -> None:
-    """Keep the nodes on this machine; let SIGTERM stop them as Ctrl-C does."""
+    """Keep the nodes on this machine, soon discovered; let SIGTERM stop them as Ctrl-C does."""
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError(
             "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
@@ -107,6 +108,8 @@ def isolate() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    profile = str(share_directory() / "config" / "discovery.xml")
+    os.environ.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", profile)
 
 
 def _lines(
