@@ -103,7 +103,7 @@ def test_the_law_is_compiled_once_for_all_robots_and_what_is_rare_when_needed(tm
     def after(*arguments):
         command = [sys.executable, "-c", FIRST, *arguments]
         environment = os.environ | {"MANIP_DYN_CACHE": str(tmp_path)}
-        subprocess.run(command, env=environment, check=True, timeout=300)
+        subprocess.run(command, env=environment, check=True, timeout=600)
         files = [path.name.rsplit("-")[0] for path in tmp_path.glob("*.machine_code")]
         return {name: files.count(name) for name in files}
 

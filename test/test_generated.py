@@ -28,7 +28,7 @@ def run_with_cache(folder, script=SCRIPT, **environment):
 def test_concurrent_processes_share_a_fresh_cache(tmp_path):
     processes = [run_with_cache(tmp_path / "cache") for _ in range(3)]
     for process in processes:
-        out, log = process.communicate(timeout=60)
+        out, log = process.communicate(timeout=600)
         assert process.returncode == 0, log
         assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert len(list((tmp_path / "cache").glob("*.py"))) == 1
@@ -39,7 +39,7 @@ def test_unusable_cache_folder_is_one_warning(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     process = run_with_cache(blocked / "cache")
-    out, log = process.communicate(timeout=60)
+    out, log = process.communicate(timeout=600)
     assert process.returncode == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert log.count("UserWarning") == 1
@@ -50,12 +50,12 @@ def test_unusable_cache_folder_is_one_warning(tmp_path):
 @pytest.mark.parametrize("damage", ["", "garbage(", "import numpy\n"])
 def test_a_damaged_file_is_written_anew(tmp_path, damage):
     first = run_with_cache(tmp_path)
-    first.communicate(timeout=60)
+    first.communicate(timeout=600)
     (file,) = tmp_path.glob("*.py")
     whole = file.read_text()
     file.write_text(damage)
     process = run_with_cache(tmp_path)
-    out, log = process.communicate(timeout=60)
+    out, log = process.communicate(timeout=600)
     assert process.returncode == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert file.read_text() == whole
@@ -70,7 +70,7 @@ def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
         "kernels =",
     )
     process = run_with_cache(tmp_path, full)
-    out, log = process.communicate(timeout=60)
+    out, log = process.communicate(timeout=600)
     assert process.returncode == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert log.count("UserWarning") == 1
@@ -83,6 +83,6 @@ def test_the_private_folder_is_removed(tmp_path):
     private = tmp_path / "private"
     private.mkdir()
     process = run_with_cache(blocked / "cache", TMPDIR=str(private))
-    _, log = process.communicate(timeout=60)
+    _, log = process.communicate(timeout=600)
     assert str(private) not in log
     assert list(private.iterdir()) == []

@@ -25,7 +25,7 @@ class Run(NamedTuple):
     title: str
     overrides: tuple[tuple[str, str, str], ...]
     bounds: dict[str, float]
-    timeout: float = 120.0
+    timeout: float = 600.0
     headline: bool = False
 
 
@@ -249,7 +249,7 @@ SCENARIOS = (
                     "max_violation": 1e-10,
                     "missed_samples": 0,
                 },
-                timeout=300.0,
+                timeout=900.0,
             ),
         ),
         monitor="mechanism_monitor",

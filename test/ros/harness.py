@@ -14,8 +14,8 @@ LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
 WARN = Log.WARN[0] if isinstance(Log.WARN, bytes) else Log.WARN
-TIMEOUT = 60.0
-"""Bounds every wait, s: a node that compiles first takes most of it on a busy machine."""
+TIMEOUT = 600.0
+"""Bounds every wait, s: a node that compiles first, on a busy machine, may take minutes."""
 
 
 class Ros:
@@ -98,7 +98,7 @@ def _yaml(value):
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def run_node(module, *arguments, timeout=30.0):
+def run_node(module, *arguments, timeout=TIMEOUT):
     """Run a node as a process until it ends; return exit code and standard error."""
     command = [sys.executable, "-m", f"manip_dyn.nodes.{module}", "--ros-args", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)

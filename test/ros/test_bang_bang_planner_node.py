@@ -206,7 +206,7 @@ def moved(ros, name, simulator=None, **planner):
     goal = [float(x) for x in goal]
     options = {"method": method, "goal": goal, "hold_duration": 0.02, "switching": "exact"}
     ros.start(BangBangPlannerNode, **common, **options | planner)
-    ros.until(lambda: state(ros) == "reached", "it does not arrive", timeout=60.0)
+    ros.until(lambda: state(ros) == "reached", "it does not arrive")
     still = -1
     while still != len(states):
         still = len(states)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from harness import TIMEOUT
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from test_clik_target import pose, tool
@@ -42,7 +43,7 @@ def start(ros, first=START, simulator=None, **parameters):
     return ros
 
 
-def after(ros, seconds, what="the arm does not move on", timeout=40.0):
+def after(ros, seconds, what="the arm does not move on", timeout=TIMEOUT):
     ros.until(lambda: ros.states and stamp(ros.states[-1]) >= seconds * 1e9, what, timeout)
 
 

@@ -184,7 +184,7 @@ def test_the_scenario_is_judged_from_the_poses_alone():
         ("mechanism_monitor", "height", "0.0"),
         ("mechanism_monitor", "duration", "0.5"),
     )
-    run = Run("small", "", small, {}, timeout=90.0)
+    run = Run("small", "", small, {})
     found = perform(scenario("hmmwv"), run, lambda _: None)
     assert (found["samples"], found["missed_samples"]) == (26, 0)
     assert found["max_violation"] < 1e-10

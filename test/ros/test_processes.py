@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from harness import start_node
+from harness import TIMEOUT, start_node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -20,7 +20,7 @@ from manip_dyn.share import share_directory
 CONFIG = share_directory() / "config"
 
 
-def demo(*arguments, timeout=120.0):
+def demo(*arguments, timeout=2.0 * TIMEOUT):
     command = [sys.executable, "-m", "manip_dyn.cli", "demo", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
@@ -110,7 +110,7 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
         )
         ros.spin(0.3)
         node.send_signal(number)
-        output = node.communicate(timeout=10)[0]
+        output = node.communicate(timeout=TIMEOUT)[0]
     finally:
         node.kill()
     assert node.returncode == 0, output
@@ -132,12 +132,12 @@ def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
         ros.until(lambda: len(states) > before + 100, "it does not go on")
     finally:
         node.send_signal(signal.SIGINT)
-        output = node.communicate(timeout=10)[0]
+        output = node.communicate(timeout=TIMEOUT)[0]
     assert node.returncode == 0, output
 
 
 def test_a_dead_node_is_reported_with_its_last_words():
-    broken = Run("broken", "", (("simulator", "robot", "no_such_robot"),), {}, timeout=20.0)
+    broken = Run("broken", "", (("simulator", "robot", "no_such_robot"),), {})
     with pytest.raises(ManipDynError) as error:
         perform(scenario("ibm7535_zero_net_work"), broken, lambda _: None)
     assert "'simulator' ended with exit code 2" in str(error.value)
@@ -168,7 +168,7 @@ def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
         os.killpg(process.pid, number)  # as a terminal's Ctrl-C does
     else:
         process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
