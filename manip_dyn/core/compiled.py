@@ -172,8 +172,9 @@ def compiled(
             in half the time, and short loops of unknown length run no slower.
         python: Whether Python calls it, too, and not only compiled code: what takes a tuple of
             many arrays is compiled several times as fast without.
-        counted: Whether references to the memory of arrays are counted. What makes no arrays,
-            returns none and calls no functions of users can do without.
+        counted: Whether references to the memory of arrays are counted. What makes no arrays and
+            returns none can do without; functions of users that it calls have to say that they
+            cannot, see `integrate.engine`.
     """
 
     def decorated(function: Any) -> Any:

@@ -166,6 +166,9 @@ def compile_engine(
     for name, function in functions.items():
         if function is not None and not is_compiled(function):
             raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
+        if isinstance(function, Dispatcher):
+            # Numba would have it count references as its caller does: not at all.
+            function.targetoptions.setdefault("_nrt", True)
     step = method.step(options, rhs, jacobian)
     module: Any = specialized(
         loop,

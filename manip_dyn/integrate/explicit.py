@@ -28,7 +28,7 @@ bump: Any = None
 """Emitted: the stages, and sums of them for the error and for the dense output."""
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Bring the derivative at the start of the step up to date, and plan the first step."""
     k = row(work, K)
@@ -43,7 +43,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
     return PASSED
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Try the step: write the state at its end into row `U`, and judge it."""
     stages(now.t, now.h, now.first, now.last, y, p, work)
@@ -59,7 +59,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     return judge(now, limits, POWER)
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep the polynomial of the step."""
     u, end = row(work, U), row(work, K + STAGES - 1)

@@ -45,7 +45,7 @@ def unknowns():
     return POSITIONS if POSITIONS else SIZE
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Bring derivatives and Jacobian at the start of the step up to date; plan the first step."""
     rate = row(work, RATE)
@@ -68,7 +68,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
     return PASSED
 
 
-@inlined
+@inlined(counted=False)
 def differences(y, p, now, work, slopes, by_time):
     """Write the derivatives of the rates by the state and by time, by central differences."""
     u, above, below = row(work, U), row(work, F), row(work, WRONG)
@@ -102,7 +102,7 @@ def differences(y, p, now, work, slopes, by_time):
     now.evaluations += 2 * columns + 2
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Try the step: write the state at its end into row `U`, and judge it."""
     u, f, h = row(work, U), row(work, F), now.h
@@ -238,7 +238,7 @@ def damp(h, work, slopes, matrix, pivots, wrong):
         add_product(slopes, n, n, h * GAMMA, block, tail)
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep the polynomial of the step."""
     u, end = row(work, U), row(work, END)

@@ -58,7 +58,7 @@ WIDTHS_AHEAD = 8
 """How many times the width of a located crossing one looks ahead after an action."""
 
 
-@compiled
+@compiled(counted=False)
 def advance(p, y, space):
     """Move the state y (m,) on from where `space` says; return how it ended."""
     p, y, space = unowned(p), unowned(y), unowned(space)
@@ -147,7 +147,7 @@ def advance(p, y, space):
             return EVENT
 
 
-@compiled
+@compiled(counted=False)
 def run(t, t_end, p, y, space):
     """Move the state y (m,) from t to t_end, s; return how it ended."""
     now, stops = only(space.clock), space.stops
@@ -162,7 +162,7 @@ def run(t, t_end, p, y, space):
     return advance(p, y, space)
 
 
-@inlined
+@inlined(counted=False)
 def arm(y, p, now, work, signals):
     """Read the signals at the start of the step.
 
@@ -181,7 +181,7 @@ def arm(y, p, now, work, signals):
                 signals[BEFORE, j] = signals[AFTER, j]
 
 
-@inlined
+@inlined(counted=False)
 def happen(y, p, now, tolerance, signals, record):
     """Keep the events at the end of the step and act on them; return whether one is terminal."""
     ended = False

@@ -28,7 +28,7 @@ moulton: Any = None
 """Emitted: the stages of the starter, and the formulas."""
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Bring the derivative at the start of the step up to date."""
     if now.known == 0:
@@ -45,7 +45,7 @@ def is_regular(now):
     return abs(now.h - step) <= 1e-9 * abs(step) and now.locating == 0
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Take the step by the formula, or by the starter where the last steps do not fit."""
     u, end = row(work, U), row(work, END)
@@ -63,7 +63,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     return PASSED if finite(u, SIZE) else NON_FINITE
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep the polynomial of the step."""
     fill_hermite(now, polynomials, y, row(work, U), row(work, RATE), row(work, END), SIZE)

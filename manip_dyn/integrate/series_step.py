@@ -21,7 +21,7 @@ SIZE, ADAPTIVE = 1, False
 """Length of the state; whether tolerances rule the steps."""
 
 
-@inlined(always=True)
+@inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Write the series about the start of the step, and plan the step from it.
 
