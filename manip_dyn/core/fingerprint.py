@@ -92,8 +92,7 @@ class _Walk:
             return
         self._seen[id(value)] = value
         if isinstance(value, Dispatcher):
-            self.functions[home(value.py_func)] = value
-            self._add_function(value.py_func)
+            self._add_compiled(value)
         elif isinstance(value, _Intrinsic):
             self._add_function(value._defn)
         elif isinstance(value, FunctionType):
@@ -121,6 +120,14 @@ class _Walk:
         self.digest.update(str(len(values)).encode())
         for each in values:
             self.add(each)
+
+    def _add_compiled(self, dispatcher: Any) -> None:
+        """Add a compiled function, and how it is compiled."""
+        self.functions[home(dispatcher.py_func)] = dispatcher
+        self.digest.update(repr(sorted(dispatcher.targetoptions.items())).encode())
+        for kind in (type(dispatcher), dispatcher._compiler.pipeline_class):
+            self.digest.update(_file(getattr(sys.modules[kind.__module__], "__file__", None)))
+        self._add_function(dispatcher.py_func)
 
     def _add_function(self, function: FunctionType) -> None:
         if _is_foreign(function):

@@ -1,0 +1,99 @@
+"""What keeps machine code true in every layer: an edited helper changes the key of its callers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import manip_dyn
+
+SCRIPT = """
+from manip_dyn.core.fingerprint import reach
+{entry}
+digest = reach(entry).digest
+assert digest, "the machine code is not kept at all"
+print(digest)
+"""
+ENTRIES = {
+    "integrate": """
+from manip_dyn.integrate import METHODS, Options, compile_engine
+from manip_dyn.integrate.stand_ins import rhs
+entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).advance
+""",
+    "codegen": """
+import manip_dyn as md
+entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
+""",
+    "long chains": "from manip_dyn.codegen.tree_dynamics import linear_motion as entry",
+    "simulation": "from manip_dyn.simulation.feedback import rates as entry",
+    "clik": "from manip_dyn.clik.law import joint_velocity as entry",
+    "planning": "from manip_dyn.planning.search import search as entry",
+    "minimum time": "from manip_dyn.planning.improvement import improve as entry",
+    "multibody": "from manip_dyn.multibody.state_space import linearized as entry",
+    "force of a user": """
+from manip_dyn.multibody import UserForce
+import manip_dyn.multibody.user_force as made
+import manip_dyn.multibody.kernel as kernel
+found = []
+def noted(program):
+    found.append(kernel.specialized(kernel.pointers, PROGRAM=program).kernel)
+    return 0
+made.kernel_address = noted
+def push(t, first, second):
+    return [first.angular_velocity[0], 0.0, 0.0], [0.0, 0.0, 0.0]
+UserForce(("a", "ground"), push).addresses()
+entry = found[-1]
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the package, with the data beside it."""
+    root = Path(manip_dyn.__file__).parents[1]
+    if not (root / "setup.py").is_file():
+        pytest.skip("not a checkout")
+    folder = tmp_path_factory.mktemp("copy")
+    for name in ("manip_dyn", "urdf", "config"):
+        shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def digest(folder, layer):
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(entry=ENTRIES[layer])],
+        env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=folder, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+@pytest.mark.parametrize(
+    ("layer", "file", "old", "new"),
+    [
+        ("integrate", "integrate/control.py", "= 0.9, 0.1, 5.0", "= 0.8, 0.1, 5.0"),
+        ("integrate", "core/compiled.py", '"error_model": "numpy"', '"error_model": "python"'),
+        ("codegen", "codegen/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
+        ("long chains", "codegen/spatial.py", "def ", "def  "),
+        ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
+        ("clik", "clik/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
+        ("planning", "planning/linear_system.py", "range(size - 1, -1, -1)", "range(size)"),
+        ("minimum time", "planning/linear_program.py", "1e-13", "1e-12"),
+        ("multibody", "multibody/road.py", "return ", "return  "),
+        ("force of a user", "multibody/primitives.py", "2.0 * vec.dot(row", "3.0 * vec.dot(row"),
+    ],
+)
+def test_an_edited_helper_changes_the_key(copy, layer, file, old, new):
+    before, path = digest(copy, layer), copy / "manip_dyn" / file
+    whole = path.read_text()
+    assert old in whole
+    path.write_text(whole.replace(old, new))
+    try:
+        assert digest(copy, layer) != before
+    finally:
+        path.write_text(whole)
+    assert digest(copy, layer) == before
