@@ -207,8 +207,8 @@ def moved(ros, name, simulator=None, **planner):
     options = {"method": method, "goal": goal, "hold_duration": 0.02, "switching": "exact"}
     ros.start(BangBangPlannerNode, **common, **options | planner)
     ros.until(lambda: state(ros) == "reached", "it does not arrive")
-    still = -1
-    while still != len(states):
+    still, enough = -1, len(states) + 30
+    while still != len(states) < enough:  # until it is silent, or goes on holding the arm
         still = len(states)
         ros.spin(0.05)
     return states
