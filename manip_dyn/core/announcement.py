@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.generated import cache_directory
@@ -51,7 +52,8 @@ def _say(function: Callable[..., Any]) -> None:
     if _Clock.said:
         return
     _Clock.said = True
-    what = f"{function.__module__.removeprefix('manip_dyn.')}.{function.__name__}"
+    file = Path(function.__code__.co_filename)  # a specialized module has a name without meaning
+    what = f"{function.__name__} of {file.parent.name}/{file.name}"
     print(
         f"manip_dyn: compiling for the first time ({what}); kept in {cache_directory()}",
         file=sys.stderr,
