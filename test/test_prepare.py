@@ -17,9 +17,9 @@ q, rest = np.array([0.0, 0.5, 0.0, 0.9, 0.0, 0.4, 0.0]), np.zeros(7)
 md.customize(robot).forward_dynamics(q, rest, rest)
 assert md.simulate(robot, q, rest, rest, 0.01).success
 tool = md.customize(robot).forward_kinematics(q)
-circle = md.Circle(tool[:3, 3] - [0.1, 0, 0], [0, 0, 1], [1, 0, 0], tool[:3, :3])
+circle = md.Circle(tool[:3, 3] - [0.1, 0, 0], [0, 0, 1], [1, 0, 0], tool[:3, :3], 0.02)
 assert md.track(robot, circle, q0=q, duration=0.3).position_error[-1] < 1e-3
-assert md.plan_zero_net_work(robot, q, q + 0.1).success
+assert md.plan_zero_net_work(robot, q, q + 0.1).t_final > 0.0
 """
 
 
