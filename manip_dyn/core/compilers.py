@@ -12,8 +12,10 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
+from llvmlite.binding import parse_assembly
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
@@ -57,6 +59,19 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
 
+@cache
+def _can_mark() -> bool:
+    """Return whether llvmlite marks functions; older ones mark what they return instead."""
+    module = parse_assembly("define void @f() { ret void }")
+    for function in module.functions:
+        function.add_function_attribute("optsize")
+    try:
+        module.verify()
+    except RuntimeError:
+        return False
+    return True
+
+
 class _ShortLibrary(JITCodeLibrary):
     """Code whose loops LLVM leaves as they are."""
 
@@ -66,7 +81,7 @@ class _ShortLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self):
         """Mark all functions, the parts too."""
-        for function in self._final_module.functions:
+        for function in self._final_module.functions if _can_mark() else ():
             if not function.is_declaration:
                 function.add_function_attribute("optsize")
         super()._optimize_final_module()
