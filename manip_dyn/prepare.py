@@ -73,7 +73,9 @@ def _simulate(robot: Robot) -> None:
 def _track(robot: Robot) -> None:
     """Solve what `md.track` and the tracker node do, on a small circle about the middle."""
     q = middle_posture(robot)
-    tool = customize(robot).forward_kinematics(q)
+    kernels = customize(robot)
+    kernels.jacobian(q)
+    tool = kernels.forward_kinematics(q)
     circle = Circle(
         tool[:3, 3] - 0.02 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.01, 0.5
     )
