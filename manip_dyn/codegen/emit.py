@@ -23,12 +23,12 @@ _{name}_lanes = many_states(_{name}, LANES)
 _{name}_there = one_state_at(_{name}, {shape})
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def {name}_at({arguments}, out):
     _{name}_there(({arguments},), out)
 
 
-@compiled
+@compiled(counted=False)
 def {name}_batch({arguments}, out, first, last):
     aligned = first + max(last - first, 0) // LANES * LANES
     for column in range(first, aligned, LANES):
@@ -38,7 +38,7 @@ def {name}_batch({arguments}, out, first, last):
 '''
 SHORT = """
 
-@compiled(merge=True)
+@compiled(merge=True, counted=False)
 def {name}({arguments}, out):
     _{name}_one(({arguments},), out)
 """
@@ -46,7 +46,7 @@ LONG = """
 _{name}_refusal = refusal(_{name})
 
 
-@compiled(merge=True)
+@compiled(merge=True, counted=False)
 def {name}({arguments}, out):
     _{name}_refusal(({arguments},), out)
     {name}_at({places}, place(out))
@@ -58,26 +58,26 @@ A call costs two nanoseconds, as much as some ten lines; a program that callers 
 compiled once more in each."""
 RIGHT_HAND_SIDES = """
 
-@compiled(merge=True)
+@compiled(merge=True, counted=False)
 def right_hand_side(t, y, p, out):
     motion(y, p, out)
 
 
-@compiled(merge=True)
+@compiled(merge=True, counted=False)
 def right_hand_side_with_work(t, y, p, out):
     motion_and_work(y, p, out)
 """
 """The motion as integrators take it, with the efforts (n,) as parameters."""
 LINEARIZATIONS = """
 
-@compiled(merge=True)
+@compiled(merge=True, counted=False)
 def linearization(t, y, p, out, by_time):
     linear_motion(y, p, out)
     for i in range(by_time.size):
         by_time[i] = 0.0
 
 
-@compiled(merge=True)
+@compiled(merge=True, counted=False)
 def linearization_with_work(t, y, p, out, by_time):
     linear_motion_and_work(y, p, out)
     for i in range(by_time.size):

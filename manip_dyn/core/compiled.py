@@ -28,6 +28,7 @@ from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.announcement import announced
 from manip_dyn.core.compilers import (
+    MergedCompiler,
     PartCompiler,
     ShortCompiler,
     WholeCompiler,
@@ -108,10 +109,10 @@ class Compiled(CPUDispatcher):
 class Inlined(CPUDispatcher):
     """A function that is a part of its callers."""
 
-    def __init__(self, py_func, always: bool, counted: bool = True):
+    def __init__(self, py_func, always: bool, counted: bool, pipeline: type = PartCompiler):
         """Take a function, and whether it has to be inlined and counts references."""
         options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": always, "_nrt": counted}
-        super().__init__(py_func, {}, options, pipeline_class=PartCompiler)
+        super().__init__(py_func, {}, options, pipeline_class=pipeline)
 
     def get_call_template(self, args, kws):
         """Compile one form for all numbers, not one more for each that a caller writes out."""
@@ -131,10 +132,11 @@ class Inlined(CPUDispatcher):
 class Merged(Compiled):
     """A function that has machine code for Python, and is a part of its compiled callers."""
 
-    def __init__(self, py_func, **options):
-        """Take a function."""
-        super().__init__(py_func, **options)
-        self._part = Inlined(py_func, always=False)
+    def __init__(self, py_func, targetoptions, **options):
+        """Take a function, as numba's own class does."""
+        super().__init__(py_func, targetoptions=targetoptions, **options)
+        counted = targetoptions["_nrt"]
+        self._part = Inlined(py_func, always=False, counted=counted, pipeline=MergedCompiler)
 
     def get_call_template(self, args, kws):
         """Tell a compiled caller the type of a call."""

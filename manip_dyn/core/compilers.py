@@ -47,16 +47,20 @@ class _Settled(Flags):
         )
 
 
-class _PartLibrary(JITCodeLibrary):
-    """Code for its callers, who optimize it as a whole; nobody else needs it."""
-
-    def _optimize_final_module(self):
-        """Leave it to the callers."""
+class _MergedLibrary(JITCodeLibrary):
+    """Code for its callers; nobody else needs it."""
 
     def _finalize_final_module(self):
         """Do without machine code."""
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+class _PartLibrary(_MergedLibrary):
+    """Code that its callers optimize as a whole."""
+
+    def _optimize_final_module(self):
+        """Leave it to the callers."""
 
 
 @cache
@@ -99,12 +103,24 @@ class WholeCompiler(Compiler):
 class PartCompiler(WholeCompiler):
     """The compiler of functions that become a part of their callers."""
 
+    LIBRARY: type[JITCodeLibrary] = _PartLibrary
+
     def __init__(self, typingctx, targetctx, _library, args, return_type, flags, locals):  # noqa: A002
         """Begin as numba's does, and stop before machine code."""
-        library = _PartLibrary(targetctx.codegen(), f"part_{next(_numbers)}")
+        library = self.LIBRARY(targetctx.codegen(), f"part_{next(_numbers)}")
         flags = flags.copy()
         flags.no_compile = True
         super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
+
+class MergedCompiler(PartCompiler):
+    """The compiler of parts that are optimized before each caller takes them in.
+
+    Callers take in more of a function that has become short, and LLVM pairs operations on numbers
+    sooner in a short function than in a long one.
+    """
+
+    LIBRARY = _MergedLibrary
 
 
 class ShortCompiler(WholeCompiler):
