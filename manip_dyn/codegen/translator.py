@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from manip_dyn.codegen.pieces import Statement
-from manip_dyn.codegen.trigonometry import sine_and_cosine
+from manip_dyn.codegen.trigonometry import sine_and_cosine, sines_and_cosines
 
 # Fused multiply-add may be used; nothing may assume that numbers are finite.
 FLAGS = ("contract",)
+TOGETHER = 8
+"""Angles of one state whose sines and cosines are made side by side, at most."""
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
@@ -63,6 +65,8 @@ class Translator:
         self._kept = kept or Kept(None, {})
         self._type = layout.number
         self._names: dict[str, Any] = {}
+        self._angles: dict[str, None] = {}
+        self._turned: dict[str, tuple[Any, Any]] = {}
         if layout.row is not None:
             self._names["order"] = builder.sitofp(layout.row, _NUMBER)
         self._operations = {
@@ -74,6 +78,11 @@ class Translator:
 
     def run(self, statements: list[Statement]) -> None:
         """Emit assignments."""
+        self._angles = dict.fromkeys(
+            value.args[0].id
+            for _, value, _, _ in statements
+            if isinstance(value, ast.Call) and isinstance(value.args[0], ast.Name)
+        )
         for target, expression, _, _ in statements:
             value = self._value(expression)
             if not isinstance(target, ast.Name):
@@ -104,8 +113,22 @@ class Translator:
             return operate(self._value(node.left), self._value(node.right), flags=FLAGS)
         assert isinstance(node, ast.Call)
         assert isinstance(node.func, ast.Name)
-        both = sine_and_cosine(self._builder, self._value(node.args[0]))
+        both = self._sine_and_cosine(node.args[0])
         return both[0] if node.func.id == "sin" else both[1]
+
+    def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
+        """Return both for a name, made along with those of other angles that are known by now."""
+        value = self._value(angle)
+        if self._layout.lanes > 1 or not isinstance(angle, ast.Name):
+            return sine_and_cosine(self._builder, value)
+        if angle.id not in self._turned:
+            known = [each for each in self._angles if each in self._names]
+            others = [each for each in known if each not in self._turned and each != angle.id]
+            together = [angle.id, *others][:TOGETHER]
+            values = [self._names[each] for each in together]
+            both = sines_and_cosines(self._builder, values)
+            self._turned.update(zip(together, both, strict=True))
+        return self._turned[angle.id]
 
     def _constant(self, value: Any) -> ir.Constant:
         lanes = self._layout.lanes

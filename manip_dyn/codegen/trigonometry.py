@@ -36,6 +36,24 @@ def sine_and_cosine(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Va
     return builder.extract_value(both, 0), builder.extract_value(both, 1)
 
 
+def sines_and_cosines(
+    builder: ir.IRBuilder, angles: list[ir.Value]
+) -> list[tuple[ir.Value, ir.Value]]:
+    """Return the sine and the cosine of each of some numbers, which lie side by side meanwhile."""
+    if len(angles) == 1:
+        return [sine_and_cosine(builder, angles[0])]
+    lanes = 1 << (len(angles) - 1).bit_length()
+    places = [ir.Constant(ir.IntType(32), i) for i in range(len(angles))]
+    packed = ir.Constant(ir.VectorType(ir.DoubleType(), lanes), None)
+    for angle, place in zip(angles, places, strict=True):
+        packed = builder.insert_element(packed, angle, place)
+    sine, cosine = sine_and_cosine(builder, packed)
+    return [
+        (builder.extract_element(sine, place), builder.extract_element(cosine, place))
+        for place in places
+    ]
+
+
 def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
     """Return the module's function for one type, with its body at the first call."""
     lanes = getattr(kind, "count", 1)
