@@ -129,7 +129,7 @@ class Tracker:
         """Advance by `steps` steps, fewer if the status says so, and return a row for each."""
         record = self._engine.record(steps, 0, 0, degree=0)
         self._space.state.rows = 0
-        status = self._engine.advance(self._p, self._y, self._space._replace(record=record))
+        status = self._engine.advance(self._p, self._y, self._space.keeping(record))
         self.status = Status.SUCCESS if status == Status.PAUSED else Status(status)
         rows = int(self._space.state.rows)
         return self._rows(record.times[:rows], record.states[:rows])

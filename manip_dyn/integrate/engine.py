@@ -125,7 +125,7 @@ class Engine:
             np.zeros((self.rows + terms, size)),
             np.zeros((self.scratch[0] or terms, self.scratch[1])),
             signals,
-            self.record(*room, degree=max(self.degree, *orders)),
+            *self.record(*room, degree=max(self.degree, *orders)),
         )
 
     @staticmethod

@@ -64,8 +64,8 @@ def advance(p, y, space):
     p, y, space = unowned(p), unowned(y), unowned(space)
     limits, now = only(space.rules), only(space.clock)
     tolerances, stops = space.tolerances, space.stops
-    work, scratch, signals, record = space.work, space.scratch, space.signals, space.record
-    times, spans, event_times = record.times, record.spans, record.event_times
+    work, scratch, signals = space.work, space.scratch, space.signals
+    times, spans, event_times = space.times, space.spans, space.event_times
     now.end = stops[-1, TIME]
     now.sign = 1.0 if now.end > now.t else -1.0
     now.step = limits.step
@@ -117,7 +117,7 @@ def advance(p, y, space):
             return verdict
         now.steps += 1
         if DENSE:
-            interpolate(y, p, now, work, spans, record.polynomials)
+            interpolate(y, p, now, work, spans, space.polynomials)
         close(now, work)
         now.since += 1
         if now.landing == 0 and not ADAPTIVE and now.locating == 0:
@@ -133,7 +133,7 @@ def advance(p, y, space):
         if (limits.every_step != 0 or mark >= 2) and now.rows < times.shape[0]:
             times[now.rows] = now.t
             for i in range(SIZE):
-                record.states[now.rows, i] = y[i]
+                space.states[now.rows, i] = y[i]
             now.rows += 1
         adapt(now, limits)
         if now.landing != 0:
@@ -143,7 +143,7 @@ def advance(p, y, space):
             if mark % 2 == 1:
                 now.known = 0
                 now.memory = 0.0
-        if EVENTS and happen(y, p, now, limits.event_tolerance, signals, record):
+        if EVENTS and happen(y, p, now, limits.event_tolerance, signals, space):
             return EVENT
 
 
@@ -182,7 +182,7 @@ def arm(y, p, now, work, signals):
 
 
 @inlined(counted=False)
-def happen(y, p, now, tolerance, signals, record):
+def happen(y, p, now, tolerance, signals, space):
     """Keep the events at the end of the step and act on them; return whether one is terminal."""
     ended = False
     now.ahead = 0.0
@@ -192,11 +192,11 @@ def happen(y, p, now, tolerance, signals, record):
         direction = signals[KINDS, j]
         if not crosses(signals[BEFORE, j], signals[AFTER, j], direction):
             continue
-        if now.found < record.event_times.shape[0]:
-            record.event_times[now.found] = now.t
-            record.event_indices[now.found] = j
+        if now.found < space.event_times.shape[0]:
+            space.event_times[now.found] = now.t
+            space.event_indices[now.found] = j
             for i in range(SIZE):
-                record.event_states[now.found, i] = y[i]
+                space.event_states[now.found, i] = y[i]
             now.found += 1
         now.known = 0
         now.memory = 0.0

@@ -116,7 +116,7 @@ def _prepared(engine: Engine, problem: Problem) -> Space:
     space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
     engine.start(space, problem.t, problem.stops)
     if every or (samples and problem.t_eval is not None and problem.t in problem.t_eval[:1]):
-        space.record.times[0], space.record.states[0] = problem.t, problem.y
+        space.times[0], space.states[0] = problem.t, problem.y
         space.state.rows = 1
     return space
 
@@ -137,7 +137,7 @@ def _advanced(
         larger = engine.record(room[0], room[1], room[2], record.polynomials.shape[1] - 1)
         for new, old in zip(larger, record, strict=True):
             new[: len(old)] = old
-        space = space._replace(record=larger)
+        space = space.keeping(larger)
 
 
 def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
@@ -173,7 +173,7 @@ def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> st
     limits, now = space.limits, space.state
     t, step = float(now.t), abs(float(limits.step or now.planned))
     if status is Status.EVENT:
-        return f"event {space.record.event_indices[now.found - 1]} was found at t = {t:.9g} s"
+        return f"event {space.event_indices[now.found - 1]} was found at t = {t:.9g} s"
     if status is Status.NON_FINITE:
         return _non_finite(problem, t, y, step)
     if status is Status.STEP_UNDERFLOW:

@@ -103,7 +103,9 @@ class Space(NamedTuple):
         work: Scratch (rows, m).
         scratch: More of it, of a shape that the method asks for.
         signals: Values of the event functions, see `events` (7, k).
-        record: What is kept.
+
+    and those of a `Record`. They are not a tuple inside this one: Python would look longer at two
+    tuples than at one whenever it calls a loop.
     """
 
     rules: Any
@@ -113,7 +115,22 @@ class Space(NamedTuple):
     work: Any
     scratch: Any
     signals: Any
-    record: Record
+    times: Any
+    states: Any
+    spans: Any
+    polynomials: Any
+    event_times: Any
+    event_states: Any
+    event_indices: Any
+
+    @property
+    def record(self) -> Record:
+        """What is kept."""
+        return Record(*self[-len(Record._fields) :])
+
+    def keeping(self, record: Record) -> Space:
+        """Return the same arrays with another record."""
+        return self._replace(**record._asdict())
 
     @property
     def limits(self) -> Any:

@@ -153,7 +153,7 @@ class Motion:
         """Return times (k,) and states (k, 2 n) of a run of `steps` steps, the start included."""
         space = engine.space(every_step=True, room=(steps + 1, 0, 0), **limits)
         self._run(engine, space)
-        times, states = space.record[:2]
+        times, states = space.times, space.states
         return np.r_[0.0, times[:steps]], np.vstack([self._y0, states[:steps]])
 
     def _run(self, engine: Engine, space: Space) -> Status:
