@@ -53,7 +53,7 @@ def one_state(program: Program) -> Any:
         _check(program, inputs, out, extra=0)
 
         def generate(context, builder, signature, values):
-            _emit(program, context, builder, signature, values, Layout())
+            _emit(program, context, builder, signature, values, Layout(merged=True))
             return context.get_dummy_value()
 
         return types.void(inputs, out), generate

@@ -25,12 +25,15 @@ class Layout(NamedTuple):
         column: Place of the first of them in the last axis, where there are many.
         row: Number of the coefficient, the place in the first axis, in a series.
         width: Numbers per coefficient.
+        merged: Whether callers take the code in, and so pass in registers what they have just
+            written.
     """
 
     lanes: int = 1
     column: Any = None
     row: Any = None
     width: int = 0
+    merged: bool = False
 
     @property
     def number(self) -> Any:
@@ -84,7 +87,8 @@ class Translator:
             if isinstance(value, ast.Call) and isinstance(value.args[0], ast.Name)
         )
         for target, expression, _, _ in statements:
-            value = self._value(expression)
+            alone = isinstance(target, ast.Name) and target.id in self._angles
+            value = self._alone(expression) if alone else self._value(expression)
             if not isinstance(target, ast.Name):
                 self._builder.store(value, self._address(target), align=8)
                 continue
@@ -129,6 +133,17 @@ class Translator:
             both = sines_and_cosines(self._builder, values)
             self._turned.update(zip(together, both, strict=True))
         return self._turned[angle.id]
+
+    def _alone(self, node: ast.expr) -> Any:
+        """Return the value of an angle; a load of it is not joined with those of other angles.
+
+        What has just been written number by number cannot be read as a vector until it has
+        reached the cache. LLVM joins no loads that are atomic.
+        """
+        layout = self._layout
+        if not isinstance(node, ast.Subscript) or layout.lanes > 1 or layout.merged:
+            return self._value(node)
+        return self._builder.load_atomic(self._address(node), "unordered", align=8)
 
     def _constant(self, value: Any) -> ir.Constant:
         lanes = self._layout.lanes

@@ -32,7 +32,7 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import loop
 from manip_dyn.integrate.method import Method, Options
 from manip_dyn.integrate.search import SIGNAL_ROWS
-from manip_dyn.integrate.space import LIMITS, STATE, Record, Space, begin, record_of
+from manip_dyn.integrate.space import LIMITS, STATE, Record, Space, begin, cleared, record_of
 from manip_dyn.validate import Vector
 
 STEP = ("prepare", "attempt", "interpolate", "close", "adapt", "RATE")
@@ -122,8 +122,8 @@ class Engine:
             tolerances,
             np.zeros(1, STATE),
             np.zeros((stops, 4)),
-            np.zeros((self.rows + terms, size)),
-            np.zeros((self.scratch[0] or terms, self.scratch[1])),
+            cleared(self.rows + terms, size),
+            cleared(self.scratch[0] or terms, self.scratch[1]),
             signals,
             *self.record(*room, degree=max(self.degree, *orders)),
         )

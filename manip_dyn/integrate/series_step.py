@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, inf, log
+from typing import Any
 
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.views import row, rows
@@ -19,6 +20,8 @@ RATE = TERMS + 1
 # Bound for each engine.
 SIZE, ADAPTIVE = 1, False
 """Length of the state; whether tolerances rule the steps."""
+sum_up: Any = None
+"""Emitted: the sum of the series, see `power_sum`."""
 
 
 @inlined(always=True, counted=False)
@@ -42,9 +45,8 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
     if not finite(row(work, TERMS + now.order), SIZE):
         return NON_FINITE
     if ADAPTIVE:
-        longest = limits.max_step
-        length = length_of_step(work, tolerances, now.order, size, longest)
-        now.planned = now.sign * min(longest, length * exp(-0.7 / (now.order - 1)))
+        length = length_of_step(work, tolerances, now.order, size)
+        now.planned = now.sign * min(limits.max_step, length)
         if abs(now.planned) < limits.min_step:
             return STEP_UNDERFLOW
     return PASSED
@@ -60,14 +62,14 @@ def order_of_step(tolerances, limits, size):
 
 
 @inlined(always=True, counted=False)
-def length_of_step(work, tolerances, order, size, longest):
+def length_of_step(work, tolerances, order, size):
     """Return a step, s, from the last two terms of the series that are not zero.
 
     Symmetric motions have series in which terms vanish; looked at alone, the last two would
     then allow any step. Only where the whole upper half vanishes is the motion a polynomial, and
     any step is right. As in the source, the relative tolerance is one of the largest component.
     """
-    length = longest
+    level = inf  # the step's logarithm
     k = order
     looked = 0
     while k > order // 2 - 1 and k > 0 and looked < 2:
@@ -75,21 +77,17 @@ def length_of_step(work, tolerances, order, size, longest):
         for i in range(SIZE):
             term = max(term, abs(work[TERMS + k, i]) / unit(tolerances, i, size))
         if term > 0.0:
-            length = min(length, term ** (-1.0 / k))
+            level = min(level, -log(term) / k)
             looked += 1
         k -= 1
-    return length
+    return exp(level - 0.7 / (order - 1))
 
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Sum the series at the end of the step, by Horner's rule."""
-    u, h = row(work, U), now.h
-    for i in range(SIZE):
-        u[i] = work[TERMS + now.order, i]
-    for k in range(now.order - 1, -1, -1):
-        for i in range(SIZE):
-            u[i] = u[i] * h + work[TERMS + k, i]
+    u = row(work, U)
+    sum_up(now.h, now.order, rows(work, TERMS, work.shape[0] - TERMS), u)
     return PASSED if finite(u, SIZE) else NON_FINITE
 
 

@@ -20,6 +20,7 @@ from manip_dyn.core.specialized import specialized
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import series_step
 from manip_dyn.integrate.method import Method, Options, Step
+from manip_dyn.integrate.power_sum import power_sum
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
 WORTHWHILE = 0.65
@@ -95,5 +96,11 @@ class Taylor(Method):
 
     def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
         """Return the compiled functions of a step; `rhs` is that of a `Series`."""
-        module = specialized(series_step, series=rhs, SIZE=options.size, ADAPTIVE=options.adaptive)
+        module = specialized(
+            series_step,
+            series=rhs,
+            sum_up=power_sum(options.size),
+            SIZE=options.size,
+            ADAPTIVE=options.adaptive,
+        )
         return Step(module, rows=1, degree=0)
