@@ -84,7 +84,7 @@ def test_a_full_record_pauses_the_loop_and_more_room_goes_on():
     assert space.state.t == pytest.approx(0.4)
     space.state.rows = 0  # read the rows, then use them again
     assert engine.advance(NOTHING, y, space) == md.Status.PAUSED
-    space = space._replace(record=engine.record(10, 0, 0, degree=3))
+    space = space.keeping(engine.record(10, 0, 0, degree=3))
     space.state.rows = 0
     assert engine.advance(NOTHING, y, space) == md.Status.SUCCESS
     assert space.state.t == 1.0
