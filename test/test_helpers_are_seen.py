@@ -27,7 +27,7 @@ entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).a
 import manip_dyn as md
 entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
 """,
-    "long chains": "from manip_dyn.codegen.tree_dynamics import linear_motion as entry",
+    "long chains": "from manip_dyn.codegen.loops.dynamics import linear_motion as entry",
     "simulation": "from manip_dyn.simulation.feedback import rates as entry",
     "clik": "from manip_dyn.clik.law import joint_velocity as entry",
     "planning": "from manip_dyn.planning.search import search as entry",
@@ -77,8 +77,8 @@ def digest(folder, layer):
     [
         ("integrate", "integrate/control.py", "= 0.9, 0.1, 5.0", "= 0.8, 0.1, 5.0"),
         ("integrate", "core/compiled.py", '"error_model": "numpy"', '"error_model": "python"'),
-        ("codegen", "codegen/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
-        ("long chains", "codegen/spatial.py", "def ", "def  "),
+        ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
+        ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
         ("planning", "planning/linear_system.py", "range(size - 1, -1, -1)", "range(size)"),

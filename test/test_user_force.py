@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.codegen.expression import sine
+from manip_dyn.codegen.graph.expression import sine
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.simulation import prepared

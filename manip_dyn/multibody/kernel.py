@@ -16,8 +16,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.plain_program import one_state
-from manip_dyn.codegen.straight_line import Program
+from manip_dyn.codegen.backend.plain_program import one_state
+from manip_dyn.codegen.backend.straight_line import Program
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.specialized import specialized

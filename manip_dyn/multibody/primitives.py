@@ -15,18 +15,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.derivatives import derivatives, gradient, rates
-from manip_dyn.codegen.emit import program_text
-from manip_dyn.codegen.expression import Graph, Scalar
-from manip_dyn.codegen.straight_line import Program
-from manip_dyn.codegen.trace import Declaration, Entry, Function
+from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates
+from manip_dyn.codegen.graph.expression import Graph, Scalar
+from manip_dyn.codegen.programs.emit import program_text
+from manip_dyn.codegen.programs.trace import Entry, Function
+from manip_dyn.codegen.rigid_body.catalogue import Declaration
 from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.multibody.kernel import INPUTS, kernel_address
 
 HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""
 
-from manip_dyn.codegen.straight_line import Program
+from manip_dyn.codegen.backend.straight_line import Program
 '''
 ENTRY = '''
 {name} = Program("{name}", {inputs}, 1, """

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.derivatives import derivatives
-from manip_dyn.codegen.expression import Graph
-from manip_dyn.codegen.straight_line import Program
+from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.graph.derivatives import derivatives
+from manip_dyn.codegen.graph.expression import Graph
 from manip_dyn.errors import ManipDynError
 from manip_dyn.multibody.kernel import evaluate, kernel_address
 from manip_dyn.multibody.primitives import SIZE, rotation, traced_program, turning, two_bodies
@@ -55,7 +55,7 @@ class UserForce:
         function: ``function(t, first, second)`` of the time, s, and two `BodyState` that returns
             the force (3,), N, on the second body at its centre of mass, and the moment (3,), N m,
             both in global axes. The opposite acts on the first body, at the same place. It is
-            made of ``+ - * /``, `codegen.expression.sine` and `cosine`; no conditions.
+            made of ``+ - * /``, `codegen.graph.expression.sine` and `cosine`; no conditions.
         name: For messages.
     """
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.algorithms import BodyMotion, body_motions, force_on, to_parent
-from manip_dyn.codegen.inertia import Rigid
-from manip_dyn.codegen.motion import JointPose
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.rigid_body.algorithms import BodyMotion, body_motions, force_on, to_parent
+from manip_dyn.codegen.rigid_body.inertia import Rigid
+from manip_dyn.codegen.rigid_body.kinematics import JointPose
 from manip_dyn.robot import Body
 
 Matrix = list[list[Any]]

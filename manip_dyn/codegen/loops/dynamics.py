@@ -12,8 +12,8 @@ Nothing is allocated: callers bring a workspace.
 
 from __future__ import annotations
 
-from manip_dyn.codegen.rows import add_rows
-from manip_dyn.codegen.tree_bodies import (
+from manip_dyn.codegen.backend.row_sums import add_rows
+from manip_dyn.codegen.loops.bodies import (
     accelerate,
     compose,
     gather_flows,
@@ -23,7 +23,7 @@ from manip_dyn.codegen.tree_bodies import (
     push,
     weigh,
 )
-from manip_dyn.codegen.tree_workspace import workspace
+from manip_dyn.codegen.loops.workspace import workspace
 from manip_dyn.core.compiled import compiled, inlined
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from manip_dyn.codegen.inertia import Rigid
-from manip_dyn.codegen.motion import JointPose
+from manip_dyn.codegen.rigid_body.inertia import Rigid
+from manip_dyn.codegen.rigid_body.kinematics import JointPose
 from manip_dyn.robot import Body
 from manip_dyn.validate import Vector
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import add, mul, sub, truediv
 
-from manip_dyn.codegen.expression import Graph, Scalar
+from manip_dyn.codegen.graph.expression import Graph, Scalar
 
 Tangents = dict[int, Scalar]
 """Derivatives that are not zero, by direction."""

@@ -17,8 +17,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.straight_line import LANES, check_arrays
-from manip_dyn.codegen.translator import FLAGS
+from manip_dyn.codegen.backend.straight_line import LANES, check_arrays
+from manip_dyn.codegen.backend.translator import FLAGS
 from manip_dyn.core.plain import PLAIN
 
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)

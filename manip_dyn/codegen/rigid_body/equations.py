@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from manip_dyn.codegen import algorithms, motion, vectors
-from manip_dyn.codegen.derivatives import derivatives, gradient, rates, substitute
-from manip_dyn.codegen.expression import Scalar
-from manip_dyn.codegen.factorized import Factors, factorized, inverted, solved
-from manip_dyn.codegen.inertia import Rigid, rigid_bodies
-from manip_dyn.codegen.motion import JointPose
-from manip_dyn.codegen.regroup import regrouped
-from manip_dyn.codegen.sensitivities import Sensitivities, inverse_dynamics_sensitivities
+from manip_dyn.codegen.graph import vectors
+from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates, substitute
+from manip_dyn.codegen.graph.expression import Scalar
+from manip_dyn.codegen.rigid_body import algorithms
+from manip_dyn.codegen.rigid_body import kinematics as motion
+from manip_dyn.codegen.rigid_body.base_parameters import regrouped
+from manip_dyn.codegen.rigid_body.factorization import Factors, factorized, inverted, solved
+from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
+from manip_dyn.codegen.rigid_body.kinematics import JointPose
+from manip_dyn.codegen.rigid_body.sensitivities import (
+    Sensitivities,
+    inverse_dynamics_sensitivities,
+)
 from manip_dyn.robot import Frame, Robot
 
 Matrix = list[list[Any]]

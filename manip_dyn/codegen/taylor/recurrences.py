@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from manip_dyn.codegen.convolution import Factors, whole
-from manip_dyn.codegen.emit import operand_text, operation_text
-from manip_dyn.codegen.expression import Operation
-from manip_dyn.codegen.trace import Function
+from manip_dyn.codegen.backend.convolution import Factors, whole
+from manip_dyn.codegen.graph.expression import Operation
+from manip_dyn.codegen.programs.emit import operand_text, operation_text
+from manip_dyn.codegen.programs.trace import Function
 
 SINES = ("sin", "cos")
 

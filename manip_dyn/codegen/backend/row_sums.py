@@ -14,8 +14,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from manip_dyn.codegen.straight_line import LANES
-from manip_dyn.codegen.translator import FLAGS
+from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.translator import FLAGS
 
 TOGETHER = 4
 """Vectors summed in one loop: as many chains of additions hide their latency."""

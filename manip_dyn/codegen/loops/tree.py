@@ -1,4 +1,4 @@
-"""A robot's numbers as arrays, for the loops of `tree_dynamics`."""
+"""A robot's numbers as arrays, for the loops of `dynamics`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.inertia import rigid_bodies
+from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from manip_dyn.codegen.spatial import (
+from manip_dyn.codegen.loops.spatial import (
     accelerated,
     added,
     column,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.motion import JointPose
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.rigid_body.kinematics import JointPose
 from manip_dyn.robot import Body
 from manip_dyn.validate import Vector
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from manip_dyn.codegen.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, module_text
-from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.looped import looped_text
-from manip_dyn.codegen.trace import BATCH, BY_NAME, DECLARATIONS, Declaration, trace
+from manip_dyn.codegen.loops.bind import looped_text
+from manip_dyn.codegen.programs.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, module_text
+from manip_dyn.codegen.programs.trace import trace
+from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, DECLARATIONS, Declaration
+from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.generated import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
@@ -55,7 +56,7 @@ def _looped_module(robot: Robot, frame: Frame, declaration: Declaration) -> Modu
 
 def robot_module(robot: Robot, frame: Frame, kind: str, text: Callable[[], str]) -> ModuleType:
     """Return a module whose text depends on the robot, a frame and this generator alone."""
-    content = source_of(Path(__file__).parent) + _numbers(robot, frame)
+    content = source_of(Path(__file__).parents[1]) + _numbers(robot, frame)
     return generated_module(f"{robot.name}_{kind}", content, text)
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from manip_dyn.codegen.pieces import Statement
-from manip_dyn.codegen.trigonometry import sine_and_cosine
+from manip_dyn.codegen.backend.pieces import Statement
+from manip_dyn.codegen.backend.trigonometry import sine_and_cosine
 
 # Fused multiply-add may be used; nothing may assume that numbers are finite.
 FLAGS = ("contract",)

@@ -1,18 +1,12 @@
-"""What is generated: the catalogue of kernels, and their expression graphs for one robot."""
+"""The catalogue of kernels: their names, arguments and shapes."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
-from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.expression import Graph, Scalar
+from collections.abc import Callable
+from typing import NamedTuple
 
 Shape = tuple[int, ...]
-Entry = tuple[tuple[int, ...], Scalar]
-"""Where a value goes in the output array, and the value."""
 
 
 class Declaration(NamedTuple):
@@ -93,47 +87,6 @@ DECLARATIONS = (
 BY_NAME = {each.name: each for each in DECLARATIONS}
 
 
-class Function(NamedTuple):
-    """A kernel's graph: its declaration, the arrays it reads, the output's shape and entries."""
-
-    declaration: Declaration
-    graph: Graph
-    shape: Shape
-    entries: list[Entry]
-
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self.declaration.name
-
-    @property
-    def outputs(self) -> list[Scalar]:
-        """The values alone."""
-        return [value for _, value in self.entries]
-
-
 def argument_size(argument: str, n: int) -> int:
     """Return the number of entries of an argument for n joints."""
     return {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n}.get(argument, n)
-
-
-def trace(equations: Equations, declaration: Declaration) -> Function:
-    """Run a kernel's equations over expressions."""
-    graph, n = Graph(), equations.n
-    inputs = [
-        [graph.input(f"{name}[{i}]") for i in range(argument_size(name, n))]
-        for name in declaration.arguments
-    ]
-    result = getattr(equations, declaration.name)(*inputs)
-    shape = declaration.shape(n)
-    places = itertools.product(*map(range, shape))
-    values = [graph.lift(value) for value in _flat(result)]
-    return Function(declaration, graph, shape, list(zip(places, values, strict=True)))
-
-
-def _flat(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, list):
-            yield from _flat(value)
-        else:
-            yield value

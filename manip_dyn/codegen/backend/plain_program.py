@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from manip_dyn.codegen.straight_line import Program
+    from manip_dyn.codegen.backend.straight_line import Program
 
 
 def one_state(program: Program) -> Callable[..., None]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.inertia import Articulated, Rigid
-from manip_dyn.codegen.motion import JointPose
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.rigid_body.inertia import Articulated, Rigid
+from manip_dyn.codegen.rigid_body.kinematics import JointPose
 from manip_dyn.robot import Body
 
 

@@ -16,9 +16,9 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen import plain_program
-from manip_dyn.codegen.pieces import Statement, in_pieces, is_long, parsed, slots_between
-from manip_dyn.codegen.translator import Kept, Layout, Place, Translator
+from manip_dyn.codegen.backend import plain_program
+from manip_dyn.codegen.backend.pieces import Statement, in_pieces, is_long, parsed, slots_between
+from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator
 from manip_dyn.core.plain import PLAIN
 
 LANES = 8

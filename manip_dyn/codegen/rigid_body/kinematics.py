@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from manip_dyn.codegen import vectors as vec
-from manip_dyn.codegen.expression import cosine, sine
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.graph.expression import cosine, sine
 from manip_dyn.robot import Body, Frame
 
 
