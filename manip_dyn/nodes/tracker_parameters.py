@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from manip_dyn import clik
-from manip_dyn.clik.computed_torque import unstable_feedback
-from manip_dyn.clik.tracker import unstable_gain
+from manip_dyn.clik.control.computed_torque import unstable_feedback
+from manip_dyn.clik.tracking.tracker import unstable_gain
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.taylor import Taylor

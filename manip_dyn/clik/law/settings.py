@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.task_error import ERRORS
+from manip_dyn.clik.task.task_error import ERRORS
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.law.joint_velocity import joint_velocity
+from manip_dyn.clik.law.settings import ClikSettings, checked_settings
+from manip_dyn.clik.law.workspace import memory_of
 from manip_dyn.clik.paths.evaluate import evaluate
-from manip_dyn.clik.pose import DESIRED, ROTATION, TWIST, checked_pose
-from manip_dyn.clik.program import motion_of
-from manip_dyn.clik.settings import ClikSettings, checked_settings
-from manip_dyn.clik.workspace import memory_of
+from manip_dyn.clik.task.pose import DESIRED, ROTATION, TWIST, checked_pose
+from manip_dyn.clik.tracking.program import motion_of
 from manip_dyn.core.late import compile_late
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.target import Target
-from manip_dyn.clik.pose import Pose, checked_pose
-from manip_dyn.clik.task_error import task_error
+from manip_dyn.clik.task.pose import Pose, checked_pose
+from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.validate import Vector, finite_vector, positive
 
 RATE = 8.0

@@ -18,7 +18,7 @@ from math import atan2, sqrt
 
 import numpy as np
 
-from manip_dyn.clik.pose import Pose
+from manip_dyn.clik.task.pose import Pose
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.late import late
 from manip_dyn.errors import ManipDynError, closest

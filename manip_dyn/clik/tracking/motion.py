@@ -6,11 +6,11 @@ call is compiled once for all robots.
 
 from __future__ import annotations
 
-from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.law.joint_velocity import joint_velocity
+from manip_dyn.clik.law.workspace import task_of
 from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
-from manip_dyn.clik.record import fill_row
-from manip_dyn.clik.stand_ins import kinematics
-from manip_dyn.clik.workspace import task_of
+from manip_dyn.clik.tracking.record import fill_row
+from manip_dyn.clik.tracking.stand_ins import kinematics
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.views import row
 

@@ -15,11 +15,11 @@ motions at singular postures; the eigenvector form is ours.)
 
 from __future__ import annotations
 
-from manip_dyn.clik.inverse import NEGLIGIBLE
-from manip_dyn.clik.null_space import curvature
-from manip_dyn.clik.settings import DAMPING, Q_MAX, Q_MIN, THRESHOLD
-from manip_dyn.clik.singular import decompose
-from manip_dyn.clik.workspace import ESCAPING, task_of
+from manip_dyn.clik.law.curvature import curvature
+from manip_dyn.clik.law.inverse import NEGLIGIBLE
+from manip_dyn.clik.law.settings import DAMPING, Q_MAX, Q_MIN, THRESHOLD
+from manip_dyn.clik.law.singular import decompose
+from manip_dyn.clik.law.workspace import ESCAPING, task_of
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.late import late
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from manip_dyn.clik.parts import Extent, N, Parts, reader
-from manip_dyn.clik.settings import NUMBERS, ROWS, ClikSettings
+from manip_dyn.clik.law.settings import NUMBERS, ROWS, ClikSettings
+from manip_dyn.core.parts import Extent, N, Parts, reader
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 

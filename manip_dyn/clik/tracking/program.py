@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from types import ModuleType
 
-from manip_dyn.clik import motion
+from manip_dyn.clik.tracking import motion
 from manip_dyn.codegen import customize
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import METHODS, Options, compile_engine

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from manip_dyn.clik.inverse import find_singular_values
-from manip_dyn.clik.law import fill_jacobian
-from manip_dyn.clik.pose import Pose
-from manip_dyn.clik.settings import CONTROLLED
-from manip_dyn.clik.workspace import DAMPED, ESCAPING, SCALE, task_of
+from manip_dyn.clik.law.inverse import find_singular_values
+from manip_dyn.clik.law.joint_velocity import fill_jacobian
+from manip_dyn.clik.law.settings import CONTROLLED
+from manip_dyn.clik.law.workspace import DAMPED, ESCAPING, SCALE, task_of
+from manip_dyn.clik.task.pose import Pose
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector

@@ -22,7 +22,7 @@ from math import sqrt
 
 import numpy as np
 
-from manip_dyn.clik.settings import (
+from manip_dyn.clik.law.settings import (
     CONSTANT,
     CONTROLLED,
     DAMPING,
@@ -31,8 +31,8 @@ from manip_dyn.clik.settings import (
     MANIPULABILITY,
     THRESHOLD,
 )
-from manip_dyn.clik.singular import decompose, factorize, inverse_trace, substitute
-from manip_dyn.clik.workspace import DAMPED, MEASURED, task_of
+from manip_dyn.clik.law.singular import decompose, factorize, inverse_trace, substitute
+from manip_dyn.clik.law.workspace import DAMPED, MEASURED, task_of
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.late import late
 

@@ -13,16 +13,15 @@ tool stays on the path and arrives later.
 
 from __future__ import annotations
 
-from manip_dyn.clik.escape import add_escape
-from manip_dyn.clik.inverse import (
+from manip_dyn.clik.law.escape import add_escape
+from manip_dyn.clik.law.inverse import (
     add_decomposed,
     add_factorized,
     factorized,
     find_singular_values,
 )
-from manip_dyn.clik.null_space import wanted_velocity
-from manip_dyn.clik.pose import TWIST
-from manip_dyn.clik.settings import (
+from manip_dyn.clik.law.null_space import wanted_velocity
+from manip_dyn.clik.law.settings import (
     AVOIDANCE_GAIN,
     CONTROLLED,
     ERROR,
@@ -36,8 +35,9 @@ from manip_dyn.clik.settings import (
     Q_MIN,
     V_MAX,
 )
-from manip_dyn.clik.task_error import pose_error
-from manip_dyn.clik.workspace import ESCAPING, SCALE, task_of
+from manip_dyn.clik.law.workspace import ESCAPING, SCALE, task_of
+from manip_dyn.clik.task.pose import TWIST
+from manip_dyn.clik.task.task_error import pose_error
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.late import late
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.law.joint_velocity import joint_velocity
+from manip_dyn.clik.law.settings import ClikSettings, checked_settings
+from manip_dyn.clik.law.workspace import memory_of, set_constants
 from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.paths.path import Path
-from manip_dyn.clik.program import motion_of, tracking_engine
-from manip_dyn.clik.record import TrackingSample, row_size, sample_of
-from manip_dyn.clik.settings import ClikSettings, checked_settings
-from manip_dyn.clik.workspace import memory_of, set_constants
+from manip_dyn.clik.tracking.program import motion_of, tracking_engine
+from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
 from manip_dyn.core.late import compile_late
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Status

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.clik.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
-from manip_dyn.clik.tracker import REASONS, Tracker
+from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
+from manip_dyn.clik.tracking.tracker import REASONS, Tracker
 from manip_dyn.validate import Vector
 
 

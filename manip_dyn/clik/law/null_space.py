@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from math import isfinite
 
-from manip_dyn.clik.inverse import determinant_root, multiply
-from manip_dyn.clik.settings import (
+from manip_dyn.clik.law.curvature import curvature
+from manip_dyn.clik.law.inverse import determinant_root, multiply
+from manip_dyn.clik.law.settings import (
     AVOIDANCE_GAIN,
     MANIPULABILITY_GAIN,
     POSTURE,
@@ -21,8 +22,8 @@ from manip_dyn.clik.settings import (
     Q_MIN,
     THRESHOLD,
 )
-from manip_dyn.clik.singular import factorize, substitute
-from manip_dyn.clik.workspace import task_of
+from manip_dyn.clik.law.singular import factorize, substitute
+from manip_dyn.clik.law.workspace import task_of
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.late import late
 
@@ -64,32 +65,3 @@ def _add_gradient(task):
         factor = numbers[MANIPULABILITY_GAIN] * measure * task.freedom[i]
         for k in range(n):
             task.wish[k] += factor * curvature(task.actual, task.rest, n, i, k)
-
-
-@inlined
-def curvature(actual, u, n, i, k):
-    """Return u . dJ_i/dq_k, from the columns of J alone, which `actual` has from 12 on by rows.
-
-    A column's linear part changes by the angular part of the one of both joints that is nearer
-    to the base, crossed with the linear part of the other; its angular part only with joints
-    before it. (Hourtash 2005 gives the kinematic Hessian; holds for prismatic joints too.)
-    """
-    low, high = (i, k) if i < k else (k, i)
-    total = _triple(actual, u, 0, n, low, high, 0)
-    if k < i:
-        total += _triple(actual, u, 3, n, k, i, 3)
-    return total
-
-
-@inlined
-def _triple(actual, u, first, n, low, high, part):
-    """Return u[first:first + 3] . (angular part of J_low x part of J_high)."""
-    a = 12 + 3 * n + low
-    b = 12 + part * n + high
-    ax, ay, az = actual[a], actual[a + n], actual[a + 2 * n]
-    x, y, z = actual[b], actual[b + n], actual[b + 2 * n]
-    return (
-        u[first] * (ay * z - az * y)
-        + u[first + 1] * (az * x - ax * z)
-        + u[first + 2] * (ax * y - ay * x)
-    )

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.computed_torque import JointMotion
-from manip_dyn.clik.follower import Follower
+from manip_dyn.clik.control.computed_torque import JointMotion
+from manip_dyn.clik.paths.follower import Follower
 from manip_dyn.clik.paths.line import Line
-from manip_dyn.clik.record import TrackingSample
-from manip_dyn.clik.tracker import Tracker
+from manip_dyn.clik.tracking.record import TrackingSample
+from manip_dyn.clik.tracking.tracker import Tracker
 from manip_dyn.validate import finite_vector
 
 ARRIVED = 1e-3
