@@ -9,7 +9,7 @@ from manip_dyn.clik.control.computed_torque import unstable_feedback
 from manip_dyn.clik.tracking.tracker import unstable_gain
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.taylor import Taylor
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.nodes.parameters import NUMBERS, Parameter
 from manip_dyn.nodes.path_parameters import PATH_PARAMETERS
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS

@@ -10,7 +10,7 @@ from manip_dyn.clik.tracking import motion
 from manip_dyn.codegen import customize
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.engine import Engine
+from manip_dyn.integrate.loop.engine import Engine
 from manip_dyn.robot import Robot
 
 

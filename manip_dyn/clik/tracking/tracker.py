@@ -17,7 +17,7 @@ from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
 from manip_dyn.core.late import compile_late
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Status
-from manip_dyn.integrate.taylor import Taylor
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive
 
