@@ -14,7 +14,7 @@ from manip_dyn.validate import positive
 
 
 class Line(Path):
-    """A straight line from pose to pose; the tool turns about a fixed axis, half a turn at most."""
+    """A straight line between poses; the tool turns about a fixed axis, by half a turn at most."""
 
     def __init__(
         self,
