@@ -15,9 +15,8 @@ import numba
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from manip_dyn.bench.integrators import Bench, Row, measured, time_at
+from manip_dyn.bench.integrators import Row, error_and_time, table, time_at
 from manip_dyn.bench.peers import installed
-from manip_dyn.bench.timing import setting
 from manip_dyn.codegen import customize
 from manip_dyn.integrate import METHODS, Options, compile_engine, integrate
 from manip_dyn.robot import Robot, load_robot
@@ -29,29 +28,29 @@ TARGETS = (1e-2, 1e-4, 1e-6, 1e-8)
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(3, 25))
 PACKAGES = ("manip_dyn", "numba", "scipy", "scikit-sundae", "numbalsoda")
 
+__all__ = ["PACKAGES", "Row", "measure", "table"]
+
 Solver = Callable[[], Vector]
 Candidates = Iterator[tuple[str, Iterable[Solver]]]
 
 
-def bench_stiff() -> Bench:
+def measure() -> list[Row]:
     """Time our stiff methods and the peers that are installed on the pendulum."""
     robot = load_robot("stiff_pendulum")
     exact = _reference(robot)
     name = f"{robot.name}, {DURATION:g} s"
     rows = []
     for candidate, solvers in _candidates(robot):
-        points = list(_until_exact(solvers, exact))
-        rows.append(Row(name, candidate, tuple(time_at(points, target) for target in TARGETS)))
-    found = dict(setting(PACKAGES))
-    for package in PACKAGES[3:]:
-        found.setdefault(package, "not installed")
-    return Bench(found, {name: TARGETS}, rows)
+        points = list(until_exact(solvers, exact))
+        times = tuple(time_at(points, target) for target in TARGETS)
+        rows.append(Row(name, candidate, TARGETS, times))
+    return rows
 
 
-def _until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
+def until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
     """Yield error and time at one tolerance after the other, until the finest target is met."""
     for solve in solvers:
-        yield (point := measured(solve, exact))
+        yield (point := error_and_time(solve, exact))
         if point[0] < TARGETS[-1]:
             return
 
