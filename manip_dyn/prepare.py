@@ -127,21 +127,21 @@ def scenario_motion(robot: Robot, method: str, content: Any) -> tuple[Vector, Ve
     """
     if not isinstance(content, dict) or "/**/bang_bang_planner" not in content:
         return None
-    planner = _parameters(content, "bang_bang_planner")
-    if (planner.get("robot"), planner.get("method")) != (robot.name, method):
+    planner = _parameters(content, "bang_bang_planner", ("robot", "method", "goal"))
+    if (planner["robot"], planner["method"]) != (robot.name, method):
         return None
-    start = _parameters(content, "simulator").get("initial_position")
+    simulator = _parameters(content, "simulator", ("initial_position",))
     return (
-        finite_vector("initial_position of the simulator", start, robot.n),
-        finite_vector("goal of the bang_bang_planner", planner.get("goal"), robot.n),
+        finite_vector("initial_position", simulator["initial_position"], robot.n),
+        finite_vector("goal", planner["goal"], robot.n),
     )
 
 
-def _parameters(content: dict[str, Any], node: str) -> dict[str, Any]:
-    """Return a node's parameters; which there are, the node knows."""
+def _parameters(content: dict[str, Any], node: str, needed: Sequence[str]) -> dict[str, Any]:
+    """Return a node's parameters; which there are besides the needed ones, the node knows."""
     key = "ros__parameters"
     values = mapping(node, content.get(f"/**/{node}"), (key,), (key,))[key]
-    return mapping(f"{node}, {key}", values, values or ())
+    return mapping(f"{key} of {node}", values, values or needed, needed)
 
 
 def _short_motions(robot: Robot) -> list[tuple[Vector, Vector]]:
