@@ -102,7 +102,7 @@ def test_damping_bounds_errors_and_speeds_where_the_inverse_does_not(runs):
     """Outside reach; the speeds are those of an arm without limits."""
     shown = runs.settings.singular.shown
     plain, damped = (
-        [runs.run(Case(shown, m, 0.1, 2.0, inverse=inverse, rounds=1)) for m in SIX]
+        [runs.run(Case(shown, m, 0.1, 2.0, inverse=inverse, laps=1)) for m in SIX]
         for inverse in ("pseudo_inverse", "filtered")
     )
     assert max(run.speed for run in plain) > 1.0
@@ -157,7 +157,7 @@ def test_verdicts_follow_from_the_cases():
 def test_runs_have_no_limits_unless_asked_for(runs):
     assert np.isinf(runs.unlimited.v_max).all()
     shown = runs.settings.singular.shown
-    limited = runs.run(Case(shown, "rk1", 0.1, 2.0, limited=True, rounds=1))
+    limited = runs.run(Case(shown, "rk1", 0.1, 2.0, limited=True, laps=1))
     assert limited.speed <= 1.0 + 1e-12
 
 
@@ -167,13 +167,13 @@ def test_speed_limits_may_turn_the_clock_of_ab4_back(runs):
         "far": read_settings("sariyildiz2011", Settings).singular.circles["far_beyond_reach"]
     }
     other = Runs(replace(runs.settings, circles=runs.settings.circles | beyond), 0.1, 0.2)
-    done = other.tracking(Case("far", "ab4", 0.1, 2.0, limited=True, rounds=1))
+    done = other.tracking(Case("far", "ab4", 0.1, 2.0, limited=True, laps=1))
     assert np.diff(done.path_time).min() <= 0.0
     assert done.drift is None
     assert np.all(np.isfinite(done.q))
 
 
-def test_a_start_off_the_path_is_forgotten_after_a_round(runs):
+def test_a_start_off_the_path_is_forgotten_after_a_lap(runs):
     off = runs.run(Case("beside_base", "rk4", 0.1, 1.0, offset=0.02))
     assert off.position[0] > 0.01
     assert off.steady == pytest.approx(
@@ -239,7 +239,7 @@ def test_an_unknown_item_is_named(capsys):
     [
         (("gain: 0.2", "gian: 0.2"), "has the unknown key 'gian'; did you mean"),
         (("gain: 0.2", "gain: 0"), "gain is 0 1/s"),
-        (("rounds: 3", "rounds: 2"), "rounds is 2; expected 3 or more"),
+        (("laps: 3", "laps: 2"), "laps is 2; expected 3 or more"),
         (
             ("[around_base, beside_base]", "[around_bas]"),
             "shown_circles has 'around_bas'; did you",

@@ -132,6 +132,8 @@ def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
         axes.set_ylim(panel.bottom, panel.top)
     axes.set(title=panel.title, xlabel=panel.x if labelled else "", ylabel=panel.y)
     axes.title.set_fontsize(10)
+    axes.xaxis.label.set_fontsize(9)
+    axes.yaxis.label.set_fontsize(9)
     axes.grid(which="major", alpha=0.35)
 
 

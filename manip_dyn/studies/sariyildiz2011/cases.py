@@ -28,7 +28,7 @@ class Case(NamedTuple):
         orientation_error: Name in `manip_dyn.clik.ERRORS`.
         inverse: Name in `manip_dyn.clik.INVERSES`.
         limited: Whether the joint and speed limits of the PA-10 hold.
-        rounds: Full circles.
+        laps: Full circles.
     """
 
     circle: str
@@ -39,7 +39,7 @@ class Case(NamedTuple):
     orientation_error: str = "columns"
     inverse: str = "pseudo_inverse"
     limited: bool = False
-    rounds: int = 3
+    laps: int = 3
 
 
 class Run(NamedTuple):
@@ -49,10 +49,10 @@ class Run(NamedTuple):
         t: Ends of stretches of time (k,), s.
         position: Largest position error in each, m.
         orientation: Largest orientation error in each, rad.
-        first: Largest position error in the first round, m.
-        steady: Largest position error after the first round, m.
-        steady_orientation: Largest orientation error after the first round, rad.
-        growth: Largest position error of the last round over that of the one before.
+        first: Largest position error in the first lap, m.
+        steady: Largest position error after the first lap, m.
+        steady_orientation: Largest orientation error after the first lap, rad.
+        growth: Largest position error of the last lap over that of the one before.
         stable: Whether the path is not lost and errors do not grow.
         largest: Largest position error, m.
         last: Position error at the end, m.
@@ -61,7 +61,7 @@ class Run(NamedTuple):
         near: Largest position error once the circle has come near a singular posture, m; NaN
             where none is.
         before: Largest position error before, m.
-        within: Whether all joints stayed in the PA-10's range in the first round.
+        within: Whether all joints stayed in the PA-10's range in the first lap.
     """
 
     t: tuple[float, ...]

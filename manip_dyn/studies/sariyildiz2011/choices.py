@@ -51,7 +51,7 @@ def varied(runs: Runs, methods: Sequence[str]) -> list[Varied]:
 def _case(choice: Choice, method: str, step: float, runs: Runs) -> Case:
     return Case(
         choice.circle, method, step, choice.gain, choice.offset, choice.orientation_error,
-        rounds=runs.settings.rounds,
+        laps=runs.settings.laps,
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def choices_table(found: Sequence[Varied]) -> Table:
         unstable = " ".join(m for m, run in each.runs.items() if not run.stable) or "-"
         rows.append((*each.choice, each.step, *errors, unstable))
     head = ("circle", "gain [1/s]", "start off [m]", "orientation error", "step [s]", *methods)
-    title = "Position errors after the first round, m, under all choices; which runs are unstable"
+    title = "Position errors after the first lap, m, under all choices; which runs are unstable"
     return Table("choices", title, (*head, "unstable"), tuple(rows))
 
 
@@ -82,11 +82,11 @@ def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
                  *_unsteadiness(runs, circle, gain), rk4.smallest,
                  "yes" if rk4.within else "no")
             )  # fmt: skip
-    head = ("circle", "gain [1/s]", *methods, "rk2, first round", "rk4, first round")
+    head = ("circle", "gain [1/s]", *methods, "rk2, first lap", "rk4, first lap")
     head += ("q(2) [rad/s2]", "q(5) [rad/s5]", "smallest singular value", "within joint range")
     title = (
-        "Position errors after the first round at 100 ms, m; largest second and fifth derivatives "
-        "of joint positions; whether one round is within the PA-10's joint range"
+        "Position errors after the first lap at 100 ms, m; largest second and fifth derivatives "
+        "of joint positions; whether one lap is within the PA-10's joint range"
     )
     return Table("circles", title, head, tuple(rows))
 
@@ -97,11 +97,11 @@ def _row(runs: Runs, circle: str, gain: float, methods: Sequence[str]) -> dict[s
 
 
 def _unsteadiness(runs: Runs, circle: str, gain: float) -> tuple[float, float]:
-    """Return the largest 2nd and 5th derivatives of the joint positions after the first round.
+    """Return the largest 2nd and 5th derivatives of the joint positions after the first lap.
 
     From differences over 0.4 s of velocities by rk4.
     """
-    case = Case(circle, "rk4", FINE, gain, rounds=2)
+    case = Case(circle, "rk4", FINE, gain, laps=2)
     done = runs.tracking(case)
     v = done.v[done.t > runs.path(circle).duration][::4]
     return _largest(np.diff(v, axis=0) / 0.4), _largest(np.diff(v, 4, axis=0) / 0.4**4)
@@ -132,7 +132,7 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
             Panel(title, "position error [m]", "", dots + limits, log_x=True,
                   ticks=tuple(shown(c) for c in names))
         )  # fmt: skip
-    title = "PA-10 at 100 ms: largest position error after the first round"
+    title = "PA-10 at 100 ms: largest position error after the first lap"
     return Chart("circles", title, tuple(panels), 2, (13.0, 5.2))
 
 
@@ -163,7 +163,7 @@ def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
                 Panel(title, "K h [1]", "position error [m]", tuple(lines), log_x=True, log_y=True,
                       bottom=ROUNDING, top=2.0)
             )  # fmt: skip
-    title = "PA-10: position error after the first round over the gain; no line where it is lost"
+    title = "PA-10: position error after the first lap over the gain; no line where it is lost"
     return Chart("gain", title, tuple(panels), 2, (11.0, 8.4))
 
 
@@ -215,7 +215,7 @@ def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
             Panel(shown(circle), "step h [s]", "position error [m]", tuple(lines), log_x=True,
                   log_y=True, bottom=ROUNDING)
         )  # fmt: skip
-    title = f"PA-10: position error after the first round, K = {runs.settings.gain:g} / s"
+    title = f"PA-10: position error after the first lap, K = {runs.settings.gain:g} / s"
     head = ("circle", "method", "order", "measured")
     words = "Orders of the position error, from errors between 1e-12 and 1e-2 m"
     chart = Chart("orders", title, tuple(panels), 2, (11.0, 4.8))

@@ -97,7 +97,7 @@ def _ratio(found: Sequence[Varied], worse: str, better: str) -> Iterable[Evidenc
 def _printed_readings(
     found: Sequence[Varied], printed: Mapping[str, float]
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the readings of the printed errors: later rounds, and the first from on the path."""
+    """Return the readings of the printed errors: later laps, and the first from on the path."""
     readings: list[tuple[str, str, Iterable[Evidence]]] = []
     for method, error in printed.items():
         runs = [(each.choice, each.runs[method]) for each in found]
@@ -107,7 +107,7 @@ def _printed_readings(
         ]
         words = f"error of {method} at 100 ms"
         readings.append(("printed errors", f"{words}, m; at most {error:g}", later))
-        readings.append(("printed errors", f"{words}, first round, m; at most {error:g}", first))
+        readings.append(("printed errors", f"{words}, first lap, m; at most {error:g}", first))
     return readings
 
 

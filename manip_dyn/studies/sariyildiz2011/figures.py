@@ -32,7 +32,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
     what = {"fig4": "path of the tool", "fig5": "joint velocities", "fig6": "joint positions"}
     panels = []
     for circle in runs.settings.shown_circles:
-        case = Case(circle, PATH_METHOD, PATH_STEP, runs.settings.gain, rounds=1)
+        case = Case(circle, PATH_METHOD, PATH_STEP, runs.settings.gain, laps=1)
         panels.append(drawn[name](circle, runs.tracking(case)))
     title = f"PA-10, {what[name]}; RK4 at 100 ms, K = {runs.settings.gain:g} / s"
     return Chart(name, title, tuple(panels), len(panels), (5.2 * len(panels), 4.6))
@@ -64,7 +64,7 @@ def error_chart(name: str, method: str, steps: Sequence[float], runs: Runs) -> C
     chosen, upper, lower = runs.settings, [], []
     for step in steps:
         found = {
-            circle: runs.run(Case(circle, method, step, chosen.gain, rounds=chosen.rounds))
+            circle: runs.run(Case(circle, method, step, chosen.gain, laps=chosen.laps))
             for circle in chosen.shown_circles
         }
         upper.append(_errors(found, f"position, h = {step:g} s", "position"))
@@ -83,19 +83,19 @@ def _errors(found: Mapping[str, Run], title: str, which: str) -> Panel:
 
 
 def error_table(methods: Sequence[str], steps: Sequence[float], runs: Runs) -> Table:
-    """Return the errors of Figures 9 to 14 after the first round."""
+    """Return the errors of Figures 9 to 14 after the first lap."""
     chosen = runs.settings
     rows = []
     for circle in chosen.shown_circles:
         for method in methods:
             for step in steps:
-                run = runs.run(Case(circle, method, step, chosen.gain, rounds=chosen.rounds))
+                run = runs.run(Case(circle, method, step, chosen.gain, laps=chosen.laps))
                 state = "stable" if run.stable else "unstable"
                 row = (circle, method, step, run.steady, run.steady_orientation, run.growth)
                 rows.append((*row, state))
     title = (
-        f"Figures 9 to 14: largest errors after the first round, K = {chosen.gain:g} / s; growth: "
-        "of the position error from the last round but one to the last"
+        f"Figures 9 to 14: largest errors after the first lap, K = {chosen.gain:g} / s; growth: "
+        "of the position error from the last lap but one to the last"
     )
     head = ("circle", "method", "step [s]", "position [m]", "orientation [rad]", "growth", "state")
     return Table("errors", title, head, tuple(rows))
@@ -129,7 +129,7 @@ def _singular_case(
     runs: Runs, circle: str, method: str, inverse="pseudo_inverse", limited=False, gain=None
 ) -> Case:
     gain = runs.settings.singular.gains[0] if gain is None else gain
-    return Case(circle, method, PATH_STEP, gain, inverse=inverse, limited=limited, rounds=1)
+    return Case(circle, method, PATH_STEP, gain, inverse=inverse, limited=limited, laps=1)
 
 
 def _singular_panel(found: Mapping[str, Run], which: str) -> Panel:

@@ -20,7 +20,7 @@ from manip_dyn.validate import Vector
 KEPT = 300
 """Samples of an error that are kept of a run: the largest of each stretch of time."""
 GROWTH, SMALL = 2.0, 1e-6
-"""A run whose errors grow by this factor per round, and are not below this, m, is unstable."""
+"""A run whose errors grow by this factor per lap, and are not below this, m, is unstable."""
 
 
 class Runs:
@@ -77,7 +77,7 @@ class Runs:
             case.method,
             case.step,
             self.start(case.circle, case.offset),
-            case.rounds * path.duration,
+            case.laps * path.duration,
             settings,
         )
 
@@ -91,14 +91,14 @@ class Runs:
         lost, period = self.settings.lost, self.path(case.circle).duration
         position = np.nan_to_num(done.position_error, nan=np.inf)
         orientation = np.nan_to_num(done.orientation_error, nan=np.inf)
-        rounds = [
+        laps = [
             position[(done.t > k * period) & (done.t <= (k + 1) * period)].max(initial=0.0)
-            for k in range(case.rounds)
+            for k in range(case.laps)
         ]
-        steady = max(rounds[1:], default=rounds[0])
-        growth = rounds[-1] / rounds[-2] if case.rounds > 1 and rounds[-2] > 0.0 else np.nan
-        grows = growth > GROWTH and rounds[-1] > SMALL
-        ended = done.t[-1] > case.rounds * period - 1e-6
+        steady = max(laps[1:], default=laps[0])
+        growth = laps[-1] / laps[-2] if case.laps > 1 and laps[-2] > 0.0 else np.nan
+        grows = growth > GROWTH and laps[-1] > SMALL
+        ended = done.t[-1] > case.laps * period - 1e-6
         first = done.t <= period
         low, high = self.robot.q_min, self.robot.q_max
         entry = self._entry(case.circle)
@@ -111,7 +111,7 @@ class Runs:
             t=tuple(float(done.t[each[-1]]) for each in stretches),
             position=tuple(float(position[each].max()) for each in stretches),
             orientation=tuple(float(orientation[each].max()) for each in stretches),
-            first=float(rounds[0]),
+            first=float(laps[0]),
             steady=float(steady),
             steady_orientation=float(orientation[~first].max(initial=0.0)),
             growth=float(growth),
@@ -131,7 +131,7 @@ class Runs:
         if circle not in chosen.circles:
             return np.nan
         if circle not in self._entries:
-            case = Case(circle, "rk4", 0.1, chosen.gains[0], inverse="filtered", rounds=1)
+            case = Case(circle, "rk4", 0.1, chosen.gains[0], inverse="filtered", laps=1)
             done = self.tracking(case)
             near = np.flatnonzero(done.smallest_singular_value < chosen.near)
             self._entries[circle] = float(done.path_time[near[0]]) if near.size else np.nan

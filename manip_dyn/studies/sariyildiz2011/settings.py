@@ -97,7 +97,7 @@ class Settings:
 
     Attributes:
         gain: Feedback of the figures, 1/s.
-        rounds: Full circles per run.
+        laps: Full circles per run.
         lost: Position error at which the path counts as lost, m.
         circles: Name -> where it is.
         shown_circles: Those that figures show.
@@ -113,7 +113,7 @@ class Settings:
     """
 
     gain: float = checked(positive, unit="1/s")
-    rounds: int = checked(_laps)
+    laps: int = checked(_laps)
     lost: float = checked(positive, unit="m")
     circles: Mapping[str, Place] = checked(by_name(Place))
     shown_circles: tuple[str, ...] = checked(each(text))
