@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from manip_dyn.bench.timing import setting
-from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.sandu2001.findings import PUBLISHED, CarRow, ErrorRow, Sandu2001, TimeRow

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.clik import ClikSettings
-from manip_dyn.clik.program import tracking_engine
-from manip_dyn.clik.workspace import memory_of
+from manip_dyn.clik.law.workspace import memory_of
+from manip_dyn.clik.tracking.program import tracking_engine
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.stopwatch import Timed, median_seconds
 from manip_dyn.studies.report.tables import Table
