@@ -82,11 +82,19 @@ _FORWARD = ("forward_dynamics", "pinocchio aba", pinocchio.aba, 3)
 _OTHERS = (
     ("inverse_dynamics", "pinocchio rnea", pinocchio.rnea, 3),
     ("mass_matrix", "pinocchio crba", pinocchio.crba, 1),
-    ("forward_dynamics_derivatives", "pinocchio computeABADerivatives",
-     pinocchio.computeABADerivatives, 3),
-    ("inverse_dynamics_derivatives", "pinocchio computeRNEADerivatives",
-     pinocchio.computeRNEADerivatives, 3),
-)  # fmt: skip
+    (
+        "forward_dynamics_derivatives",
+        "pinocchio computeABADerivatives",
+        pinocchio.computeABADerivatives,
+        3,
+    ),
+    (
+        "inverse_dynamics_derivatives",
+        "pinocchio computeRNEADerivatives",
+        pinocchio.computeRNEADerivatives,
+        3,
+    ),
+)
 
 
 def _less_binding(timings: list[Timing]) -> list[Timing]:

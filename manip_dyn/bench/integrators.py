@@ -100,8 +100,10 @@ def measure(chosen: Sequence[Problem] | None = None) -> list[Row]:
 
 def _candidates(robot: Robot, start: Vector, duration: float):
     for method in OURS:
-        yield f"manip_dyn {method}", (_our_solver(robot, start, duration, method, tolerance)
-                                      for tolerance in TOLERANCES)  # fmt: skip
+        yield (
+            f"manip_dyn {method}",
+            (_our_solver(robot, start, duration, method, tolerance) for tolerance in TOLERANCES),
+        )
     yield from integrator_peers.candidates(robot, start, duration, TOLERANCES)
 
 

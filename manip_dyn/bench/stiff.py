@@ -57,9 +57,14 @@ def until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[floa
 
 def _reference(robot: Robot) -> Vector:
     return integrate(
-        customize(robot).right_hand_side, (0.0, DURATION), START, method="rk8",
-        step=DURATION / REFERENCE_STEPS, t_eval=[DURATION], p=np.zeros(robot.n),
-    ).y_last  # fmt: skip
+        customize(robot).right_hand_side,
+        (0.0, DURATION),
+        START,
+        method="rk8",
+        step=DURATION / REFERENCE_STEPS,
+        t_eval=[DURATION],
+        p=np.zeros(robot.n),
+    ).y_last
 
 
 def _candidates(robot: Robot) -> Candidates:
@@ -101,9 +106,14 @@ def _scipy(robot: Robot) -> Candidates:
 
         def solver(tolerance: float, method: str = method) -> Solver:
             return lambda: solve_ivp(
-                rates, (0.0, DURATION), START, method=method, rtol=tolerance, atol=tolerance,
+                rates,
+                (0.0, DURATION),
+                START,
+                method=method,
+                rtol=tolerance,
+                atol=tolerance,
                 jac=jacobian,
-            ).y[:, -1]  # fmt: skip
+            ).y[:, -1]
 
         yield f"scipy {method}, numba rhs", map(solver, TOLERANCES)
 
@@ -123,9 +133,13 @@ def _cvode(robot: Robot) -> Candidates:
 
     def solver(tolerance: float) -> Solver:
         cvode = CVODE(
-            lambda t, y, yp: rhs(t, y, yp), method="BDF", rtol=tolerance, atol=tolerance,
-            jacfn=lambda t, y, yp, out: jacobian(t, y, yp, out), max_num_steps=100_000,
-        )  # fmt: skip
+            lambda t, y, yp: rhs(t, y, yp),
+            method="BDF",
+            rtol=tolerance,
+            atol=tolerance,
+            jacfn=lambda t, y, yp, out: jacobian(t, y, yp, out),
+            max_num_steps=100_000,
+        )
         return lambda: cvode.solve([0.0, DURATION], START).y[-1]
 
     yield "CVODE (scikit-sundae), numba rhs", map(solver, TOLERANCES)

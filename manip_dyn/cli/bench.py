@@ -28,14 +28,17 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
     command.add_argument(
-        "--robot", action="append", help="shipped robot or URDF; may be repeated "
+        "--robot",
+        action="append",
+        help="shipped robot or URDF; may be repeated "
         "(default: pa10, and the Panda of example-robot-data)",
-    )  # fmt: skip
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.add_argument(
-        "--keep", metavar="FOLDER", help="keep the record of a clean commit in it, "
-        "as SUITE-COMMIT.json (benchmarks/runs)",
-    )  # fmt: skip
+        "--keep",
+        metavar="FOLDER",
+        help="keep the record of a clean commit in it, as SUITE-COMMIT.json (benchmarks/runs)",
+    )
     command.set_defaults(run=_bench)
 
 

@@ -71,8 +71,12 @@ forces:
   ros__parameters: {initial_position: [2e7]}
 """,
 }
-NUMBERS = {robot: [2e7, 1e-3], mechanism: [2e7], settings: [2e7, 1e-3, 1.5e3, 5.0],
-           scenario: [2e7, 1e-3]}  # fmt: skip
+NUMBERS = {
+    robot: [2e7, 1e-3],
+    mechanism: [2e7],
+    settings: [2e7, 1e-3, 1.5e3, 5.0],
+    scenario: [2e7, 1e-3],
+}
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -107,10 +111,14 @@ def test_a_key_that_stands_twice_is_told_with_its_line(read, old, new, key, line
         (mechanism, "mass", "mas", "body 'arm' has the unknown key 'mas'; did you mean 'mass'?"),
         (settings, "weight", "weigth", "one has the unknown key 'weigth'; did you mean 'weight'?"),
         (settings, "parts", "part", "has the unknown key 'part'; did you mean 'parts'?"),
-        (scenario, "ros__parameters: {initial", "ros__parameter: {initial",
-         "simulator has the unknown key 'ros__parameter'; did you mean 'ros__parameters'?"),
+        (
+            scenario,
+            "ros__parameters: {initial",
+            "ros__parameter: {initial",
+            "simulator has the unknown key 'ros__parameter'; did you mean 'ros__parameters'?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path):
     with pytest.raises(md.ManipDynError) as told:
         read(tmp_path, READERS[read].replace(old, new))

@@ -154,8 +154,15 @@ def test_json_text_and_files_agree(found, tmp_path):
     content = json.loads(json.dumps(found.content(), allow_nan=False))
     assert list(content["tables"]) == ["5.3"]
     assert list(content["sections"]) == ["4.1 case 1", "4.1 case 2"]
-    wanted = {"zero_net_work", "zero_net_work_as_published", "minimum_time", "pd", "published",
-              "status", "note"}  # fmt: skip
+    wanted = {
+        "zero_net_work",
+        "zero_net_work_as_published",
+        "minimum_time",
+        "pd",
+        "published",
+        "status",
+        "note",
+    }
     assert wanted <= set(content["tables"]["5.3"])
     assert content["tables"]["5.3"]["pd"] is None
     assert content["tables"]["5.3"]["published"] == PUBLISHED["cases"]["5.3"]

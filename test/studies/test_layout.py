@@ -68,15 +68,24 @@ def test_imports_are_at_most_five_floors_deep():
 @pytest.mark.parametrize(
     ("file", "line", "wrong"),
     [
-        ("report/charts.py", "from manip_dyn.studies.fan2003.cases import Row",
-         ("report.charts", "fan2003.cases")),
-        ("fan2003/arms.py", "from manip_dyn.studies.sandu2001 import pendulum",
-         ("fan2003.arms", "sandu2001.pendulum")),
-        ("fan2003/arms.py", "from manip_dyn.studies.sandu2001 import recompute",
-         ("fan2003.arms", "sandu2001")),
+        (
+            "report/charts.py",
+            "from manip_dyn.studies.fan2003.cases import Row",
+            ("report.charts", "fan2003.cases"),
+        ),
+        (
+            "fan2003/arms.py",
+            "from manip_dyn.studies.sandu2001 import pendulum",
+            ("fan2003.arms", "sandu2001.pendulum"),
+        ),
+        (
+            "fan2003/arms.py",
+            "from manip_dyn.studies.sandu2001 import recompute",
+            ("fan2003.arms", "sandu2001"),
+        ),
         ("fan2003/arms.py", "from manip_dyn.studies import study", ("fan2003.arms", "study")),
     ],
-)  # fmt: skip
+)
 def test_a_planted_violation_is_seen(file, line, wrong, tmp_path):
     for each in STUDIES.rglob("*.py"):
         copy = tmp_path / each.relative_to(STUDIES)

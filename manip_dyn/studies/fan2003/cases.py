@@ -32,7 +32,7 @@ class SingleSwitch(NamedTuple):
         arrival_times: Arrivals (n,), s; 0 for a joint that does not move.
         t_final: The last of them, s.
         net_work: Net work on each link (n,), J; None: not at rest.
-        peak_work: Largest work on the way, J.
+        peak_work: Largest work during the motion, J.
     """
 
     status: str

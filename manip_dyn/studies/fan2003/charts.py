@@ -25,12 +25,13 @@ def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: b
     """Return positions, velocities, efforts and switching functions, a column per joint."""
     joints = range(len(case.joints))
     rows = [
-        [_panel(case.joints[i], f"position [{case.units[i]}]", _lines(traces, "q", i))
-         for i in joints],
+        [
+            _panel(case.joints[i], f"position [{case.units[i]}]", _lines(traces, "q", i))
+            for i in joints
+        ],
         [_panel("", f"velocity [{case.units[i]}/s]", _lines(traces, "v", i)) for i in joints],
-        [_panel("", f"effort [{case.effort_units[i]}]", _lines(traces, "tau", i))
-         for i in joints],
-    ]  # fmt: skip
+        [_panel("", f"effort [{case.effort_units[i]}]", _lines(traces, "tau", i)) for i in joints],
+    ]
     if switching:
         rows.append([_switching(case, i) for i in joints])
     panels = tuple(panel for row in rows for panel in row)

@@ -58,9 +58,16 @@ def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> 
     low = np.floor(np.maximum(distance - window, 0.0) / grid.step) * grid.step
     high = np.where(distance > 0.0, distance + window, 0.0)
     found = grid_search(
-        plan.robot, plan.q0, plan.qf, grid.step, near, grid.enough, 1.5 * plan.t_final, trials,
+        plan.robot,
+        plan.q0,
+        plan.qf,
+        grid.step,
+        near,
+        grid.enough,
+        1.5 * plan.t_final,
+        trials,
         (low, high),
-    )  # fmt: skip
+    )
     result: dict[str, Any] = {"found": found.success, "trials": found.trials, "step": found.step}
     if found.success:
         result |= {
@@ -140,9 +147,16 @@ def pd_control(
         return -kp * q - kd * v
 
     run = simulate(
-        robot, start, np.zeros(robot.n), law, PD_DURATION, sample_period=PD_PERIOD,
-        method="rkdp54", rtol=1e-9, atol=1e-12,
-    )  # fmt: skip
+        robot,
+        start,
+        np.zeros(robot.n),
+        law,
+        PD_DURATION,
+        sample_period=PD_PERIOD,
+        method="rkdp54",
+        rtol=1e-9,
+        atol=1e-12,
+    )
     spline = CubicHermiteSpline(run.t, run.q, run.v)
     at = None if published is None else float(np.abs(spline(published)).max())
     side = np.where(start < 0.0, -1.0, 1.0)

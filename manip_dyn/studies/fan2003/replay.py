@@ -115,9 +115,17 @@ def controlled(
     misses = np.where(driven, np.abs(goal - y[:n]), 0.0)
     last = int(np.argmax(misses))
     return Controlled(
-        not driven.any(), q_switch, t_switch, t_arrival, t, float(misses[last]), last, times,
-        states, taus,
-    )  # fmt: skip
+        not driven.any(),
+        q_switch,
+        t_switch,
+        t_arrival,
+        t,
+        float(misses[last]),
+        last,
+        times,
+        states,
+        taus,
+    )
 
 
 def arrives_rounded(

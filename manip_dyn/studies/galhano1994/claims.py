@@ -49,28 +49,57 @@ def claims(
         if following.order == pair[1].order
     ]
     readings: list[tuple[str, str, Reading, Iterable[Group]]] = [
-        ("order lowers the error",
-         "error ratio, lower order / next order, equal steps; above 1", at_equal_steps, orders),
-        ("order pays",
-         "error ratio, lower order / next order, equal time; above 1", at_equal_times, orders),
-        ("embedding gains",
-         "error ratio, fixed-step method of that order / embedded, equal steps; above 1",
-         at_equal_steps, beside_fixed),
-        ("embedding gains",
-         "error ratio, its own formula at equal steps / with controlled steps; above 1",
-         at_equal_steps, beside_even),
-        ("gain is lost",
-         "share of that gain over the fixed-step method (decades) that is gone at equal time; "
-         "above 1/2", lost_gain, beside_fixed),
-        ("heuristic, limited",
-         "error ratio, T_p,p-1 / T_pp, equal time; between 1 and 10", small_gain, pairs),
-        ("heuristic, limited",
-         "gain of T_pp as a share of that of T_p+1,p, which takes the same coefficients, equal "
-         "steps (decades); between 0 and 1", share_of_next, thirds),
-        ("heuristic, complex",
-         "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1", rougher,
-         pairs),
-    ]  # fmt: skip
+        (
+            "order lowers the error",
+            "error ratio, lower order / next order, equal steps; above 1",
+            at_equal_steps,
+            orders,
+        ),
+        (
+            "order pays",
+            "error ratio, lower order / next order, equal time; above 1",
+            at_equal_times,
+            orders,
+        ),
+        (
+            "embedding gains",
+            "error ratio, fixed-step method of that order / embedded, equal steps; above 1",
+            at_equal_steps,
+            beside_fixed,
+        ),
+        (
+            "embedding gains",
+            "error ratio, its own formula at equal steps / with controlled steps; above 1",
+            at_equal_steps,
+            beside_even,
+        ),
+        (
+            "gain is lost",
+            "share of that gain over the fixed-step method (decades) that is gone at equal time; "
+            "above 1/2",
+            lost_gain,
+            beside_fixed,
+        ),
+        (
+            "heuristic, limited",
+            "error ratio, T_p,p-1 / T_pp, equal time; between 1 and 10",
+            small_gain,
+            pairs,
+        ),
+        (
+            "heuristic, limited",
+            "gain of T_pp as a share of that of T_p+1,p, which takes the same coefficients, equal "
+            "steps (decades); between 0 and 1",
+            share_of_next,
+            thirds,
+        ),
+        (
+            "heuristic, complex",
+            "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1",
+            rougher,
+            pairs,
+        ),
+    ]
     robot = figures[0].robot
     return [
         Claim(key, measure, tuple(c for g in groups for c in reading(g, limits[1])), robot)

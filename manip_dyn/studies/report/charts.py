@@ -170,6 +170,9 @@ def _legend(picture: Any, grid: Any) -> None:
         lines = -(-len(found) // max(1, min(room, 7)))
         per_row = -(-len(found) // lines)
         picture.legend(
-            found.values(), found.keys(), loc="outside lower center", ncols=per_row,
+            found.values(),
+            found.keys(),
+            loc="outside lower center",
+            ncols=per_row,
             frameon=False,
-        )  # fmt: skip
+        )

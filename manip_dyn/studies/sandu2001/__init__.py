@@ -78,9 +78,19 @@ def _error_rows(exact: Run, tolerances, runs, progress) -> list[ErrorRow]:
                 most, mean = PUBLISHED[kind][k], PUBLISHED[f"{kind}_mean"][k]
                 status = "not above" if each.largest <= most else "above"
                 rows.append(
-                    ErrorRow(table, name, tolerance, most, each.largest, each.at, mean,
-                             each.mean, each.steps, status)
-                )  # fmt: skip
+                    ErrorRow(
+                        table,
+                        name,
+                        tolerance,
+                        most,
+                        each.largest,
+                        each.at,
+                        mean,
+                        each.mean,
+                        each.steps,
+                        status,
+                    )
+                )
     return sorted(rows, key=lambda row: row.table)
 
 
@@ -92,9 +102,16 @@ def _explicit_rows(tolerances) -> list[TimeRow]:
         for duration in range(1, 5):
             published = PUBLISHED["explicit"][str(duration)][TOLERANCES.index(tolerance)]
             rows.append(
-                TimeRow("table3", duration, tolerance, published, seconds * duration / SHORT,
-                        round(motion.steps * duration / SHORT), f"{SHORT:g} s run, scaled")
-            )  # fmt: skip
+                TimeRow(
+                    "table3",
+                    duration,
+                    tolerance,
+                    published,
+                    seconds * duration / SHORT,
+                    round(motion.steps * duration / SHORT),
+                    f"{SHORT:g} s run, scaled",
+                )
+            )
     return rows
 
 

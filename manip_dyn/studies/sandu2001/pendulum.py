@@ -63,9 +63,13 @@ def reference() -> Run:
     """Return the run of RK8 with steps of 1 microsecond, a tenth of the fastest time constant."""
     robot = load_robot("stiff_pendulum")
     found = integrate(
-        customize(robot).right_hand_side, (0.0, DURATION), _start(), method="rk8",
-        step=DURATION / REFERENCE_STEPS, p=np.zeros(2),
-    )  # fmt: skip
+        customize(robot).right_hand_side,
+        (0.0, DURATION),
+        _start(),
+        method="rk8",
+        step=DURATION / REFERENCE_STEPS,
+        p=np.zeros(2),
+    )
     return Run(found.t, found.y[:, [0, 2]], found.steps, 0)
 
 
@@ -76,10 +80,15 @@ def run(coordinates: str, tolerance: float, options: dict[str, Any]) -> Run:
         robot = load_robot("stiff_pendulum")
         kernels = customize(robot)
         found = integrate(
-            kernels.right_hand_side, (0.0, DURATION), _start(),
-            rtol=tolerance, atol=tolerance, p=np.zeros(2),
-            jacobian=Jacobian(kernels.linearization, 2, mass=True), **options,
-        )  # fmt: skip
+            kernels.right_hand_side,
+            (0.0, DURATION),
+            _start(),
+            rtol=tolerance,
+            atol=tolerance,
+            p=np.zeros(2),
+            jacobian=Jacobian(kernels.linearization, 2, mass=True),
+            **options,
+        )
         return Run(found.t, found.y[:, [0, 2]], found.steps, found.failures)
     motion = simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **options)
     e, rate = motion.q[:, [3, 6]], motion.v[:, [3, 6]]
@@ -123,8 +132,15 @@ def cartesian_pendulum() -> Mechanism:
     return Mechanism(
         [
             MovingBody("first", 3.0, (0.01, 1.0, 1.0), (1.0, 0.0, 0.0)),
-            MovingBody("second", 0.3, (0.001, 0.225, 0.225), out + np.array([2.0, 0.0, 0.0]),
-                       turn, side, (0.0, 0.0, SPEED)),
+            MovingBody(
+                "second",
+                0.3,
+                (0.001, 0.225, 0.225),
+                out + np.array([2.0, 0.0, 0.0]),
+                turn,
+                side,
+                (0.0, 0.0, SPEED),
+            ),
         ],
         [
             Joint("revolute", ("ground", "first"), (0.0, 0.0, 0.0), axis),
@@ -135,7 +151,7 @@ def cartesian_pendulum() -> Mechanism:
             RotationalSpring(("first", "second"), axis, 3e5, 5e4, FIRST - SECOND),
         ],
         (0.0, -9.81, 0.0),
-    )  # fmt: skip
+    )
 
 
 def _start() -> Vector:

@@ -57,7 +57,7 @@ class Run(NamedTuple):
         largest: Largest position error, m.
         last: Position error at the end, m.
         speed: Largest joint speed as a share of the PA-10's limit.
-        smallest: Smallest singular value of J on the way.
+        smallest: Smallest singular value of J in the run.
         near: Largest position error once the circle has come near a singular posture, m; NaN
             where none is.
         before: Largest position error before, m.

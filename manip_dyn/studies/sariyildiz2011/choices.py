@@ -50,9 +50,14 @@ def varied(runs: Runs, methods: Sequence[str]) -> list[Varied]:
 
 def _case(choice: Choice, method: str, step: float, runs: Runs) -> Case:
     return Case(
-        choice.circle, method, step, choice.gain, choice.offset, choice.orientation_error,
+        choice.circle,
+        method,
+        step,
+        choice.gain,
+        choice.offset,
+        choice.orientation_error,
         laps=runs.settings.laps,
-    )  # fmt: skip
+    )
 
 
 def choices_table(found: Sequence[Varied]) -> Table:
@@ -78,10 +83,17 @@ def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
             rk4 = found["rk4"]
             errors = (run.steady for run in found.values())
             rows.append(
-                (circle, gain, *errors, found["rk2"].first, rk4.first,
-                 *_unsteadiness(runs, circle, gain), rk4.smallest,
-                 "yes" if rk4.within else "no")
-            )  # fmt: skip
+                (
+                    circle,
+                    gain,
+                    *errors,
+                    found["rk2"].first,
+                    rk4.first,
+                    *_unsteadiness(runs, circle, gain),
+                    rk4.smallest,
+                    "yes" if rk4.within else "no",
+                )
+            )
     head = ("circle", "gain [1/s]", *methods, "rk2, first lap", "rk4, first lap")
     head += ("q(2) [rad/s2]", "q(5) [rad/s5]", "smallest singular value", "within joint range")
     title = (
@@ -129,9 +141,15 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
         )
         title = f"K = {gain:g} / s"
         panels.append(
-            Panel(title, "position error [m]", "", dots + limits, log_x=True,
-                  ticks=tuple(shown(c) for c in names))
-        )  # fmt: skip
+            Panel(
+                title,
+                "position error [m]",
+                "",
+                dots + limits,
+                log_x=True,
+                ticks=tuple(shown(c) for c in names),
+            )
+        )
     title = "PA-10 at 100 ms: largest position error after the first lap"
     return Chart("circles", title, tuple(panels), 2, (13.0, 5.2))
 
@@ -160,9 +178,17 @@ def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
             lines.append(Line("v w h / (2 K)", kh, drift, None, "--"))
             title = f"{shown(circle)}, h = {step:g} s"
             panels.append(
-                Panel(title, "K h [1]", "position error [m]", tuple(lines), log_x=True, log_y=True,
-                      bottom=ROUNDING, top=2.0)
-            )  # fmt: skip
+                Panel(
+                    title,
+                    "K h [1]",
+                    "position error [m]",
+                    tuple(lines),
+                    log_x=True,
+                    log_y=True,
+                    bottom=ROUNDING,
+                    top=2.0,
+                )
+            )
     title = "PA-10: position error after the first lap over the gain; no line where it is lost"
     return Chart("gain", title, tuple(panels), 2, (11.0, 8.4))
 
@@ -212,9 +238,16 @@ def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
             order = METHODS[method].order
             rows.append((circle, method, order, _order(steps, errors)))
         panels.append(
-            Panel(shown(circle), "step h [s]", "position error [m]", tuple(lines), log_x=True,
-                  log_y=True, bottom=ROUNDING)
-        )  # fmt: skip
+            Panel(
+                shown(circle),
+                "step h [s]",
+                "position error [m]",
+                tuple(lines),
+                log_x=True,
+                log_y=True,
+                bottom=ROUNDING,
+            )
+        )
     title = f"PA-10: position error after the first lap, K = {runs.settings.gain:g} / s"
     head = ("circle", "method", "order", "measured")
     words = "Orders of the position error, from errors between 1e-12 and 1e-2 m"

@@ -20,8 +20,12 @@ SIMILAR = 1.5
 Singular = Sequence[tuple[Case, Run]]
 
 
-def claims(found: Sequence[Varied], costs: Mapping[str, float], singular: Singular,
-           printed: Mapping[str, float]) -> list[Claim]:  # fmt: skip
+def claims(
+    found: Sequence[Varied],
+    costs: Mapping[str, float],
+    singular: Singular,
+    printed: Mapping[str, float],
+) -> list[Claim]:
     """Return all claims, each in its readings.
 
     Args:
@@ -34,28 +38,49 @@ def claims(found: Sequence[Varied], costs: Mapping[str, float], singular: Singul
     fine = [each for each in found if each.step == FINE]
     plain = [(c, r) for c, r in singular if c.inverse == "pseudo_inverse" and not c.limited]
     readings: list[tuple[str, str, Iterable[Evidence]]] = [
-        ("euler at 1 s", "Euler's error at 1 s, m; the path is lost or errors grow",
-         _states(coarse, "rk1", False)),
-        ("euler at 1 s", "Euler's error / that of Euler trapezoidal, 1 s; only the first is "
-         "unstable", _apart(coarse)),
-        ("trapezoidal at 1 s", "its error at 1 s, m; path not lost, errors do not grow",
-         _states(coarse, "euler_trapezoidal", True)),
-        ("best and worst", "least error of the other methods / that of rk4, 1 s; above 1",
-         _best(coarse)),
+        (
+            "euler at 1 s",
+            "Euler's error at 1 s, m; the path is lost or errors grow",
+            _states(coarse, "rk1", False),
+        ),
+        (
+            "euler at 1 s",
+            "Euler's error / that of Euler trapezoidal, 1 s; only the first is unstable",
+            _apart(coarse),
+        ),
+        (
+            "trapezoidal at 1 s",
+            "its error at 1 s, m; path not lost, errors do not grow",
+            _states(coarse, "euler_trapezoidal", True),
+        ),
+        (
+            "best and worst",
+            "least error of the other methods / that of rk4, 1 s; above 1",
+            _best(coarse),
+        ),
         ("best and worst", "the same at 100 ms", _best(fine)),
-        ("best and worst", "Euler's error / largest error of the others, 1 s; above 1",
-         _worst(coarse)),
+        (
+            "best and worst",
+            "Euler's error / largest error of the others, 1 s; above 1",
+            _worst(coarse),
+        ),
         ("best and worst", "the same at 100 ms", _worst(fine)),
         ("moulton", "error of ab4 / abm4, 1 s; above 1", _ratio(coarse, "ab4", "abm4")),
         ("moulton", "the same at 100 ms", _ratio(fine, "ab4", "abm4")),
         *_printed_readings(fine, printed),
         *_cost_readings(costs),
-        ("singularity", "error near a singular posture / before, no damping, no limits; above 2",
-         _growth(plain)),
-        ("rk4 near singularity", "least error of the others / that of rk4, no damping; above 1",
-         _best_near(plain)),
+        (
+            "singularity",
+            "error near a singular posture / before, no damping, no limits; above 2",
+            _growth(plain),
+        ),
+        (
+            "rk4 near singularity",
+            "least error of the others / that of rk4, no damping; above 1",
+            _best_near(plain),
+        ),
         *_damping_readings(singular),
-    ]  # fmt: skip
+    ]
     return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
 
 
@@ -120,9 +145,12 @@ def _cost_readings(costs: Mapping[str, float]) -> list[tuple[str, str, Iterable[
     return [
         ("cost", "CPU time of a step / that of Euler; above 1", above),
         ("cost", "CPU time of a step of rk4 / that of the method; above 1", below),
-        ("cost is similar", f"CPU time of a step, rk4 / Euler; below {SIMILAR:g}",
-         [Evidence("rk4 and rk1", spread, spread < SIMILAR)]),
-    ]  # fmt: skip
+        (
+            "cost is similar",
+            f"CPU time of a step, rk4 / Euler; below {SIMILAR:g}",
+            [Evidence("rk4 and rk1", spread, spread < SIMILAR)],
+        ),
+    ]
 
 
 def _compared(who: str, ratio: float, least: float) -> Evidence:

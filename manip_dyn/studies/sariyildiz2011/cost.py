@@ -74,9 +74,15 @@ def chart(name: str, found: Mapping[str, Cost]) -> Chart:
     most = 1.15 * max(cost.evaluations for cost in found.values())
     panels = (
         Panel("CPU time per step", "", "time [us]", (times,), ticks=ticks, top=top),
-        Panel("evaluations of the inverse per step", "", "evaluations [1]", (counts,),
-              ticks=ticks, top=most),
-    )  # fmt: skip
+        Panel(
+            "evaluations of the inverse per step",
+            "",
+            "evaluations [1]",
+            (counts,),
+            ticks=ticks,
+            top=most,
+        ),
+    )
     return Chart(name, f"Cost of the {what} methods, PA-10", panels, 2, (9.0, 3.8))
 
 

@@ -163,10 +163,16 @@ def singular_table(found: Sequence[tuple[Case, Run]]) -> Table:
         key = case.circle, case.gain, limits, INVERSES[case.inverse]
         groups.setdefault(key, {})[case.method] = run
     rows = tuple(
-        (*key, *(run.near for run in group.values()), group["rk4"].before, group["rk4"].last,
-         max(run.speed for run in group.values()), group["rk4"].smallest)
+        (
+            *key,
+            *(run.near for run in group.values()),
+            group["rk4"].before,
+            group["rk4"].last,
+            max(run.speed for run in group.values()),
+            group["rk4"].smallest,
+        )
         for key, group in groups.items()
-    )  # fmt: skip
+    )
     methods = tuple(next(iter(groups.values())))
     head: tuple[str, ...] = ("circle", "gain [1/s]", "limits", "inverse", *methods)
     head += ("rk4, before", "rk4, at the end", "speed / limit", "singular value")

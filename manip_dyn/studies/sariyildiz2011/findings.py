@@ -19,10 +19,18 @@ LONG = 100
 CLAIM_COLUMNS = {
     name: name
     for name in (
-        "key", "measure", "number", "least", "most", "cases", "share", "status", "holds",
+        "key",
+        "measure",
+        "number",
+        "least",
+        "most",
+        "cases",
+        "share",
+        "status",
+        "holds",
         "exceptions",
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,14 @@ class Place:
         """Return the circle at speeds in m/s and rad/s."""
         tool = Rotation.from_euler("xyz", self.tool_rpy).as_matrix()
         return Circle(
-            self.center, self.normal, self.start, tool, linear_speed, angular_speed,
+            self.center,
+            self.normal,
+            self.start,
+            tool,
+            linear_speed,
+            angular_speed,
             follow_tangent=self.follow_tangent,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
