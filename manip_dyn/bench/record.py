@@ -11,6 +11,7 @@ A suite is a module of this package with
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from importlib import import_module
@@ -48,7 +49,7 @@ class Record(NamedTuple):
     Attributes:
         suite: One of `SUITES`.
         date: Day, UTC.
-        setting: Commit, processor, versions.
+        setting: Commit, processor, versions, load of the machine before.
         rows: The suite's.
     """
 
@@ -78,6 +79,8 @@ def bench(name: str, *arguments: Any) -> Record:
     found = dict(setting(module.PACKAGES))
     for package in module.PACKAGES:
         found.setdefault(package, "not installed")
+    if hasattr(os, "getloadavg"):
+        found["load"] = f"{os.getloadavg()[0]:.1f}"  # of others: it tells how to read times
     today = datetime.now(timezone.utc).date().isoformat()
     return Record(name, today, found, list(module.measure(*arguments)))
 

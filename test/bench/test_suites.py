@@ -26,7 +26,7 @@ from manip_dyn.clik import ClikSettings
 def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     assert main(["bench", "dynamics", "--robot", "ibm7535", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert {"commit", "processor", "pin", "numba"} <= set(record["setting"])
+    assert {"commit", "processor", "pin", "numba", "load"} <= set(record["setting"])
     rows = {(row["kernel"], row["way"]): row["timings"] for row in record["rows"]}
     assert {way for _, way in rows} == {"compiled", "from Python"}
     names = [timing["name"] for timing in rows["forward dynamics", "compiled"]]

@@ -63,6 +63,7 @@ def test_claims_are_told_with_the_fewer_cases():
     assert '  published: "a is better than b"' in text
     assert "computed: refuted, 33% of 3 cases, median 1 (0 .. 2)" in text
     assert "only case 0: 0" in text
+    assert "computed: not measured\n" in claims_text("claims", [claim()], {"key": "unknown"})
 
 
 def test_a_csv_has_lists_in_its_cells(tmp_path):

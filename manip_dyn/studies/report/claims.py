@@ -124,11 +124,13 @@ def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str
 
 
 def _claim_lines(claim: Claim) -> list[str]:
-    span = f"{number(claim.least, '.2g')} .. {number(claim.most, '.2g')}"
-    lines = [
-        f"    computed: {claim.status}, {claim.share:.0%} of {claim.cases} cases, median "
-        f"{number(claim.number, '.3g')} ({span})"
-    ]
+    computed = claim.status
+    if claim.evidence:
+        computed += (
+            f", {claim.share:.0%} of {claim.cases} cases, median {number(claim.number, '.3g')} "
+            f"({number(claim.least, '.2g')} .. {number(claim.most, '.2g')})"
+        )
+    lines = [f"    computed: {computed}"]
     fewer, word = claim.exceptions, "except"
     if len(claim.holds) < len(claim.exceptions):
         fewer, word = claim.holds, "only"
