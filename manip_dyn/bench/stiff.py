@@ -62,7 +62,7 @@ def _reference(robot: Robot) -> Vector:
         START,
         method="rk8",
         step=DURATION / REFERENCE_STEPS,
-        t_eval=[DURATION],
+        sampling=[DURATION],
         p=np.zeros(robot.n),
     ).y_last
 
