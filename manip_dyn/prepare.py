@@ -11,10 +11,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 
 from manip_dyn.clik import Circle, ClikSettings, Tracker, middle_posture, posture_for, track
 from manip_dyn.clik.control.computed_torque import ComputedTorque
@@ -23,13 +23,14 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.announcement import say_nothing
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.generated import cache_directory
+from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.errors import ManipDynError
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.share import share_directory, shipped_robots
 from manip_dyn.simulation import Integrator, Schedule, Simulation, gravity_compensation, simulate
-from manip_dyn.validate import Vector
+from manip_dyn.validate import Vector, finite_vector
 
 FIRST = ("pa10", "ibm7535")
 """The arm that is simulated and tracks, and the one that is planned for, before all others."""
@@ -113,15 +114,34 @@ def _mechanism(name: str) -> None:
 
 def _motions(robot: Robot, method: str) -> list[tuple[Vector, Vector]]:
     """Return start and goal of the scenarios that plan by this method for this robot."""
-    found = []
-    for file in sorted((share_directory() / "config").glob("*.yaml")):
-        nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
-        if "/**/bang_bang_planner" in nodes:
-            planner = nodes["/**/bang_bang_planner"]["ros__parameters"]
-            arm = nodes["/**/simulator"]["ros__parameters"]
-            if (planner["robot"], planner["method"]) == (robot.name, method):
-                found.append((np.array(arm["initial_position"]), np.array(planner["goal"])))
-    return found
+    files = sorted((share_directory() / "config").glob("*.yaml"))
+    found = (read_yaml(file, partial(scenario_motion, robot, method)) for file in files)
+    return [motion for motion in found if motion is not None]
+
+
+def scenario_motion(robot: Robot, method: str, content: Any) -> tuple[Vector, Vector] | None:
+    """Return start and goal (n,) of a scenario's planner; None if it plans something else.
+
+    Raises:
+        ManipDynError: If the parameters are not those of a scenario.
+    """
+    if not isinstance(content, dict) or "/**/bang_bang_planner" not in content:
+        return None
+    planner = _parameters(content, "bang_bang_planner", ("robot", "method", "goal"))
+    if (planner["robot"], planner["method"]) != (robot.name, method):
+        return None
+    simulator = _parameters(content, "simulator", ("initial_position",))
+    return (
+        finite_vector("initial_position", simulator["initial_position"], robot.n),
+        finite_vector("goal", planner["goal"], robot.n),
+    )
+
+
+def _parameters(content: dict[str, Any], node: str, needed: Sequence[str]) -> dict[str, Any]:
+    """Return a node's parameters; which there are besides the needed ones, the node knows."""
+    key = "ros__parameters"
+    values = mapping(node, content.get(f"/**/{node}"), (key,), (key,))[key]
+    return mapping(f"{key} of {node}", values, values or needed, needed)
 
 
 def _short_motions(robot: Robot) -> list[tuple[Vector, Vector]]:

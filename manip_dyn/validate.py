@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.errors import ManipDynError
 
 Vector = NDArray[np.float64]
 
@@ -102,19 +101,3 @@ def _number(name: str, value: Any, unit: str) -> float:
 
 def _space(unit: str) -> str:
     return f" {unit}" if unit else ""
-
-
-def mapping(
-    what: str, value: Any, known: Iterable[str], needed: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return `value` if it is a mapping with all `needed` keys and none but the `known`."""
-    known = list(known)
-    if not isinstance(value, dict):
-        raise ManipDynError(f"{what} is {value!r}; expected keys {', '.join(known)}")
-    for key in value:
-        if key not in known:
-            raise ManipDynError(f"{what} has the unknown key '{key}'{closest(str(key), known)}")
-    for key in needed:
-        if key not in value:
-            raise ManipDynError(f"{what} has no '{key}'; expected it among its keys")
-    return value

@@ -8,14 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.bench.clik_peers import Problem, installed_peers, pinocchio_and_numpy
-from manip_dyn.bench.timing import (
-    Candidate,
-    Timing,
-    compare,
-    plain_rows,
-    setting,
-    timing_lines,
-)
+from manip_dyn.bench.robots import usual_robots
+from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.clik import ClikSettings, Pose, VelocitySolver, middle_posture
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
@@ -25,7 +19,7 @@ PACKAGES = ("manip_dyn", "numba", "numpy", "pin", "pin-pink", "mink", "daqp")
 GAIN, DAMPING = 2.0, 1e-3
 
 
-class ClikRow(NamedTuple):
+class Row(NamedTuple):
     """One robot, what is left out of its peers, and the timings of all candidates."""
 
     robot: str
@@ -33,44 +27,33 @@ class ClikRow(NamedTuple):
     timings: list[Timing]
 
 
-class ClikBench(NamedTuple):
-    """The suite's rows with the setting they were measured in."""
-
-    setting: dict[str, str]
-    rows: list[ClikRow]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {"setting": self.setting, "rows": plain_rows(self.rows)}
-
-    def __str__(self) -> str:
-        """Return the table."""
-        lines = [
-            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
-            "One CLIK velocity from Python: kinematics, error, damped least squares. Medians over "
-            "rounds of all candidates in turn, and ratios to the first within each round.",
-        ]
-        for robot, missing, timings in self.rows:
-            lines.append(f"\n{robot}")
-            lines += timing_lines(timings)
-            lines += [f"  {each}" for each in missing]
-        return "\n".join(lines)
+def table(rows: Sequence[Row]) -> str:
+    """Return a table per robot."""
+    lines = [
+        "One CLIK velocity from Python: kinematics, error, damped least squares. Medians over "
+        "rounds of all candidates in turn, and ratios to the first within each round.",
+    ]
+    for robot, missing, timings in rows:
+        lines.append(f"\n{robot}")
+        lines += timing_lines(timings)
+        lines += [f"  {each}" for each in missing]
+    return "\n".join(lines)
 
 
-def bench_clik(robots: Sequence[Robot]) -> ClikBench:
+def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time one velocity solve of each robot, with the same task for all candidates.
 
     The tool is 1e-2 rad per joint from its goal; feedback and damping are the same. Ours enforces
     joint limits and speeds in every variant; pink and mink are timed with theirs and without.
     """
-    return ClikBench(dict(setting(PACKAGES)), [_row(robot) for robot in robots])
+    return [_row(robot) for robot in (robots or usual_robots())]
 
 
-def _row(robot: Robot) -> ClikRow:
+def _row(robot: Robot) -> Row:
     problem = problem_of(robot)
     peers, missing = installed_peers(problem)
     by_hand = Candidate("pinocchio + numpy, by hand", pinocchio_and_numpy(problem))
-    return ClikRow(robot.name, missing, compare([*_ours(problem), by_hand, *peers]))
+    return Row(robot.name, missing, compare([*_ours(problem), by_hand, *peers]))
 
 
 def problem_of(robot: Robot) -> Problem:

@@ -97,9 +97,13 @@ def _mink(problem: Problem) -> list[Candidate]:
     model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
     configuration = mink.Configuration(model)
     task = mink.FrameTask(
-        problem.robot.tip, "body", 1.0, 1.0, gain=problem.gain * STEP,
+        problem.robot.tip,
+        "body",
+        1.0,
+        1.0,
+        gain=problem.gain * STEP,
         lm_damping=problem.damping**2,
-    )  # fmt: skip
+    )
     target = np.eye(4)
     target[:3, :3], target[:3, 3] = problem.pose.rotation, problem.pose.position
     task.set_target(mink.SE3.from_matrix(target))

@@ -7,9 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-from manip_dyn.bench.timing import setting
+from typing import NamedTuple
 
 PACKAGES = ("manip_dyn", "numba", "llvmlite", "numpy", "scipy", "pin")
 ROWS = {
@@ -37,35 +35,24 @@ class Row(NamedTuple):
     warm: float
 
 
-class Bench(NamedTuple):
-    """The rows with the setting they were measured in."""
-
-    setting: dict[str, str]
-    rows: list[Row]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {"setting": self.setting, "rows": [row._asdict() for row in self.rows]}
-
-    def __str__(self) -> str:
-        """Return the table."""
-        lines = [
-            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
-            "CPU seconds of a fresh process, its start and all imports included: with an empty "
-            f"cache, and the\nquickest of {WARM_RUNS} later ones.",
-            f"\n{'':<40}{'first':>8}{'later':>8}",
-        ]
-        lines += [f"{ROWS[row.name]:<40}{row.cold:>8.2f}{row.warm:>8.2f}" for row in self.rows]
-        return "\n".join(lines)
+def table(rows: Sequence[Row]) -> str:
+    """Return a line per result."""
+    lines = [
+        "CPU seconds of a fresh process, its start and all imports included: with an empty "
+        f"cache, and the\nquickest of {WARM_RUNS} later ones.",
+        f"\n{'':<40}{'first':>8}{'later':>8}",
+    ]
+    lines += [f"{ROWS[row.name]:<40}{row.cold:>8.2f}{row.warm:>8.2f}" for row in rows]
+    return "\n".join(lines)
 
 
-def bench_cold(rows: Sequence[str] = tuple(ROWS)) -> Bench:
+def measure(names: Sequence[str] = tuple(ROWS)) -> list[Row]:
     """Time first results, each with an empty cache of its own.
 
     "Then" is what comes on top of the row before, whose machine code is there already. Python's
     own bytecode is kept as it usually is.
     """
-    return Bench(dict(setting(PACKAGES)), [_row(name) for name in rows])
+    return [_row(name) for name in names]
 
 
 def _row(name: str) -> Row:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import pinocchio
 
 from manip_dyn.bench import peers
-from manip_dyn.bench.timing import (
-    Candidate,
-    Timing,
-    compare,
-    plain_rows,
-    setting,
-    timing_lines,
-)
+from manip_dyn.bench.robots import usual_robots
+from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
@@ -36,30 +30,19 @@ class Row(NamedTuple):
     timings: list[Timing]
 
 
-class Bench(NamedTuple):
-    """A suite's rows with the setting they were measured in."""
-
-    setting: dict[str, str]
-    rows: list[Row]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {"setting": self.setting, "rows": plain_rows(self.rows)}
-
-    def __str__(self) -> str:
-        """Return the table."""
-        lines = [
-            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
-            "Medians over rounds of all candidates in turn: of the times, and of the ratios to "
-            "the first within each round.",
-        ]
-        for robot, kernel, way, timings in self.rows:
-            lines.append(f"\n{robot}, {kernel}, {way}")
-            lines += timing_lines(timings)
-        return "\n".join(lines)
+def table(rows: Sequence[Row]) -> str:
+    """Return a table per kernel."""
+    lines = [
+        "Medians over rounds of all candidates in turn: of the times, and of the ratios to the "
+        "first within each round.",
+    ]
+    for robot, kernel, way, timings in rows:
+        lines.append(f"\n{robot}, {kernel}, {way}")
+        lines += timing_lines(timings)
+    return "\n".join(lines)
 
 
-def bench_dynamics(robots: Sequence[Robot]) -> Bench:
+def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time forward and inverse dynamics, mass matrix and derivatives of each robot.
 
     "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop for
@@ -69,8 +52,7 @@ def bench_dynamics(robots: Sequence[Robot]) -> Bench:
     Python" is one call per state on both sides; ours is the checked call as the README shows
     it, with its result in a new array, and beside it the call into an array of the caller's.
     """
-    rows = [row for robot in robots for row in _rows(robot)]
-    return Bench(dict(setting(PACKAGES)), rows)
+    return [row for robot in (robots or usual_robots()) for row in _rows(robot)]
 
 
 def _rows(robot: Robot) -> Iterator[Row]:
@@ -100,11 +82,19 @@ _FORWARD = ("forward_dynamics", "pinocchio aba", pinocchio.aba, 3)
 _OTHERS = (
     ("inverse_dynamics", "pinocchio rnea", pinocchio.rnea, 3),
     ("mass_matrix", "pinocchio crba", pinocchio.crba, 1),
-    ("forward_dynamics_derivatives", "pinocchio computeABADerivatives",
-     pinocchio.computeABADerivatives, 3),
-    ("inverse_dynamics_derivatives", "pinocchio computeRNEADerivatives",
-     pinocchio.computeRNEADerivatives, 3),
-)  # fmt: skip
+    (
+        "forward_dynamics_derivatives",
+        "pinocchio computeABADerivatives",
+        pinocchio.computeABADerivatives,
+        3,
+    ),
+    (
+        "inverse_dynamics_derivatives",
+        "pinocchio computeRNEADerivatives",
+        pinocchio.computeRNEADerivatives,
+        3,
+    ),
+)
 
 
 def _less_binding(timings: list[Timing]) -> list[Timing]:

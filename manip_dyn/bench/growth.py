@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio
 
 from manip_dyn.bench.peers import Pinocchio
-from manip_dyn.bench.timing import Candidate, Timing, compare, plain_rows, setting
+from manip_dyn.bench.timing import Candidate, Timing, compare
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot, load_robot
 
@@ -39,33 +39,22 @@ class Row(NamedTuple):
     timings: list[Timing]
 
 
-class Bench(NamedTuple):
-    """A suite's rows with the setting they were measured in."""
-
-    setting: dict[str, str]
-    rows: list[Row]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {"setting": self.setting, "rows": plain_rows(self.rows)}
-
-    def __str__(self) -> str:
-        """Return the table."""
-        lines = [
-            ", ".join(f"{key} {value}" for key, value in self.setting.items()),
-            "Serial chains. First: CPU seconds of the first call, compilation included. Calls: us "
-            "from Python, median,\nand pinocchio's over ours in the same process.",
-            f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
-        ]
-        for joints, kernel, first, timings in self.rows:
-            ours, *theirs = timings
-            peer = "".join(f"{t.microseconds:>11.2f}{t.ratio:>8.2f}" for t in theirs)
-            name = kernel.replace("_", " ")
-            lines.append(f"{joints:>6} {name:<30}{first:>9.2f}{ours.microseconds:>10.2f}{peer}")
-        return "\n".join(lines)
+def table(rows: Sequence[Row]) -> str:
+    """Return a line per kernel and chain."""
+    lines = [
+        "Serial chains. First: CPU seconds of the first call, compilation included. Calls: us "
+        "from Python, median,\nand pinocchio's over ours in the same process.",
+        f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
+    ]
+    for joints, kernel, first, timings in rows:
+        ours, *theirs = timings
+        peer = "".join(f"{t.microseconds:>11.2f}{t.ratio:>8.2f}" for t in theirs)
+        name = kernel.replace("_", " ")
+        lines.append(f"{joints:>6} {name:<30}{first:>9.2f}{ours.microseconds:>10.2f}{peer}")
+    return "\n".join(lines)
 
 
-def bench_growth(sizes: Sequence[int] = JOINTS) -> Bench:
+def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
     """Compile and time the kernels of random serial chains with so many joints.
 
     What belongs to one robot is compiled anew, in an empty cache of its own; what is compiled
@@ -75,13 +64,12 @@ def bench_growth(sizes: Sequence[int] = JOINTS) -> Bench:
     with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:
         os.environ["MANIP_DYN_CACHE"] = folder
         try:
-            rows = [row for n in sizes for row in _rows(chain(n, Path(folder)))]
+            return [row for n in sizes for row in _rows(chain(n, Path(folder)))]
         finally:
             if before is None:
                 del os.environ["MANIP_DYN_CACHE"]
             else:
                 os.environ["MANIP_DYN_CACHE"] = before
-    return Bench(dict(setting(PACKAGES)), rows)
 
 
 def _rows(robot: Robot) -> Iterator[Row]:

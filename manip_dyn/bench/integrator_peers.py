@@ -47,9 +47,13 @@ def _scipy(robot, start, duration, tolerances) -> Candidates:
 
         def solver(tolerance: float, method: str = method) -> Solver:
             return lambda: solve_ivp(
-                rates, (0.0, duration), start, method=method, rtol=max(tolerance, 3e-14),
+                rates,
+                (0.0, duration),
+                start,
+                method=method,
+                rtol=max(tolerance, 3e-14),
                 atol=tolerance,
-            ).y[:, -1]  # fmt: skip
+            ).y[:, -1]
 
         yield f"scipy {method}, numba rhs", map(solver, tolerances)
 
@@ -118,9 +122,16 @@ def _diffrax(robot, start, duration, tolerances) -> Candidates:
     def run(y, tolerance):
         control = diffrax.PIDController(rtol=tolerance, atol=tolerance)
         return diffrax.diffeqsolve(
-            term, diffrax.Dopri8(), 0.0, duration, None, y, stepsize_controller=control,
-            max_steps=None, adjoint=diffrax.ForwardMode(),
-        ).ys[-1]  # fmt: skip
+            term,
+            diffrax.Dopri8(),
+            0.0,
+            duration,
+            None,
+            y,
+            stepsize_controller=control,
+            max_steps=None,
+            adjoint=diffrax.ForwardMode(),
+        ).ys[-1]
 
     def solver(tolerance: float) -> Solver:
         return lambda: np.asarray(run(start, tolerance))

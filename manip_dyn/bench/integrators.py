@@ -13,14 +13,14 @@ import math
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from manip_dyn.bench import integrator_peers
 from manip_dyn.bench.graphs import reference
 from manip_dyn.bench.robots import usual_robots
-from manip_dyn.bench.timing import SLICE, repetitions, seconds, setting
+from manip_dyn.bench.timing import SLICE, repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.integrate.methods.taylor import order_for
@@ -48,41 +48,31 @@ class Row(NamedTuple):
 
     problem: str
     candidate: str
+    targets: tuple[float, ...]
     milliseconds: tuple[float | None, ...]
 
 
-class Bench(NamedTuple):
-    """The rows, and the setting they were measured in."""
+def table(rows: Sequence[Row]) -> str:
+    """Return a table per problem; the number in brackets is the time over our best one."""
+    lines = []
+    for problem in dict.fromkeys(row.problem for row in rows):
+        mine = [row for row in rows if row.problem == problem]
+        targets = mine[0].targets
+        best = [
+            _least(row.milliseconds[i] for row in mine if _is_ours(row))
+            for i in range(len(targets))
+        ]
+        head = "".join(f"{f'error {target:g}':>20}" for target in targets)
+        lines += ["", f"{problem}, CPU ms (over our best)", f"{'':<34}{head}"]
+        for row in mine:
+            cells = "".join(map(_cell, row.milliseconds, best))
+            lines.append(f"{row.candidate:<34}{cells}")
+    return "\n".join(lines)
 
-    setting: dict[str, str]
-    targets: dict[str, tuple[float, ...]]
-    rows: list[Row]
 
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {
-            "setting": self.setting,
-            "targets": self.targets,
-            "rows": [row._asdict() for row in self.rows],
-        }
-
-    def __str__(self) -> str:
-        """Return a table per problem; the number in brackets is the time over our best one."""
-        lines = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
-        for problem, targets in self.targets.items():
-            rows = [row for row in self.rows if row.problem == problem]
-            best = [_least(row.milliseconds[i] for row in rows if _is_ours(row))
-                    for i in range(len(targets))]  # fmt: skip
-            head = "".join(f"{f'error {target:g}':>20}" for target in targets)
-            lines += ["", f"{problem}, CPU ms (over our best)", f"{'':<34}{head}"]
-            for row in rows:
-                cells = "".join(
-                    f"{'-':>20}" if ms is None or least is None
-                    else f"{f'{ms:.4f} ({ms / least:.2f})':>20}"
-                    for ms, least in zip(row.milliseconds, best, strict=True)
-                )  # fmt: skip
-                lines.append(f"{row.candidate:<34}{cells}")
-        return "\n".join(lines)
+def _cell(ms: float | None, least: float | None) -> str:
+    text = "-" if ms is None or least is None else f"{ms:.4f} ({ms / least:.2f})"
+    return f"{text:>20}"
 
 
 def problems() -> list[Problem]:
@@ -94,25 +84,26 @@ def problems() -> list[Problem]:
     return found
 
 
-def bench_integrators(chosen: Sequence[Problem] | None = None) -> Bench:
+def measure(chosen: Sequence[Problem] | None = None) -> list[Row]:
     """Time our methods and the peers that are installed on the problems."""
-    rows, targets = [], {}
+    rows = []
     for problem in problems() if chosen is None else chosen:
         robot, start, duration, wanted = problem
         exact = reference(robot, start.tolist(), duration, steps=1500)
         name = f"{robot.name}, {duration:g} s"
-        targets[name] = wanted
         for candidate, solvers in _candidates(robot, start, duration):
-            points = [measured(solve, exact) for solve in solvers]
+            points = [error_and_time(solve, exact) for solve in solvers]
             times = tuple(time_at(points, target) for target in wanted)
-            rows.append(Row(name, candidate, times))
-    return Bench(dict(setting(PACKAGES)), targets, rows)
+            rows.append(Row(name, candidate, wanted, times))
+    return rows
 
 
 def _candidates(robot: Robot, start: Vector, duration: float):
     for method in OURS:
-        yield f"manip_dyn {method}", (_our_solver(robot, start, duration, method, tolerance)
-                                      for tolerance in TOLERANCES)  # fmt: skip
+        yield (
+            f"manip_dyn {method}",
+            (_our_solver(robot, start, duration, method, tolerance) for tolerance in TOLERANCES),
+        )
     yield from integrator_peers.candidates(robot, start, duration, TOLERANCES)
 
 
@@ -135,7 +126,7 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
     return solve
 
 
-def measured(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
+def error_and_time(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
     """Return error and median CPU time in s."""
     error = float(np.abs(np.asarray(solve()) - exact).max())
     count = repetitions(solve, SLICE, time.process_time)

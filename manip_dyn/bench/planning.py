@@ -9,13 +9,13 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from manip_dyn.bench.peers import installed
 from manip_dyn.bench.planning_minimum_time import collocation, straight_path
-from manip_dyn.bench.timing import SLICE, repetitions, seconds, setting
+from manip_dyn.bench.timing import SLICE, repetitions, seconds
 from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.grid_search import grid_search
 from manip_dyn.robot import Robot, load_robot
@@ -53,28 +53,18 @@ class Row(NamedTuple):
 Candidate = Callable[[Problem], Row | None]
 
 
-class Bench(NamedTuple):
-    """The rows, and the setting they were measured in."""
-
-    setting: dict[str, str]
-    rows: list[Row]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        return {"setting": self.setting, "rows": [row._asdict() for row in self.rows]}
-
-    def __str__(self) -> str:
-        """Return a table per problem; the number in brackets is the time over the first row's."""
-        lines = [", ".join(f"{key} {value}" for key, value in self.setting.items())]
-        for problem in dict.fromkeys(row.problem for row in self.rows):
-            rows = [row for row in self.rows if row.problem == problem]
-            lines += ["", problem, f"{'':<28}{'plan, ms':>24}{'motion, s':>12}"]
-            for row in rows:
-                ratio = row.milliseconds / rows[0].milliseconds
-                duration = "-" if row.duration is None else f"{row.duration:.5f}"
-                cell = f"{row.milliseconds:.3f} ({ratio:.4g})"
-                lines.append(f"{row.candidate:<28}{cell:>24}{duration:>12}  {row.note}")
-        return "\n".join(lines)
+def table(rows: Sequence[Row]) -> str:
+    """Return a table per problem; the number in brackets is the time over the first row's."""
+    lines = []
+    for problem in dict.fromkeys(row.problem for row in rows):
+        mine = [row for row in rows if row.problem == problem]
+        lines += ["", problem, f"{'':<28}{'plan, ms':>24}{'motion, s':>12}"]
+        for row in mine:
+            ratio = row.milliseconds / mine[0].milliseconds
+            duration = "-" if row.duration is None else f"{row.duration:.5f}"
+            cell = f"{row.milliseconds:.3f} ({ratio:.4g})"
+            lines.append(f"{row.candidate:<28}{cell:>24}{duration:>12}  {row.note}")
+    return "\n".join(lines)
 
 
 def problems() -> list[Problem]:
@@ -161,14 +151,13 @@ CANDIDATES: tuple[Candidate, ...] = (
 )
 
 
-def bench_planning(
+def measure(
     chosen: Sequence[Problem] | None = None, candidates: Sequence[Candidate] = CANDIDATES
-) -> Bench:
+) -> list[Row]:
     """Time every candidate on every problem."""
-    rows = [
+    return [
         row
         for problem in (problems() if chosen is None else chosen)
         for candidate in candidates
         if (row := candidate(problem)) is not None
     ]
-    return Bench(dict(setting(PACKAGES)), rows)

@@ -22,7 +22,7 @@ INTERVALS = 100
 def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Callable[[], float]:
     """Return Hermite-Simpson collocation with piecewise constant efforts as a function.
 
-    It starts from the straight way with constant speed and the duration `first`, s. Betts (2010),
+    It starts from the straight line with constant speed and the duration `first`, s. Betts (2010),
     Practical methods for optimal control using nonlinear programming, section 4.6.6.
     """
     import casadi
@@ -55,9 +55,9 @@ def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Call
     problem.minimize(duration)
     problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-8})
     share = np.linspace(0.0, 1.0, cells + 1)
-    way = start[:, None] + (goal - start)[:, None] * share
+    straight = start[:, None] + (goal - start)[:, None] * share
     speed = np.tile(((goal - start) / first)[:, None], (1, cells + 1))
-    guess = np.vstack([way, speed])
+    guess = np.vstack([straight, speed])
 
     def solve() -> float:
         problem.set_initial(x, guess)

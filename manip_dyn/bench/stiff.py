@@ -15,9 +15,8 @@ import numba
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from manip_dyn.bench.integrators import Bench, Row, measured, time_at
+from manip_dyn.bench.integrators import Row, error_and_time, table, time_at
 from manip_dyn.bench.peers import installed
-from manip_dyn.bench.timing import setting
 from manip_dyn.codegen import customize
 from manip_dyn.integrate import METHODS, Options, compile_engine, integrate
 from manip_dyn.robot import Robot, load_robot
@@ -29,38 +28,43 @@ TARGETS = (1e-2, 1e-4, 1e-6, 1e-8)
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(3, 25))
 PACKAGES = ("manip_dyn", "numba", "scipy", "scikit-sundae", "numbalsoda")
 
+__all__ = ["PACKAGES", "Row", "measure", "table"]
+
 Solver = Callable[[], Vector]
 Candidates = Iterator[tuple[str, Iterable[Solver]]]
 
 
-def bench_stiff() -> Bench:
+def measure() -> list[Row]:
     """Time our stiff methods and the peers that are installed on the pendulum."""
     robot = load_robot("stiff_pendulum")
     exact = _reference(robot)
     name = f"{robot.name}, {DURATION:g} s"
     rows = []
     for candidate, solvers in _candidates(robot):
-        points = list(_until_exact(solvers, exact))
-        rows.append(Row(name, candidate, tuple(time_at(points, target) for target in TARGETS)))
-    found = dict(setting(PACKAGES))
-    for package in PACKAGES[3:]:
-        found.setdefault(package, "not installed")
-    return Bench(found, {name: TARGETS}, rows)
+        points = list(until_exact(solvers, exact))
+        times = tuple(time_at(points, target) for target in TARGETS)
+        rows.append(Row(name, candidate, TARGETS, times))
+    return rows
 
 
-def _until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
+def until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
     """Yield error and time at one tolerance after the other, until the finest target is met."""
     for solve in solvers:
-        yield (point := measured(solve, exact))
+        yield (point := error_and_time(solve, exact))
         if point[0] < TARGETS[-1]:
             return
 
 
 def _reference(robot: Robot) -> Vector:
     return integrate(
-        customize(robot).right_hand_side, (0.0, DURATION), START, method="rk8",
-        step=DURATION / REFERENCE_STEPS, sampling=[DURATION], p=np.zeros(robot.n),
-    ).y_last  # fmt: skip
+        customize(robot).right_hand_side,
+        (0.0, DURATION),
+        START,
+        method="rk8",
+        step=DURATION / REFERENCE_STEPS,
+        sampling=[DURATION],
+        p=np.zeros(robot.n),
+    ).y_last
 
 
 def _candidates(robot: Robot) -> Candidates:
@@ -102,9 +106,14 @@ def _scipy(robot: Robot) -> Candidates:
 
         def solver(tolerance: float, method: str = method) -> Solver:
             return lambda: solve_ivp(
-                rates, (0.0, DURATION), START, method=method, rtol=tolerance, atol=tolerance,
+                rates,
+                (0.0, DURATION),
+                START,
+                method=method,
+                rtol=tolerance,
+                atol=tolerance,
                 jac=jacobian,
-            ).y[:, -1]  # fmt: skip
+            ).y[:, -1]
 
         yield f"scipy {method}, numba rhs", map(solver, TOLERANCES)
 
@@ -124,9 +133,13 @@ def _cvode(robot: Robot) -> Candidates:
 
     def solver(tolerance: float) -> Solver:
         cvode = CVODE(
-            lambda t, y, yp: rhs(t, y, yp), method="BDF", rtol=tolerance, atol=tolerance,
-            jacfn=lambda t, y, yp, out: jacobian(t, y, yp, out), max_num_steps=100_000,
-        )  # fmt: skip
+            lambda t, y, yp: rhs(t, y, yp),
+            method="BDF",
+            rtol=tolerance,
+            atol=tolerance,
+            jacfn=lambda t, y, yp, out: jacobian(t, y, yp, out),
+            max_num_steps=100_000,
+        )
         return lambda: cvode.solve([0.0, DURATION], START).y[-1]
 
     yield "CVODE (scikit-sundae), numba rhs", map(solver, TOLERANCES)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
@@ -63,15 +63,10 @@ def compare(candidates: Sequence[Candidate], rounds: int = ROUNDS) -> list[Timin
 def setting(packages: Sequence[str]) -> Mapping[str, str]:
     """Return commit, processor and versions: what a time means nothing without."""
     return {
-        "commit": _commit(),
+        "commit": commit(),
         "processor": _processor(),
         "Python": platform.python_version(),
     } | {name: found for name in packages if (found := _version(name))}
-
-
-def plain_rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return rows that have `timings` as plain values for JSON."""
-    return [row._asdict() | {"timings": [each._asdict() for each in row.timings]} for row in rows]
 
 
 def timing_lines(timings: Sequence[Timing]) -> list[str]:
@@ -103,7 +98,8 @@ def _version(package: str) -> str:
         return ""
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit of this package, with ``-dirty`` if files were changed since."""
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

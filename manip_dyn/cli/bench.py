@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from pathlib import Path
 
-from manip_dyn.bench import SUITES, suite
-from manip_dyn.bench.robots import usual_robots
+from manip_dyn.bench import SUITES, bench
+from manip_dyn.bench.record import clean_commit, keep
+from manip_dyn.bench.timing import setting
 from manip_dyn.cli.options import DONE
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot import load_robot
+
+OF_ROBOTS = ("dynamics", "clik")
+"""Suites that time any robot; the others have motions of their own."""
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -22,29 +28,33 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
     command.add_argument(
-        "--robot", action="append", help="shipped robot or URDF; may be repeated "
+        "--robot",
+        action="append",
+        help="shipped robot or URDF; may be repeated "
         "(default: pa10, and the Panda of example-robot-data)",
-    )  # fmt: skip
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        help="keep the record of a clean commit in it, as SUITE-COMMIT.json (benchmarks/runs)",
+    )
     command.set_defaults(run=_bench)
 
 
 def _bench(options: argparse.Namespace) -> int:
-    if options.suite not in SUITES:
-        raise ManipDynError(
-            f"there is no benchmark suite '{options.suite}'{closest(options.suite, SUITES)}"
-        )
-    bench = suite(options.suite)(*_timed_robots(options))
-    print(json.dumps(bench.content(), indent=2) if options.json else bench)
+    name = options.suite
+    if name not in SUITES:
+        raise ManipDynError(f"there is no benchmark suite '{name}'{closest(name, SUITES)}")
+    if options.robot and name not in OF_ROBOTS:
+        raise ManipDynError(f"the suite '{name}' has robots of its own; expected no --robot")
+    if options.keep:  # refused before minutes of measuring
+        clean_commit(dict(setting(())))
+        if options.robot:
+            raise ManipDynError("--keep is for the usual robots; expected no --robot")
+    robots = [load_robot(each) for each in options.robot or ()]
+    record = bench(name, robots) if robots else bench(name)
+    print(json.dumps(record.content(), indent=2) if options.json else record)
+    if options.keep:
+        print(f"kept in {keep(record, Path(options.keep))}", file=sys.stderr)
     return DONE
-
-
-def _timed_robots(options: argparse.Namespace) -> list:
-    """Return what the suite takes: the integrators have motions of their own."""
-    if options.suite in ("dynamics", "clik"):
-        return [[load_robot(name) for name in options.robot] if options.robot else usual_robots()]
-    if options.robot:
-        raise ManipDynError(
-            f"the suite '{options.suite}' has robots of its own; expected no --robot"
-        )
-    return []

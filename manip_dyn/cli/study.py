@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from manip_dyn.studies import PAPERS, study
+from manip_dyn.studies import PAPERS, paper, study
 
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
-    items = "; ".join(f"{name}: {', '.join(paper.items)}" for name, paper in PAPERS.items())
+    items = "; ".join(f"{name}: {', '.join(paper(name).ITEMS)}" for name in PAPERS)
     command.description = (
         "Recompute a paper's tables and figures, published beside computed, and "
         f"judge its claims. Papers and their items: {items}."

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot.checks import check_inertia_tensor
-from manip_dyn.validate import Vector, finite_vector, mapping, not_negative, positive
+from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity in the base frame when nothing else is said, m/s^2 (pinocchio's default)."""
@@ -60,21 +60,20 @@ def read_extras(path: Path, joints: Iterable[str], links: Iterable[str]) -> Extr
     """
     if not path.is_file():
         return Extras()
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ManipDynError(f"'{path}' is not readable YAML: {reason}") from error
-    content = mapping(f"'{path}'", content, ("gravity", "armature", "springs", "payload"))
-    where, joints, links = f"'{path}'", list(joints), list(links)
-    armature = mapping(f"{where}, armature", content.get("armature", {}), joints)
-    springs = mapping(f"{where}, springs", content.get("springs", {}), joints)
+    return read_yaml(path, lambda content: _extras(content, list(joints), list(links)))
+
+
+def _extras(content: Any, joints: list[str], links: list[str]) -> Extras:
+    content = {} if content is None else content
+    content = mapping("the file", content, ("gravity", "armature", "springs", "payload"))
+    armature = mapping("armature", content.get("armature", {}), joints)
+    springs = mapping("springs", content.get("springs", {}), joints)
     payload = content.get("payload")
     return Extras(
-        gravity=finite_vector(f"{where}, gravity", content.get("gravity", STANDARD_GRAVITY), 3),
-        armature={j: not_negative(f"{where}, armature of {j}", v) for j, v in armature.items()},
-        springs={j: _spring(f"{where}, spring of {j}", v) for j, v in springs.items()},
-        payload=None if payload is None else _payload(f"{where}, payload", payload, links),
+        gravity=finite_vector("gravity", content.get("gravity", STANDARD_GRAVITY), 3),
+        armature={j: not_negative(f"armature of {j}", v) for j, v in armature.items()},
+        springs={j: _spring(f"spring of {j}", v) for j, v in springs.items()},
+        payload=None if payload is None else _payload("payload", payload, links),
     )
 
 

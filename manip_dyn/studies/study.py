@@ -1,72 +1,63 @@
-"""`manip_dyn study PAPER ITEM`: recompute, print, write files. A new paper is one line here."""
+"""`manip_dyn study PAPER ITEM`: recompute, print, write files."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
-from manip_dyn.studies import fan2003, galhano1994, sandu2001, sariyildiz2011
+from manip_dyn.studies.report.findings import Findings
+
+PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
+"""A new paper is a folder of that name here, with `ITEMS` and `recompute`."""
 
 
-class Result(Protocol):
-    """What a study found; its text is `str` of it."""
+class Paper(Protocol):
+    """What a paper's folder offers: what can be asked for, and the function that recomputes it."""
 
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write pictures (PNG, SVG) and tables (CSV); return the files."""
+    ITEMS: tuple[str, ...]
+    recompute: Callable[..., Findings]
 
 
-class Paper(NamedTuple):
-    """A paper: what can be asked for, and the function that recomputes it."""
+def paper(name: str) -> Paper:
+    """Return a paper's folder.
 
-    items: tuple[str, ...]
-    recompute: Callable[..., Result]
-
-
-PAPERS: Mapping[str, Paper] = {
-    "fan2003": Paper(fan2003.ITEMS, fan2003.recompute),
-    "galhano1994": Paper(galhano1994.ITEMS, galhano1994.recompute),
-    "sandu2001": Paper(sandu2001.ITEMS, sandu2001.recompute),
-    "sariyildiz2011": Paper(sariyildiz2011.ITEMS, sariyildiz2011.recompute),
-}
+    Raises:
+        ManipDynError: If there is no such study.
+    """
+    if name not in PAPERS:
+        raise ManipDynError(f"there is no study of '{name}'{closest(name, PAPERS)}")
+    return import_module(f"manip_dyn.studies.{name}")
 
 
-def study(paper: str, item: str, as_json: bool = False, out: str | None = None) -> int:
+def study(name: str, item: str, as_json: bool = False, out: str | None = None) -> int:
     """Recompute an item of a paper, print it, and return the exit code 0.
 
     Args:
-        paper: Name in `PAPERS`.
+        name: One of `PAPERS`.
         item: One of the paper's items.
         as_json: Whether to print one JSON object instead of text.
         out: Folder for pictures and tables; None for no files.
     """
-    recompute = _recompute(paper, item)
+    chosen = paper(name)
+    if item not in chosen.ITEMS:
+        hint = closest(item, chosen.ITEMS)
+        raise ManipDynError(f"the study of {name} has no item '{item}'{hint}")
     folder = None if out is None else _folder(out)
-    result = recompute(item, progress=lambda line: print(line, file=sys.stderr, flush=True))
-    print(json.dumps(result.content(), indent=2, allow_nan=False) if as_json else result)
+    found = chosen.recompute(item, progress=lambda line: print(line, file=sys.stderr, flush=True))
+    print(json.dumps(found.content(), indent=2, allow_nan=False) if as_json else found)
     if folder is not None:
         try:
-            files = result.write(folder)
+            files = found.write(folder)
         except OSError as error:
             raise ManipDynError(f"files in '{out}' cannot be written: {error}") from error
         print(f"{len(files)} files in {folder}", file=sys.stderr)
     return 0
-
-
-def _recompute(paper: str, item: str) -> Callable[..., Result]:
-    if paper not in PAPERS:
-        raise ManipDynError(f"there is no study of '{paper}'{closest(paper, PAPERS)}")
-    if item not in PAPERS[paper].items:
-        hint = closest(item, PAPERS[paper].items)
-        raise ManipDynError(f"the study of {paper} has no item '{item}'{hint}")
-    return PAPERS[paper].recompute
 
 
 def _folder(out: str) -> Path:

@@ -16,21 +16,18 @@ of `MovingBody`, `Joint`, `Spring`, `RotationalSpring` and `Tyre`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.multibody.model.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.robot.extras import STANDARD_GRAVITY
 from manip_dyn.share import share_directory
-from manip_dyn.validate import mapping
 
 FORCES = {"spring": Spring, "rotational_spring": RotationalSpring, "tyre": Tyre}
 IN_PYTHON = {"hmmwv": hmmwv}
@@ -59,11 +56,9 @@ def load_mechanism(source: str | Path) -> Mechanism:
         if str(source) in IN_PYTHON:
             return IN_PYTHON[str(source)]()
         path = _folder() / f"{source}.yaml"
-    content = _content(path)
-    try:
-        return mechanism_from(content)
-    except ManipDynError as error:
-        raise ManipDynError(f"'{path}': {error}") from error
+    if not path.exists():
+        raise ManipDynError(f"'{path}' does not exist; expected a .yaml file")
+    return read_yaml(path, mechanism_from)
 
 
 def shipped_mechanisms() -> list[str]:
@@ -90,16 +85,6 @@ def mechanism_from(content: Any) -> Mechanism:
 
 def _folder() -> Path:
     return share_directory() / "config" / "mechanisms"
-
-
-def _content(path: Path) -> Any:
-    if not path.exists():
-        raise ManipDynError(f"'{path}' does not exist")
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ManipDynError(f"'{path}' is not readable YAML: {reason}") from error
 
 
 def _force(where: str, values: Any) -> Any:
@@ -130,23 +115,3 @@ def _entries(where: str, value: Any) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise ManipDynError(f"{where} is {value!r}; expected entries by name")
     return value.items()
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses keys that stand twice, and reads 2e7 as the number it is (YAML 1.2)."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key '{key}' stands twice", node.start_mark
-                )
-        return super().construct_mapping(node, deep)
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
-    list("-+0123456789"),
-)

@@ -1,0 +1,130 @@
+"""Fan (2003): zero-net-work, minimum-time and PD motions recomputed, and corrected.
+
+Fan, T., Near-minimum-time control of a robot manipulator, M.A.Sc. thesis, University of British
+Columbia, 2003: sections 3.1.2, 4.1, 4.2, tables 5.3 to 5.6 and 6.2 to 6.5. Arms and motions are in
+``config/fan2003.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.bench.timing import setting
+from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
+from manip_dyn.robot import Robot
+from manip_dyn.studies.fan2003.arms import build_arm
+from manip_dyn.studies.fan2003.cases import CaseFindings
+from manip_dyn.studies.fan2003.findings import PUBLISHED, Fan2003
+from manip_dyn.studies.fan2003.motions import (
+    by_grid,
+    by_rule,
+    minimum_time,
+    pd_control,
+    single_switch,
+    trace,
+)
+from manip_dyn.studies.fan2003.replay import Printed, arrives_rounded, controlled, printed
+from manip_dyn.studies.fan2003.settings import Settings
+from manip_dyn.studies.fan2003.verdicts import half_unit, judged
+from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.validate import Vector
+
+CASES = tuple(PUBLISHED["cases"])
+
+
+def item_of(case: str) -> str:
+    """Return the item that a case belongs to: ``table5.3``, ``section4.1``."""
+    number = case.split()[0]
+    return f"table{number}" if number[0] in "56" else f"section{number}"
+
+
+ITEMS = (*dict.fromkeys(item_of(case) for case in CASES), "all")
+PERIOD = 1e-3
+"""Time between records of a replay, s."""
+
+
+def recompute(
+    item: str = "all",
+    settings: Settings | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Fan2003:
+    """Return an item of the thesis, recomputed.
+
+    Args:
+        item: One of `ITEMS`.
+        settings: Default: those in ``config/fan2003.yaml``.
+        progress: Told what is being done.
+    """
+    settings = settings or read_settings("fan2003", Settings)
+    robots: dict[str, Robot] = {}
+    found = []
+    for name in (case for case in CASES if item in (item_of(case), "all")):
+        progress(f"{item_of(name)}: {name}")
+        arm = settings.cases[name].arm
+        if arm not in robots:
+            robots[arm] = build_arm(arm, settings.arms[arm])
+        found.append(judged(_case(name, robots[arm], settings)))
+    return Fan2003(dict(setting(("manip_dyn", "numba", "numpy", "scipy"))), tuple(found))
+
+
+def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
+    case, published = settings.cases[name], PUBLISHED["cases"][name]
+    start, goal = np.array(case.start), np.zeros(robot.n)
+    slow, fast = plan_zero_net_work(robot, start, goal), plan_minimum_time(robot, start, goal)
+    traces = [trace(robot, "zero net work", slow), trace(robot, "minimum time", fast)]
+    pd, chapter = None, settings.grid.chapters.get(name[0])
+    if name in settings.pd:
+        wanted = published.get("pd", {}).get("t_final")
+        pd, pd_trace = pd_control(robot, start, settings.pd[name], settings.near, wanted)
+        traces.append(pd_trace)
+    half = half_unit(published)
+    q_switch = _printed_positions(published)
+    grid = None
+    if chapter is not None:
+        grid = by_grid(slow, chapter, settings.near, settings.grid.window, settings.grid.trials)
+    proof = fast.certificate
+    assert proof is not None
+    return CaseFindings(
+        name=name,
+        arm=case.arm,
+        joints=robot.joint_names,
+        units=tuple(robot.unit(i) for i in range(robot.n)),
+        effort_units=tuple("N" if robot.unit(i) == "m" else "N m" for i in range(robot.n)),
+        start=case.start,
+        published=published,
+        zero_net_work=single_switch(slow),
+        as_published=by_rule(slow, settings.near),
+        grid=grid,
+        minimum_time=minimum_time(fast),
+        pd=pd,
+        controlled=None
+        if q_switch is None
+        else controlled(robot, start, goal, q_switch, settings.near, PERIOD),
+        controlled_exactly=controlled(robot, start, goal, slow.q_switch, settings.near, PERIOD),
+        arrives_rounded=q_switch is not None
+        and arrives_rounded(robot, start, goal, q_switch, settings.near, half),
+        printed=_printed(robot, start, goal, published),
+        traces=tuple(traces),
+        switching=(proof.times, proof.switching),
+    )
+
+
+def _printed_positions(published: dict[str, Any]) -> Vector | None:
+    """Return the printed switching positions (n,), nan for a joint that does not move."""
+    positions = published["zero_net_work"].get("q_switch")
+    if positions is None:
+        return None
+    return np.array([np.nan if each is None else each for each in positions])
+
+
+def _printed(
+    robot: Robot, start: Vector, goal: Vector, published: dict[str, Any]
+) -> Printed | None:
+    motion = published["minimum_time"]
+    if "switch_times" not in motion:
+        return None
+    half = half_unit(published)
+    return printed(robot, start, goal, motion["switch_times"], motion["t_final"], half)

@@ -1,0 +1,131 @@
+"""What `study fan2003` computes and on which arms: ``config/fan2003.yaml``, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from manip_dyn.core.yaml_file import mapping
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.studies.report.settings import (
+    by_name,
+    checked,
+    count,
+    known,
+    numbers,
+    one,
+    text,
+)
+from manip_dyn.validate import finite_vector, positive
+
+CHAPTERS = ("5", "6")
+
+
+def _numbers(what: str, value: Any) -> tuple[float, ...]:
+    return tuple(numbers(what, value).tolist())
+
+
+def _changes(what: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
+    """Return what an arm changes by part; `build_arm` knows what there is."""
+    if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
+        raise ManipDynError(f"{what} is {value!r}; expected parts with changed numbers")
+    return value
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A shipped robot with changed numbers.
+
+    Attributes:
+        robot: Name of the shipped robot.
+        links: Link -> its ``mass`` (kg), ``com`` (3,) (m), principal ``inertia`` (3,) (kg m^2).
+        joints: Joint -> its ``origin`` (3,) (m), ``effort``, ``lower``, ``upper``.
+        load: Mass at the tip, kg; None: as shipped.
+    """
+
+    robot: str = checked(text)
+    links: Mapping[str, Mapping[str, Any]] | None = checked(_changes, default=None)
+    joints: Mapping[str, Mapping[str, Any]] | None = checked(_changes, default=None)
+    load: float | None = checked(positive, default=None, unit="kg")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A motion from rest at `start` (n,), rad or m, to rest at zero."""
+
+    arm: str = checked(text)
+    start: tuple[float, ...] = checked(_numbers)
+
+
+@dataclass(frozen=True)
+class Gains:
+    """PD gains (n,)."""
+
+    kp: tuple[float, ...] = checked(_numbers)
+    kd: tuple[float, ...] = checked(_numbers)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The thesis's grid search of a chapter: first step (rad or m) and `Werror` (J)."""
+
+    step: float = checked(positive)
+    enough: float = checked(positive)
+
+
+@dataclass(frozen=True)
+class GridSearch:
+    """The thesis's grid search, around the exact switching positions.
+
+    Attributes:
+        chapters: Chapter -> its grid.
+        window: How far from the exact switching positions the grid goes, rad or m.
+        trials: Most motions.
+    """
+
+    chapters: Mapping[str, Grid]
+    window: float
+    trials: int
+
+
+def _grid_search(what: str, value: Any) -> GridSearch:
+    bounds = ("window", "trials")
+    values = mapping(what, value, (*CHAPTERS, *bounds), bounds)
+    chapters = {
+        each: one(Grid)(f"chapter {each}", values[each]) for each in CHAPTERS if each in values
+    }
+    return GridSearch(
+        chapters, positive("window", values["window"]), count("trials", values["trials"])
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The study's settings; the file says where each is from.
+
+    Attributes:
+        arms: Name -> arm.
+        cases: Table or section -> motion.
+        pd: Table -> gains.
+        near: How near its goal a joint has arrived in the thesis, rad or m.
+        grid: The thesis's grid search.
+    """
+
+    arms: Mapping[str, Arm] = checked(by_name(Arm))
+    cases: Mapping[str, Case] = checked(by_name(Case))
+    pd: Mapping[str, Gains] = checked(by_name(Gains))
+    near: float = checked(positive)
+    grid: GridSearch = checked(_grid_search)
+
+    def __post_init__(self) -> None:
+        """Check that cases have arms, and gains cases."""
+        for name, case in self.cases.items():
+            if case.arm not in self.arms:
+                hint = closest(case.arm, self.arms)
+                raise ManipDynError(f"case {name} has the arm '{case.arm}'{hint}")
+        known("pd", self.pd, self.cases)
+        for name, gains in self.pd.items():
+            n = len(self.cases[name].start)
+            finite_vector(f"kp of {name}", gains.kp, n)
+            finite_vector(f"kd of {name}", gains.kd, n)

@@ -1,0 +1,110 @@
+"""Galhano, Machado (1994): Table 1 and Figures 2 to 7 recomputed, and the paper's claims judged.
+
+Tenreiro Machado, J. A., Galhano, A. M. S. F., Evaluation of manipulator direct dynamics using
+customized Runge-Kutta methods (received June 1994). Beside the paper's RR arm the same charts
+for the PA-10, and a chart of energy drift. All choices are in ``config/galhano1994.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from manip_dyn.bench.timing import setting
+from manip_dyn.integrate import METHODS
+from manip_dyn.studies.galhano1994.claims import claims
+from manip_dyn.studies.galhano1994.curves import Figure
+from manip_dyn.studies.galhano1994.figures import evenly_stepped, timed_figures, untimed_figure
+from manip_dyn.studies.galhano1994.findings import PUBLISHED, Galhano1994, Reference, StageRow
+from manip_dyn.studies.galhano1994.problem import InitialValueProblem
+from manip_dyn.studies.galhano1994.settings import Settings, Start
+from manip_dyn.studies.report.claims import Claim
+from manip_dyn.studies.report.settings import read_settings
+
+FIGURES = tuple(PUBLISHED["figures"])
+ITEMS = ("table1", *FIGURES, "energy", "claims", "all")
+
+
+def table1() -> tuple[StageRow, ...]:
+    """Return Table 1: the number of stages of each method."""
+    rows = []
+    for name, published in PUBLISHED["stages"].items():
+        computed = METHODS[name].stages
+        status = "reproduced" if computed == published else "differs"
+        rows.append(StageRow(name, published, computed, computed - published, status))
+    return tuple(rows)
+
+
+def recompute(
+    item: str = "all",
+    settings: Settings | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Galhano1994:
+    """Return an item of the paper, recomputed.
+
+    Args:
+        item: One of `ITEMS`; ``"claims"`` takes all figures.
+        settings: Default: those in ``config/galhano1994.yaml``.
+        progress: Told what is being done.
+    """
+    found = Galhano1994(dict(setting(("manip_dyn", "numba", "numpy"))))
+    if item in ("table1", "all"):
+        found = replace(found, table1=table1())
+    names = [name for name in FIGURES if item in (name, "claims", "all")]
+    settings = settings or read_settings("galhano1994", Settings)
+    for robot in settings.motions if names else ():
+        found = _with_figures(found, robot, names, settings, progress)
+    if item in ("energy", "all"):
+        for robot in settings.motions:
+            progress(f"energy, {robot}")
+            found = replace(found, figures=(*found.figures, _energy(robot, settings)))
+    return found
+
+
+def _with_figures(
+    found: Galhano1994,
+    robot: str,
+    names: Sequence[str],
+    settings: Settings,
+    progress: Callable[[str], None],
+) -> Galhano1994:
+    """Return what was found with one robot's charts and, if they are complete, its claims."""
+    problem = _problem(robot, settings.motions[robot], settings)
+    reference = Reference(robot, problem.reference.steps, problem.cross_check)
+    untimed = []
+    for name in names:
+        progress(f"{name}, {robot}: errors")
+        untimed.append(untimed_figure(name, PUBLISHED["figures"][name], problem, settings))
+    progress(f"{', '.join(names)}, {robot}: times")
+    figures = timed_figures(untimed, settings)
+    judged = list(_claims(problem, figures, settings)) if len(names) == len(FIGURES) else []
+    return replace(
+        found,
+        references=(*found.references, reference),
+        figures=(*found.figures, *figures),
+        claims=(*found.claims, *judged),
+    )
+
+
+def _claims(
+    problem: InitialValueProblem, figures: Sequence[Figure], settings: Settings
+) -> Iterable[Claim]:
+    embedded = [curve for figure in figures if figure.name > "fig3" for curve in figure.curves]
+    even = [evenly_stepped(problem, curve) for curve in embedded]
+    return claims(figures, even, settings.compared_errors)
+
+
+def _energy(robot: str, settings: Settings) -> Figure:
+    """Return the energy-drift chart: the same start, no efforts."""
+    start = settings.motions[robot]
+    free = _problem(robot, replace(start, efforts=np.zeros_like(start.efforts)), settings)
+    (figure,) = timed_figures([untimed_figure("energy", "free motion", free, settings)], settings)
+    return figure
+
+
+def _problem(robot: str, start: Start, settings: Settings) -> InitialValueProblem:
+    return InitialValueProblem(
+        robot, start.state, start.efforts, start.duration, settings.most_steps
+    )

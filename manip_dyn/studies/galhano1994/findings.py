@@ -1,0 +1,171 @@
+"""What the study of galhano1994 finds, and how it is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
+from manip_dyn.studies.report.charts import Chart, Line, Panel
+from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
+from manip_dyn.studies.report.findings import Findings
+from manip_dyn.studies.report.tables import Table, columns, number, table_of
+
+PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
+"""Errors, rad or J, whose computing times are printed."""
+NEAR_ORDER = 0.25
+DRAWN = (2e-15, 10.0)
+"""Errors that a chart shows."""
+CLAIM_COLUMNS = {
+    "key": "key",
+    "robot": "about",
+    "measure": "measure",
+    "number": "number",
+    "comparisons": "cases",
+    "share": "share",
+    "status": "status",
+    "exceptions": "exceptions",
+}
+
+
+class StageRow(NamedTuple):
+    """A row of Table 1: stages of a method, published and computed."""
+
+    method: str
+    published: int
+    computed: int
+    difference: int
+    status: str
+
+
+class Reference(NamedTuple):
+    """How well a reference solution is known: its difference, rad, from an independent run."""
+
+    robot: str
+    steps: int
+    cross_check: float
+
+
+@dataclass(frozen=True)
+class Galhano1994(Findings):
+    """What the study found; what was not asked for is empty.
+
+    Attributes:
+        setting: Commit, processor, versions.
+        table1: Table 1.
+        references: One per robot whose errors were measured.
+        figures: Figures, per robot.
+        claims: The claims, per robot.
+    """
+
+    paper = "galhano1994"
+    published = PUBLISHED
+
+    table1: tuple[StageRow, ...] = ()
+    references: tuple[Reference, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+    def paragraphs(self) -> Iterable[str]:
+        """Return the tables, published beside computed."""
+        if self.table1:
+            yield self._stages().text()
+        for each in self.references:
+            yield (
+                f"reference of {each.robot}: Taylor series in {each.steps} steps; rkdp87 differs "
+                f"by {each.cross_check:.1e} rad at most"
+            )
+        yield from map(figure_text, self.figures)
+        for robot in dict.fromkeys(each.about for each in self.claims):
+            mine = [each for each in self.claims if each.about == robot]
+            yield claims_text(f"claims, {robot}", mine, PUBLISHED["claims"])
+
+    def values(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return {
+            "table1": [row._asdict() for row in self.table1],
+            "references": [each._asdict() for each in self.references],
+            "figures": [figure_content(figure) for figure in self.figures],
+            "claims": claims_content(self.claims, CLAIM_COLUMNS, PUBLISHED["claims"]),
+        }
+
+    def csv_tables(self) -> Iterable[Table]:
+        """Return Table 1, the points of each figure, and the claims."""
+        if self.table1:
+            yield self._stages()
+        yield from map(figure_table, self.figures)
+        if self.claims:
+            yield claims_table(self.claims, CLAIM_COLUMNS)
+
+    def pictures(self) -> Iterable[Chart]:
+        """Return the figures."""
+        return map(figure_chart, self.figures)
+
+    def _stages(self) -> Table:
+        return table_of("table1", "stages", self.table1)
+
+
+def figure_text(figure: Figure) -> str:
+    """Return the orders and the computing times of a figure."""
+    head = ("method", "order", "measured", "difference", "status")
+    rows = [(*head, *(f"us to {level:.0e}" for level in LEVELS))]
+    for curve in figure.curves:
+        measured = curve.between(figure.floor, 1.0).measured_order()
+        status = _order_status(measured - curve.order)
+        times = (curve.between(0.0, math.inf).time_at_error(level) * 1e6 for level in LEVELS)
+        row = (curve.label, str(curve.order), number(measured, ".2f"))
+        difference = number(measured - curve.order, "+.2f")
+        rows.append((*row, difference, status, *(number(each, ".1f") for each in times)))
+    title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
+    return f"{title}\n{columns(rows)}"
+
+
+def _order_status(difference: float) -> str:
+    if math.isnan(difference):
+        return "not measured"
+    if abs(difference) <= NEAR_ORDER:
+        return "has its order"
+    return "steeper" if difference > 0.0 else "flatter"
+
+
+def figure_content(figure: Figure) -> dict[str, Any]:
+    """Return a figure for JSON."""
+    curves = [
+        curve._asdict() | {"points": [point._asdict() for point in curve.points]}
+        for curve in figure.curves
+    ]
+    return figure._asdict() | {"curves": curves}
+
+
+def figure_table(figure: Figure) -> Table:
+    """Return the points of all curves."""
+    rows = (
+        (curve.method, curve.label, curve.order, *point)
+        for curve in figure.curves
+        for point in curve.points
+    )
+    head = ("method", "label", "order", *Point._fields)
+    return Table(f"{figure.name}_{figure.robot}", figure.title, head, tuple(rows))
+
+
+def figure_chart(figure: Figure) -> Chart:
+    """Return error over computing time; a variant has the colour of the curve before it."""
+    color, lines = -1, []
+    for curve in figure.curves:
+        color += not curve.dashed
+        lines.append(_line(curve, color))
+    title = f"{figure.robot}, {figure.name}: {figure.title}"
+    time = "computing time of the motion, one CPU core [s]"
+    panel = Panel("", time, figure.quantity, tuple(lines), log_x=True, log_y=True)
+    return Chart(f"{figure.name}_{figure.robot}", title, (panel,), 1, (8.0, 5.4))
+
+
+def _line(curve: Curve, color: int) -> Line:
+    points = curve.between(*DRAWN).points
+    x, y = tuple(p.seconds for p in points), tuple(p.error for p in points)
+    return Line(curve.label, x, y, color, "--o" if curve.dashed else "-o")

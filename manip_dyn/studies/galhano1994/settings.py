@@ -1,0 +1,95 @@
+"""What `study galhano1994` integrates and with what: ``config/galhano1994.yaml``, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.core.yaml_file import mapping
+from manip_dyn.integrate import METHODS
+from manip_dyn.robot import load_robot
+from manip_dyn.studies.report.settings import by_name, checked, count, each, known, numbers, text
+from manip_dyn.validate import Vector, finite_vector, positive
+
+FAMILIES = ("fig3", "fig4", "fig5", "fig6", "fig7")
+
+
+def _methods(what: str, value: Any) -> tuple[str, ...]:
+    names = each(text)(what, value)
+    known(what, names, METHODS)
+    return names
+
+
+def _families(what: str, value: Any) -> dict[str, tuple[str, ...]]:
+    values = mapping(what, value, FAMILIES, FAMILIES)
+    return {figure: _methods(figure, values[figure]) for figure in FAMILIES}
+
+
+def _steps(what: str, value: Any) -> tuple[int, ...]:
+    return tuple(sorted(each(count)(what, value)))
+
+
+def _limits(what: str, value: Any) -> tuple[float, float]:
+    least, most = finite_vector(what, value, 2)
+    return float(least), float(most)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A motion: where it starts, what drives it, how long it lasts.
+
+    Attributes:
+        position: Joint positions (n,), rad or m.
+        velocity: Joint velocities (n,), rad/s or m/s.
+        efforts: Constant joint efforts (n,), N m or N.
+        duration: s.
+    """
+
+    position: Vector = checked(numbers)
+    velocity: Vector = checked(numbers)
+    efforts: Vector = checked(numbers)
+    duration: float = checked(positive, unit="s")
+
+    @property
+    def state(self) -> Vector:
+        """Positions and velocities (2 n,)."""
+        return np.concatenate([self.position, self.velocity])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The study's settings; the file says why each is what it is.
+
+    Attributes:
+        motions: Robot -> its motion.
+        steps: Numbers of fixed steps, rising.
+        tolerances: Absolute tolerances, rad and rad/s.
+        most_steps: Steps, failed ones included, before a run gives up.
+        taylor_orders: Orders p of T_pp and T_p,p-1.
+        methods: Figure -> names in the registry.
+        energy_methods: Names in the registry.
+        compared_errors: Errors between which claims are judged, rad.
+        repeats: Timings of which the median counts.
+        slice: Least CPU time of each, s.
+    """
+
+    motions: Mapping[str, Start] = checked(by_name(Start))
+    steps: tuple[int, ...] = checked(_steps)
+    tolerances: tuple[float, ...] = checked(each(positive))
+    most_steps: int = checked(count)
+    taylor_orders: tuple[int, ...] = checked(each(count))
+    methods: Mapping[str, tuple[str, ...]] = checked(_families)
+    energy_methods: tuple[str, ...] = checked(_methods)
+    compared_errors: tuple[float, float] = checked(_limits)
+    repeats: int = checked(count)
+    slice: float = checked(positive, unit="s")
+
+    def __post_init__(self) -> None:
+        """Check that every motion is one of its robot."""
+        for robot, start in self.motions.items():
+            n = load_robot(robot).n
+            for name in ("position", "velocity", "efforts"):
+                finite_vector(f"{name} of {robot}", getattr(start, name), n)

@@ -1,0 +1,178 @@
+"""Charts of several panels: plain records, and how they are drawn (by the extra ``plot``)."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from manip_dyn.plots import figure_type
+from manip_dyn.studies.report.tables import Table
+
+MARKERS = "os^Dv<>PX*"
+
+
+class Line(NamedTuple):
+    """A line of a panel.
+
+    Attributes:
+        label: What it is; empty for none in the legend.
+        x: Horizontal values.
+        y: Vertical values, as many.
+        color: Which colour of the cycle; None for grey.
+        style: ``-``, ``--``, ``:``, ``-.``; with an ``o`` behind it a marker at every point,
+            hollow if the line is dashed; ``o`` for markers only, ``bar`` for bars.
+    """
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    color: int | None = 0
+    style: str = "-"
+
+
+class Panel(NamedTuple):
+    """A pair of axes.
+
+    Attributes:
+        title: What it shows.
+        x: Label of the horizontal axis, with unit.
+        y: Label of the vertical axis, with unit.
+        lines: What is drawn.
+        log_x: Whether the horizontal axis is logarithmic.
+        log_y: Whether the vertical axis is logarithmic.
+        equal: Whether both axes have one scale.
+        ticks: Names at horizontal (or, for dots over names, vertical) places 0, 1, ...
+        bottom: Least vertical value that is shown; None for all.
+        top: Largest vertical value that is shown; None for all.
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    log_x: bool = False
+    log_y: bool = False
+    equal: bool = False
+    ticks: tuple[str, ...] = ()
+    bottom: float | None = None
+    top: float | None = None
+
+
+class Chart(NamedTuple):
+    """A picture.
+
+    Attributes:
+        name: Its name, and that of its files.
+        title: What it shows.
+        panels: Row by row.
+        columns: Panels in a row.
+        size: Width and height, inch.
+    """
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    columns: int
+    size: tuple[float, float]
+
+    def content(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        panels = [
+            panel._asdict() | {"lines": [line._asdict() for line in panel.lines]}
+            for panel in self.panels
+        ]
+        return self._asdict() | {"panels": panels}
+
+    def table(self) -> Table:
+        """Return panel, line, x and y of every point."""
+        rows = (
+            (panel.title, line.label, x, y)
+            for panel in self.panels
+            for line in panel.lines
+            for x, y in zip(line.x, line.y, strict=True)
+        )
+        return Table(self.name, self.title, ("panel", "line", "x", "y"), tuple(rows))
+
+
+def draw(chart: Chart, folder: Path) -> list[Path]:
+    """Write a chart as PNG and SVG; return the files."""
+    picture = figure_type()(figsize=chart.size, layout="constrained")
+    rows = -(-len(chart.panels) // chart.columns)
+    grid = picture.subplots(rows, chart.columns, squeeze=False)
+    for axes, panel, below in zip_longest(grid.flat, chart.panels, chart.panels[chart.columns :]):
+        if panel is None:
+            axes.set_axis_off()
+        else:
+            _panel(axes, panel, labelled=below is None or below.x != panel.x)
+    picture.suptitle(chart.title)
+    _legend(picture, grid)
+    files = [folder / f"{chart.name}.{kind}" for kind in ("png", "svg")]
+    for file in files:
+        picture.savefig(file, dpi=120)
+    return files
+
+
+def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
+    for line in panel.lines:
+        _line(axes, line)
+    if panel.log_x:
+        axes.set_xscale("log")
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
+    if panel.log_y:
+        axes.set_yscale("log")
+    if panel.ticks and panel.lines[0].style == "bar":
+        axes.set_xticks(range(len(panel.ticks)), panel.ticks)
+    elif panel.ticks:
+        axes.set_yticks(range(len(panel.ticks)), panel.ticks)
+        axes.invert_yaxis()
+    if panel.equal:
+        axes.set_aspect("equal", adjustable="datalim")
+    if panel.bottom is not None or panel.top is not None:
+        axes.set_ylim(panel.bottom, panel.top)
+    axes.set(title=panel.title, xlabel=panel.x if labelled else "", ylabel=panel.y)
+    axes.title.set_fontsize(10)
+    axes.xaxis.label.set_fontsize(9)
+    axes.yaxis.label.set_fontsize(9)
+    axes.grid(which="major", alpha=0.35)
+
+
+def _line(axes: Any, line: Line) -> None:
+    color = "0.45" if line.color is None else f"C{line.color}"
+    label = line.label or None
+    if line.style == "bar":
+        bars = axes.bar(line.x, line.y, color=color, width=0.6, label=label)
+        axes.bar_label(bars, fmt="%.3g", padding=2)
+        return
+    dash, dots = line.style.removesuffix("o"), line.style.endswith("o")
+    axes.plot(
+        line.x,
+        line.y,
+        color=color,
+        label=label,
+        linestyle=dash or "none",
+        linewidth=1.3,
+        marker=MARKERS[(line.color or 0) % len(MARKERS)] if dots else "",
+        markersize=4.5 if dash else 6.0,
+        markerfacecolor="white" if dash == "--" else color,
+        alpha=1.0 if dash else 0.8,
+    )
+
+
+def _legend(picture: Any, grid: Any) -> None:
+    """Draw one legend of all labels below the panels."""
+    found: dict[str, Any] = {}
+    for axes in grid.flat:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    if len(found) > 1:
+        room = int(12.0 * picture.get_figwidth() / (6 + max(map(len, found))))
+        lines = -(-len(found) // max(1, min(room, 7)))
+        per_row = -(-len(found) // lines)
+        picture.legend(
+            found.values(),
+            found.keys(),
+            loc="outside lower center",
+            ncols=per_row,
+            frameon=False,
+        )

@@ -1,0 +1,164 @@
+"""Claims of a paper, each as the share of cases that bear it out; one rule for all verdicts.
+
+confirmed           at least 95 % of the cases bear the claim out
+partly confirmed    at least half of them
+refuted             fewer
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, NamedTuple
+
+from manip_dyn.studies.report.tables import WIDTH, Table, number
+
+NEARLY_ALL, HALF = 0.95, 0.5
+LISTED = 8
+"""Cases that are named in text; JSON and CSV have all of them."""
+
+
+class Evidence(NamedTuple):
+    """One case: which, the number that the claim is about, whether it bears the claim out.
+
+    Attributes:
+        who: What is compared.
+        number: A factor, a share, an error.
+        holds: Whether it bears the claim out.
+        error: The error at which curves are compared, which have many cases of one name; None
+            where a name has one case.
+    """
+
+    who: str
+    number: float
+    holds: bool
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper in one reading, with its evidence.
+
+    Attributes:
+        key: Its key in the paper's ``published.json``.
+        measure: What the number is, and when a case bears the claim out.
+        evidence: All cases.
+        about: The robot that it was measured on, where there are several.
+    """
+
+    key: str
+    measure: str
+    evidence: tuple[Evidence, ...]
+    about: str = ""
+
+    @property
+    def number(self) -> float:
+        """Median of the cases' numbers; NaN without cases, as the next three."""
+        return median(each.number for each in self.evidence) if self.evidence else math.nan
+
+    @property
+    def least(self) -> float:
+        """Least number."""
+        return min((each.number for each in self.evidence), default=math.nan)
+
+    @property
+    def most(self) -> float:
+        """Largest number."""
+        return max((each.number for each in self.evidence), default=math.nan)
+
+    @property
+    def share(self) -> float:
+        """The share of the cases that bear the claim out."""
+        return sum(e.holds for e in self.evidence) / self.cases if self.evidence else math.nan
+
+    @property
+    def cases(self) -> int:
+        """How many cases there are."""
+        return len(self.evidence)
+
+    @property
+    def status(self) -> str:
+        """The verdict."""
+        if not self.evidence:
+            return "not measured"
+        if self.share >= NEARLY_ALL:
+            return "confirmed"
+        return "partly confirmed" if self.share >= HALF else "refuted"
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """The cases that bear it out, in words."""
+        return self._told(True)
+
+    @property
+    def exceptions(self) -> tuple[str, ...]:
+        """The others."""
+        return self._told(False)
+
+    def _told(self, holds: bool) -> tuple[str, ...]:
+        """Return a line per case, or per pair of curves with its number of cases and errors."""
+        lines = []
+        for who in dict.fromkeys(each.who for each in self.evidence):
+            mine = [each for each in self.evidence if each.who == who]
+            told = [each for each in mine if each.holds == holds]
+            errors = sorted(each.error for each in told if each.error is not None)
+            if errors:
+                span = f"{errors[0]:.0e} .. {errors[-1]:.0e}"
+                lines.append(f"{who}: {len(errors)} of {len(mine)}, errors {span}")
+            else:
+                lines += [f"{who}: {each.number:.2g}" for each in told]
+        return tuple(lines)
+
+
+def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str]) -> str:
+    """Return claims in words, published beside computed."""
+    lines = [title]
+    for key in dict.fromkeys(each.key for each in claims):
+        lines.append(f'  published: "{published[key]}"')
+        for each in (claim for claim in claims if claim.key == key):
+            lines += _claim_lines(each)
+    return "\n".join(lines)
+
+
+def _claim_lines(claim: Claim) -> list[str]:
+    computed = claim.status
+    if claim.evidence:
+        computed += (
+            f", {claim.share:.0%} of {claim.cases} cases, median {number(claim.number, '.3g')} "
+            f"({number(claim.least, '.2g')} .. {number(claim.most, '.2g')})"
+        )
+    lines = [f"    computed: {computed}"]
+    fewer, word = claim.exceptions, "except"
+    if len(claim.holds) < len(claim.exceptions):
+        fewer, word = claim.holds, "only"
+    notes = [f"({claim.measure})", f"{word} {_listed(fewer)}"] if fewer else [f"({claim.measure})"]
+    for each in notes:
+        lines += textwrap.wrap(each, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return lines
+
+
+def _listed(cases: Sequence[str]) -> str:
+    more = f"; and {len(cases) - LISTED} more" if len(cases) > LISTED else ""
+    return "; ".join(cases[:LISTED]) + more
+
+
+def claims_table(claims: Sequence[Claim], columns: Mapping[str, str]) -> Table:
+    """Return claims as a table.
+
+    Args:
+        claims: What to tell.
+        columns: Name of a column -> attribute of `Claim`.
+    """
+    rows = (tuple(getattr(each, name) for name in columns.values()) for each in claims)
+    return Table("claims", "The claims and their verdicts", tuple(columns), tuple(rows))
+
+
+def claims_content(
+    claims: Sequence[Claim], columns: Mapping[str, str], published: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the rows of `claims_table` as mappings, each with the words of the paper."""
+    rows = claims_table(claims, columns).content()["rows"]
+    return [{"published": published[row["key"]], **row} for row in rows]

@@ -1,0 +1,75 @@
+"""What a study found and how it is told: text for people, JSON, CSV files and pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from manip_dyn.studies.report.charts import Chart, draw
+from manip_dyn.studies.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The base of what a study found; a paper adds its records and says how they are told.
+
+    Attributes:
+        setting: Commit, processor, versions.
+    """
+
+    paper: ClassVar[str]
+    published: ClassVar[Mapping[str, Any]]
+    """The paper's name, and its ``published.json``."""
+
+    setting: Mapping[str, str]
+
+    # ------------------------------------------------------------ what a paper says
+    def paragraphs(self) -> Iterable[str]:
+        """Return the text, published beside computed, in its parts."""
+        raise NotImplementedError
+
+    def values(self) -> Mapping[str, Any]:
+        """Return everything for JSON: records as mappings, arrays and tuples as they are."""
+        raise NotImplementedError
+
+    def csv_tables(self) -> Iterable[Table]:
+        """Return what is written as CSV."""
+        return ()
+
+    def pictures(self) -> Iterable[Chart]:
+        """Return what is drawn."""
+        return ()
+
+    # --------------------------------------------------------------- how it is told
+    def __str__(self) -> str:
+        """Return everything as text."""
+        setting = ", ".join(f"{key} {value}" for key, value in self.setting.items())
+        return "\n\n".join([setting, *self.paragraphs()])
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; what is not a finite number is null."""
+        head = {"paper": self.paper, "source": self.published["source"], "setting": self.setting}
+        return plain(head | dict(self.values()))
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write a CSV per table, and PNG and SVG of each chart; return the files."""
+        files = [table.write(folder) for table in self.csv_tables()]
+        for chart in self.pictures():
+            files += draw(chart, folder)
+        return files
+
+
+def plain(value: Any) -> Any:
+    """Return nested values with lists for tuples and arrays, and None for what is not finite."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

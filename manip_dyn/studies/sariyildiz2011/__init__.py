@@ -1,0 +1,117 @@
+"""Sariyildiz et al. (2011): Figures 4 to 18 recomputed, and the paper's claims judged.
+
+Sariyildiz, E., Temeltas, H., Performance analysis of numerical integration methods in the
+trajectory tracking application of redundant robot manipulators (2011). What the paper does not
+print is in ``config/sariyildiz2011.yaml``, and is varied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from manip_dyn.bench.timing import setting
+from manip_dyn.studies.report.charts import Chart
+from manip_dyn.studies.report.claims import Claim
+from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.studies.report.tables import Table
+from manip_dyn.studies.sariyildiz2011 import choices, cost, figures
+from manip_dyn.studies.sariyildiz2011.cases import Varied
+from manip_dyn.studies.sariyildiz2011.claims import claims
+from manip_dyn.studies.sariyildiz2011.findings import PUBLISHED, Sariyildiz2011
+from manip_dyn.studies.sariyildiz2011.runs import Runs
+from manip_dyn.studies.sariyildiz2011.settings import Settings
+
+METHODS: dict[str, str] = PUBLISHED["methods"]
+SIX = tuple(METHODS.values())
+PRINTED: dict[str, float] = PUBLISHED["position_error_at_100ms_m"]
+FIGURES = tuple(f"fig{k}" for k in range(4, 19))
+ITEMS = (*FIGURES, "gain", "circles", "orders", "choices", "claims", "all")
+
+
+def recompute(
+    item: str = "all",
+    settings: Settings | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Sariyildiz2011:
+    """Return an item of the paper, recomputed.
+
+    Args:
+        item: One of `ITEMS`.
+        settings: Default: those in ``config/sariyildiz2011.yaml``.
+        progress: Told what is being done.
+    """
+    chosen = settings or read_settings("sariyildiz2011", Settings)
+    study = _Study(
+        Runs(chosen, PUBLISHED["linear_speed_m_s"], PUBLISHED["angular_speed_rad_s"]), progress
+    )
+    study.add(item)
+    return Sariyildiz2011(
+        dict(setting(("manip_dyn", "numba", "numpy"))),
+        tuple(study.charts),
+        tuple(study.tables),
+        tuple(study.claims),
+    )
+
+
+class _Study:
+    """Collects what is asked for; runs, costs and variations are computed once."""
+
+    def __init__(self, runs: Runs, progress: Callable[[str], None]):
+        self._runs, self._progress = runs, progress
+        self._costs: dict[str, cost.Cost] = {}
+        self._varied: list[Varied] = []
+        self.charts: list[Chart] = []
+        self.tables: list[Table] = []
+        self.claims: list[Claim] = []
+
+    def add(self, item: str) -> None:
+        """Compute an item."""
+        if item == "all":
+            for each in ITEMS[:-1]:
+                self.add(each)
+            self.tables += self._figure_tables()
+            return
+        self._progress(item)
+        if item in FIGURES:
+            self.charts.append(self._figure(item))
+        elif item == "gain":
+            self.charts.append(choices.gain_chart(self._runs, SIX))
+            self.tables.append(choices.gain_table(self._runs, SIX))
+        elif item == "circles":
+            self.charts.append(choices.circles_chart(self._runs, SIX, PRINTED))
+            self.tables.append(choices.circles_table(self._runs, SIX))
+        elif item == "orders":
+            chart, table = choices.orders(self._runs, SIX)
+            self.charts.append(chart)
+            self.tables.append(table)
+        elif item == "choices":
+            self.tables.append(choices.choices_table(self._variations()))
+        else:
+            singular = figures.singular_cases(self._runs, SIX)
+            seconds = {method: each.seconds for method, each in self._cost().items()}
+            self.claims += claims(self._variations(), seconds, singular, PRINTED)
+
+    def _figure(self, name: str) -> Chart:
+        if name in METHODS:
+            return figures.error_chart(name, METHODS[name], PUBLISHED["sampling_s"], self._runs)
+        if name in ("fig7", "fig8"):
+            return cost.chart(name, self._cost())
+        if name in ("fig4", "fig5", "fig6"):
+            return figures.path_chart(name, self._runs)
+        return figures.singular_chart(name, self._runs)
+
+    def _figure_tables(self) -> list[Table]:
+        """Return the numbers of Figures 7 to 18."""
+        return [
+            cost.table(self._cost()),
+            figures.error_table(SIX, PUBLISHED["sampling_s"], self._runs),
+            figures.singular_table(figures.singular_cases(self._runs, SIX)),
+        ]
+
+    def _cost(self) -> dict[str, cost.Cost]:
+        self._costs = self._costs or cost.costs(self._runs, SIX)
+        return self._costs
+
+    def _variations(self) -> list[Varied]:
+        self._varied = self._varied or choices.varied(self._runs, SIX)
+        return self._varied

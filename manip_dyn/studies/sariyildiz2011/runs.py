@@ -1,0 +1,138 @@
+"""Runs of the PA-10 along circles, each made once: a case in, its errors out.
+
+The paper has neither joint nor speed limits in its loop, so the runs are those of an arm without
+limits; whether the PA-10 could do them is reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from manip_dyn.clik import Circle, ClikSettings, Pose, Tracking, posture_for, track
+from manip_dyn.robot import load_robot
+from manip_dyn.studies.sariyildiz2011.cases import Case, Run
+from manip_dyn.studies.sariyildiz2011.settings import Settings
+from manip_dyn.validate import Vector
+
+KEPT = 300
+"""Samples of an error that are kept of a run: the largest of each stretch of time."""
+GROWTH, SMALL = 2.0, 1e-6
+"""A run whose errors grow by this factor per lap, and are not below this, m, is unstable."""
+
+
+class Runs:
+    """Makes each run once."""
+
+    def __init__(self, settings: Settings, linear_speed: float, angular_speed: float):
+        """Take the settings and the printed speeds, m/s and rad/s."""
+        self.settings = settings
+        self._speeds = linear_speed, angular_speed
+        self._paths: dict[str, Circle] = {}
+        self._entries: dict[str, float] = {}
+        self._starts: dict[tuple[str, float], Vector] = {}
+        self._found: dict[Case, Run] = {}
+
+    @cached_property
+    def robot(self):
+        """The PA-10."""
+        return load_robot("pa10")
+
+    @cached_property
+    def unlimited(self):
+        """The PA-10 without limits."""
+        none = np.full(self.robot.n, np.inf)
+        return replace(self.robot, q_min=-none, q_max=none, v_max=none)
+
+    def path(self, circle: str) -> Circle:
+        """Return a circle by its name."""
+        if circle not in self._paths:
+            self._paths[circle] = self.settings.places[circle].path(*self._speeds)
+        return self._paths[circle]
+
+    def start(self, circle: str, offset: float = 0.0) -> Vector:
+        """Return the posture (n,) at the start, `offset` m off the path along its normal."""
+        if (circle, offset) not in self._starts:
+            place, pose = self.settings.places[circle], self.path(circle).pose(0.0)
+            moved = pose.position + offset * place.normal / np.linalg.norm(place.normal)
+            posture = posture_for(self.robot, Pose(moved, pose.rotation), place.posture)
+            self._starts[circle, offset] = posture
+        return self._starts[circle, offset]
+
+    def tracking(self, case: Case) -> Tracking:
+        """Return all samples of a run."""
+        path = self.path(case.circle)
+        settings = ClikSettings(
+            gain=case.gain,
+            orientation_error=case.orientation_error,
+            inverse=case.inverse,
+            damping_threshold=self.settings.singular.near,
+            max_damping=self.settings.singular.damping,
+        )
+        return track(
+            self.robot if case.limited else self.unlimited,
+            path,
+            case.method,
+            case.step,
+            self.start(case.circle, case.offset),
+            case.laps * path.duration,
+            settings,
+        )
+
+    def run(self, case: Case) -> Run:
+        """Return what a run came to."""
+        if case not in self._found:
+            self._found[case] = self._summary(case, self.tracking(case))
+        return self._found[case]
+
+    def _summary(self, case: Case, done: Tracking) -> Run:
+        lost, period = self.settings.lost, self.path(case.circle).duration
+        position = np.nan_to_num(done.position_error, nan=np.inf)
+        orientation = np.nan_to_num(done.orientation_error, nan=np.inf)
+        laps = [
+            position[(done.t > k * period) & (done.t <= (k + 1) * period)].max(initial=0.0)
+            for k in range(case.laps)
+        ]
+        steady = max(laps[1:], default=laps[0])
+        growth = laps[-1] / laps[-2] if case.laps > 1 and laps[-2] > 0.0 else np.nan
+        grows = growth > GROWTH and laps[-1] > SMALL
+        ended = done.t[-1] > case.laps * period - 1e-6
+        first = done.t <= period
+        low, high = self.robot.q_min, self.robot.q_max
+        entry = self._entry(case.circle)
+        near, before = (
+            float(position[part].max(initial=0.0)) if np.isfinite(entry) else np.nan
+            for part in (done.path_time >= entry, done.path_time < entry)
+        )
+        stretches = np.array_split(np.arange(len(done.t)), min(KEPT, len(done.t)))
+        return Run(
+            t=tuple(float(done.t[each[-1]]) for each in stretches),
+            position=tuple(float(position[each].max()) for each in stretches),
+            orientation=tuple(float(orientation[each].max()) for each in stretches),
+            first=float(laps[0]),
+            steady=float(steady),
+            steady_orientation=float(orientation[~first].max(initial=0.0)),
+            growth=float(growth),
+            stable=bool(ended and steady < lost and not grows),
+            largest=float(position.max()),
+            last=float(position[-1]),
+            speed=float((np.abs(done.v) / self.robot.v_max).max()),
+            smallest=float(done.smallest_singular_value.min()),
+            near=near,
+            before=before,
+            within=bool(np.all((done.q[first] >= low) & (done.q[first] <= high))),
+        )
+
+    def _entry(self, circle: str) -> float:
+        """Return when a circle comes near a singular posture, s: as rk4 sees it with damping."""
+        chosen = self.settings.singular
+        if circle not in chosen.circles:
+            return np.nan
+        if circle not in self._entries:
+            case = Case(circle, "rk4", 0.1, chosen.gains[0], inverse="filtered", laps=1)
+            done = self.tracking(case)
+            near = np.flatnonzero(done.smallest_singular_value < chosen.near)
+            self._entries[circle] = float(done.path_time[near[0]]) if near.size else np.nan
+        return self._entries[circle]

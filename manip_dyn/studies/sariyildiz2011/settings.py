@@ -1,0 +1,143 @@
+"""What `study sariyildiz2011` tracks and with what: ``config/sariyildiz2011.yaml``, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.spatial.transform import Rotation
+
+from manip_dyn.clik import ERRORS, Circle
+from manip_dyn.errors import ManipDynError
+from manip_dyn.robot import load_robot
+from manip_dyn.studies.report.settings import (
+    by_name,
+    checked,
+    count,
+    each,
+    known,
+    one,
+    text,
+    truth,
+)
+from manip_dyn.validate import Vector, finite_vector, not_negative, positive
+
+
+def _three(what: str, value: Any) -> Vector:
+    return finite_vector(what, value, 3)
+
+
+def _posture(what: str, value: Any) -> Vector:
+    return finite_vector(what, value, load_robot("pa10").n)
+
+
+def _laps(what: str, value: Any) -> int:
+    laps = count(what, value)
+    if laps < 3:
+        raise ManipDynError(f"{what} is {laps}; expected 3 or more: growth is read between two")
+    return laps
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a circle is.
+
+    Attributes:
+        center: m, (3,).
+        normal: Axis (3,).
+        start: Direction of its first point from the centre (3,).
+        tool_rpy: Orientation of the tool at the start: roll, pitch, yaw, rad, (3,).
+        follow_tangent: Whether the tool turns with the radius.
+        posture: Joint positions (n,), rad, near which the arm starts.
+    """
+
+    center: Vector = checked(_three)
+    normal: Vector = checked(_three)
+    start: Vector = checked(_three)
+    tool_rpy: Vector = checked(_three)
+    follow_tangent: bool = checked(truth)
+    posture: Vector = checked(_posture)
+
+    def path(self, linear_speed: float, angular_speed: float) -> Circle:
+        """Return the circle at speeds in m/s and rad/s."""
+        tool = Rotation.from_euler("xyz", self.tool_rpy).as_matrix()
+        return Circle(
+            self.center,
+            self.normal,
+            self.start,
+            tool,
+            linear_speed,
+            angular_speed,
+            follow_tangent=self.follow_tangent,
+        )
+
+
+@dataclass(frozen=True)
+class Singular:
+    """Circles with singular postures.
+
+    Attributes:
+        shown: The circle of Figures 15 to 18.
+        gains: Feedback, 1/s; the first is that of the figures.
+        near: Smallest singular value of J below which a posture is near a singular one.
+        damping: Largest damping of the damped inverses.
+        circles: Name -> where it is.
+    """
+
+    shown: str = checked(text)
+    gains: tuple[float, ...] = checked(each(positive))
+    near: float = checked(positive)
+    damping: float = checked(positive)
+    circles: Mapping[str, Place] = checked(by_name(Place))
+
+    def __post_init__(self) -> None:
+        """Check that the circle that is shown is one of them."""
+        known("shown of singular", [self.shown], self.circles)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The study's settings; the file says why each is what it is.
+
+    Attributes:
+        gain: Feedback of the figures, 1/s.
+        laps: Full circles per run.
+        lost: Position error at which the path counts as lost, m.
+        circles: Name -> where it is.
+        shown_circles: Those that figures show.
+        gains: Feedback that is tried on every circle, 1/s.
+        charted_gains: Feedback of the figure over K h, 1/s.
+        offsets: Of the start from the path, m.
+        offset_gain: Feedback that brings the tool from there, 1/s.
+        orientation_errors: Names in `manip_dyn.clik.ERRORS`.
+        order_steps: Steps over which the orders are measured, s.
+        singular: Circles with singular postures.
+        repeats: Timings of which the median counts.
+        slice: Least CPU time of each, s.
+    """
+
+    gain: float = checked(positive, unit="1/s")
+    laps: int = checked(_laps)
+    lost: float = checked(positive, unit="m")
+    circles: Mapping[str, Place] = checked(by_name(Place))
+    shown_circles: tuple[str, ...] = checked(each(text))
+    gains: tuple[float, ...] = checked(each(positive))
+    charted_gains: tuple[float, ...] = checked(each(positive))
+    offsets: tuple[float, ...] = checked(each(not_negative))
+    offset_gain: float = checked(positive, unit="1/s")
+    orientation_errors: tuple[str, ...] = checked(each(text))
+    order_steps: tuple[float, ...] = checked(each(positive))
+    singular: Singular = checked(one(Singular))
+    repeats: int = checked(count)
+    slice: float = checked(positive, unit="s")
+
+    def __post_init__(self) -> None:
+        """Check that what is chosen by name is there."""
+        known("shown_circles", self.shown_circles, self.circles)
+        known("orientation_errors", self.orientation_errors, ERRORS)
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """All circles, with and without singular postures."""
+        return {**self.circles, **self.singular.circles}

@@ -1,0 +1,175 @@
+"""Strict YAML, alike wherever it is read: robots, mechanisms, studies, scenarios."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+from arms import ARM, write
+
+import manip_dyn as md
+from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.multibody import load_mechanism
+from manip_dyn.prepare import scenario_motion
+from manip_dyn.studies.report.settings import by_name, checked, count, each, read_settings
+from manip_dyn.validate import positive
+
+
+def robot(folder, text):
+    """Armatures of a robot's joints, in the file beside its URDF."""
+    loaded = md.load_robot(write(folder, ARM, text))
+    return [float(value) for value in loaded.armature]
+
+
+def mechanism(folder, text):
+    """Stiffness of a mechanism's spring."""
+    (folder / "mine.yaml").write_text(text)
+    return [load_mechanism(folder / "mine.yaml").forces[0].stiffness]
+
+
+@dataclass(frozen=True)
+class Part:
+    weight: float = checked(positive)
+
+
+@dataclass(frozen=True)
+class Settings:
+    steps: tuple[float, ...] = checked(each(positive))
+    parts: dict[str, Part] = checked(by_name(Part))
+    repeats: int = checked(count, default=3)
+
+
+def settings(folder, text):
+    """Numbers of a study."""
+    (folder / "study.yaml").write_text(text)
+    found = read_settings("study", Settings, folder / "study.yaml")
+    return [*found.steps, *(part.weight for part in found.parts.values())]
+
+
+def scenario(folder, text):
+    """Start and goal of a scenario's planner."""
+    (folder / "scenario.yaml").write_text(text)
+    planned = partial(scenario_motion, md.load_robot("one_link_vertical"), "zero_net_work")
+    start, goal = read_yaml(folder / "scenario.yaml", planned)
+    return [*start, *goal]
+
+
+READERS = {
+    robot: "armature: {shoulder: 2e7, elbow: 1e-3}\n",
+    mechanism: """
+bodies:
+  arm: {mass: 1, inertia: [1, 1, 1], position: [1, 0, 0]}
+joints:
+  pin: {kind: revolute, bodies: [ground, arm], points: [0, 0, 0], axis: [0, 0, 1]}
+forces:
+  - {kind: rotational_spring, bodies: [ground, arm], axis: [0, 0, 1], stiffness: 2e7}
+""",
+    settings: "steps: [2e7, 1e-3, 1.5e3]\nparts: {one: {weight: .5e1}}\n",
+    scenario: """
+/**/bang_bang_planner:
+  ros__parameters: {robot: one_link_vertical, method: zero_net_work, goal: [1e-3]}
+/**/simulator:
+  ros__parameters: {initial_position: [2e7]}
+""",
+}
+NUMBERS = {
+    robot: [2e7, 1e-3],
+    mechanism: [2e7],
+    settings: [2e7, 1e-3, 1.5e3, 5.0],
+    scenario: [2e7, 1e-3],
+}
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_numbers_need_no_point(read, tmp_path):
+    assert read(tmp_path, READERS[read]) == NUMBERS[read]
+
+
+@pytest.mark.parametrize(
+    ("read", "old", "new", "key", "line"),
+    [
+        (robot, "elbow: 1e-3", "shoulder: 1e-3", "shoulder", 1),
+        (mechanism, "joints:\n", "  arm: {mass: 2}\njoints:\n", "arm", 4),
+        (settings, "{weight: .5e1}", "{weight: 1, weight: 2}", "weight", 2),
+        (scenario, "{robot:", "{robot: pa10, robot:", "robot", 3),
+    ],
+)
+def test_a_key_that_stands_twice_is_told_with_its_line(read, old, new, key, line, tmp_path):
+    text = READERS[read].replace(old, new)
+    with pytest.raises(md.ManipDynError) as told:
+        read(tmp_path, text)
+    assert str(told.value).startswith(f"'{tmp_path}")
+    assert f".yaml': line {line}: the key '{key}' stands twice; expected it once" in str(
+        told.value
+    )
+
+
+@pytest.mark.parametrize(
+    ("read", "old", "new", "words"),
+    [
+        (robot, "armature", "armatur", "has the unknown key 'armatur'; did you mean 'armature'?"),
+        (robot, "elbow", "elbo", "armature has the unknown key 'elbo'; did you mean 'elbow'?"),
+        (mechanism, "mass", "mas", "body 'arm' has the unknown key 'mas'; did you mean 'mass'?"),
+        (settings, "weight", "weigth", "one has the unknown key 'weigth'; did you mean 'weight'?"),
+        (settings, "parts", "part", "has the unknown key 'part'; did you mean 'parts'?"),
+        (
+            scenario,
+            "ros__parameters: {initial",
+            "ros__parameter: {initial",
+            "simulator has the unknown key 'ros__parameter'; did you mean 'ros__parameters'?",
+        ),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path):
+    with pytest.raises(md.ManipDynError) as told:
+        read(tmp_path, READERS[read].replace(old, new))
+    assert str(told.value).startswith(f"'{tmp_path}")
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("read", "old", "new", "words"),
+    [
+        (mechanism, "mass: 1, ", "", "body 'arm' has no 'mass'; expected it among its keys"),
+        (settings, "steps: [2e7, 1e-3, 1.5e3]\n", "", "the file has no 'steps'; expected it"),
+        (settings, "[2e7, 1e-3, 1.5e3]", "2e7", "steps is 20000000.0; expected a list"),
+        (settings, ".5e1", "heavy", "weight of one is 'heavy'; expected a number"),
+        (settings, "{one: {weight: .5e1}}", "{}", "parts is {}; expected entries by name"),
+        (settings, "parts", "repeats: yes\nparts", "repeats is True; expected a whole number"),
+        (scenario, ", goal: [1e-3]", "", "of bang_bang_planner has no 'goal'"),
+        (scenario, "[2e7]", "[2e7, 0]", "initial_position has shape (2,)"),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_told(read, old, new, words, tmp_path):
+    assert old in READERS[read]
+    with pytest.raises(md.ManipDynError) as told:
+        read(tmp_path, READERS[read].replace(old, new))
+    assert str(told.value).startswith(f"'{tmp_path}")
+    assert words in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_what_is_merged_may_be_overridden(tmp_path):
+    """By ``<<``, which brings keys in from another place."""
+    file = tmp_path / "merged.yaml"
+    file.write_text("base: &base {a: 1e3, b: 2}\nmine: {<<: *base, b: 3}\n")
+    assert read_yaml(file, lambda content: content["mine"]) == {"a": 1000.0, "b": 3}
+
+
+@pytest.mark.parametrize("text", ["2e", "e7", "1e-3s", "2 e7", "0x2e7", "1.2.3e4"])
+def test_what_is_no_number_stays_what_it_is(text, tmp_path):
+    file = tmp_path / "text.yaml"
+    file.write_text(f"value: {text}\n")
+    assert read_yaml(file, lambda content: content["value"]) == (0x2E7 if "x" in text else text)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    for file, content in (("none.yaml", None), ("bad.yaml", b"a: [1"), ("latin.yaml", b"\xfc: 1")):
+        if content is not None:
+            (tmp_path / file).write_bytes(content)
+        with pytest.raises(md.ManipDynError, match=f"{file}': not readable YAML: "):
+            read_yaml(tmp_path / file, lambda content: content)
+
+
+def test_no_mapping_is_told_with_the_keys_that_were_expected():
+    with pytest.raises(md.ManipDynError, match=r"the file is \[1\]; expected keys a, b"):
+        mapping("the file", [1], ("a", "b"))

@@ -1,0 +1,236 @@
+"""`manip_dyn study fan2003`: arms, replays, verdicts, files; a table and a section of it."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from manip_dyn.cli import main
+from manip_dyn.codegen import customize
+from manip_dyn.errors import ManipDynError
+from manip_dyn.share import share_directory
+from manip_dyn.studies.fan2003 import CASES, ITEMS, PUBLISHED, recompute
+from manip_dyn.studies.fan2003.arms import build_arm
+from manip_dyn.studies.fan2003.motions import pd_control
+from manip_dyn.studies.fan2003.replay import controlled, printed
+from manip_dyn.studies.fan2003.settings import Arm, Settings
+from manip_dyn.studies.report.settings import read_settings
+
+TWO_LINKS = {  # Fan (2003), eqs. 6.64, 6.69, 6.72
+    "ibm7535": (0.4, 0.25, 29.58, 15.0, 6.0, 0.416739, 0.205625, 25.0, 9.0),
+    "two_link_small": (0.4, 0.25, 0.245, 0.15315, 0.5, 3.2688e-3, 0.7986e-3, 0.25, 0.1),
+    "two_link_large": (1.0, 0.625, 0.61261, 0.38288, 1.25, 51.0547e-3, 12.466e-3, 3.9, 1.56),
+}
+RP = {  # table 5.2: r1, I01, m2, limits
+    "cylindrical": (0.6, 0.81, 1.0, 2.0, 2.0),
+    "cylindrical_set_2": (0.4, 1.92, 1.5, 3.0, 2.5),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Sections 4.1 (one link) and table 5.3."""
+    settings = read_settings("fan2003", Settings)
+    settings = replace(settings, grid=replace(settings.grid, trials=60))
+    one, table = recompute("section4.1", settings), recompute("table5.3", settings)
+    return replace(one, cases=(*one.cases, *table.cases))
+
+
+def case(found, name):
+    (one,) = (each for each in found.cases if each.name == name)
+    return one
+
+
+def arm(name):
+    return build_arm(name, read_settings("fan2003", Settings).arms[name])
+
+
+# --------------------------------------------------------------------------- arms
+@pytest.mark.parametrize("name", list(TWO_LINKS))
+def test_two_link_arms_have_the_mass_matrix_of_the_thesis(name):
+    """Eqs. 6.20 to 6.23, with c1, c2, c3."""
+    l1, l2, m1, m2, load, i1, i2, *limits = TWO_LINKS[name]
+    c1 = i1 + m1 * (l1 / 2) ** 2 + (m2 + load) * l1**2
+    c2 = i2 + m2 * (l2 / 2) ** 2 + load * l2**2
+    c3 = m2 * l1 * l2 / 2 + load * l1 * l2
+    robot, c = arm(name), c3 * np.cos(0.7)
+    mass = customize(robot).unchecked.mass_matrix(np.array([0.3, 0.7]))
+    assert mass == pytest.approx(np.array([[c1 + c2 + 2 * c, c2 + c], [c2 + c, c2]]), rel=1e-12)
+    assert robot.tau_max == pytest.approx(limits)
+
+
+@pytest.mark.parametrize("name", list(RP))
+def test_cylindrical_arms_have_the_mass_matrix_of_the_thesis(name):
+    """Eqs. 5.23 and 5.24."""
+    r1, i01, m2, *limits = RP[name]
+    robot = arm(name)
+    mass = customize(robot).unchecked.mass_matrix(np.array([0.3, 0.1]))
+    assert mass == pytest.approx(np.diag([i01 + m2 * (r1 + 0.1) ** 2, m2]), rel=1e-12)
+    assert robot.tau_max == pytest.approx(limits)
+
+
+# ------------------------------------------------------------------------ replays
+def test_the_controller_arrives_with_exact_positions_and_stops_short_with_early_ones():
+    robot, start, goal = arm("cylindrical"), np.array([np.pi / 4, 0.0]), np.zeros(2)
+    half = np.sqrt(start[0] * 1.17 / 2.0)
+    run = controlled(robot, start, goal, np.array([np.pi / 8, np.nan]), 1e-4, 0.01)
+    assert run.arrived
+    assert run.t_switch[0] == pytest.approx(half, abs=1e-9)
+    assert 2.0 * half - run.t_arrival[0] == pytest.approx(np.sqrt(1e-4 * 1.17), abs=1e-7)
+    early = controlled(robot, start, goal, np.array([np.pi / 8 + 1e-3, np.nan]), 1e-4, 0.01)
+    assert not early.arrived
+    assert early.miss == pytest.approx(2e-3, abs=1e-4)
+    assert early.farthest == 0
+
+
+def test_printed_switches_are_told_from_a_solution():
+    robot, start, goal = arm("one_link_horizontal"), np.array([1.0]), np.zeros(1)
+    right = printed(robot, start, goal, [[1.0]], 2.0, 5e-5)
+    assert right.is_solution
+    assert right.first == (-1.0,)
+    assert right.refined == pytest.approx(2.0, abs=1e-9)
+    assert right.failures == ()
+    # a switch 1 ms early, as long as the digits printed are worth 0.05 ms
+    wrong = printed(robot, start, goal, [[0.999]], 2.0, 5e-5)
+    assert not wrong.is_solution
+    assert wrong.shift == pytest.approx(1e-3, abs=1e-9)
+    assert wrong.end == pytest.approx([2e-3 - 1e-6, 2e-3], abs=1e-5)
+    assert wrong.refined == pytest.approx(2.0, abs=1e-9)
+
+
+def test_pd_control_of_a_linear_arm_is_its_closed_form():
+    """I q'' = -Kp q - Kd q', critically damped, far from the limits: (1 + w t) exp(-w t) q0."""
+    robot, gains = arm("one_link_horizontal"), read_settings("fan2003", Settings).pd["6.2"]
+    gains = replace(gains, kp=(10.0,), kd=(20.0,))
+    pd, trace = pd_control(robot, np.array([0.5]), gains, 1e-2, 3.0)
+    assert trace.q[:, 0] == pytest.approx(0.5 * (1.0 + trace.time) * np.exp(-trace.time), abs=1e-7)
+    assert 0.5 * (1.0 + pd.t_final) * np.exp(-pd.t_final) == pytest.approx(1e-2, abs=1e-7)
+    assert pd.t_settled == pytest.approx(pd.t_final, abs=1e-9)
+    assert pd.at_published == pytest.approx(0.5 * 4.0 * np.exp(-3.0), abs=1e-6)
+
+
+# --------------------------------------------------------------------- the findings
+def test_one_link_horizontal_is_a_double_integrator(found):
+    for name, start in (("4.1 case 1", 1.0), ("4.1 case 2", np.pi / 2)):
+        one = case(found, name)
+        assert one.status == "reproduced"
+        for t_final in (one.zero_net_work.t_final, one.minimum_time.t_final):
+            assert t_final == pytest.approx(2.0 * np.sqrt(start), abs=1e-9)
+        assert one.minimum_time.certificate["holds"]
+
+
+def test_table_5_3_is_corrected_with_evidence(found):
+    table = case(found, "5.3")
+    assert table.status == "corrected"
+    exact = 2.0 * np.sqrt(np.pi / 4 * 1.17 / 2.0)
+    assert table.zero_net_work.t_final == pytest.approx(exact, abs=1e-9)
+    assert table.as_published.t_final == pytest.approx(exact - np.sqrt(1e-4 * 1.17), abs=1e-8)
+    assert table.as_published.t_final == pytest.approx(1.3449, abs=1e-4)
+    assert table.grid["found"]
+    assert table.minimum_time.status == "solved"
+    assert not table.printed.is_solution
+    assert table.printed.refined == pytest.approx(table.minimum_time.t_final, abs=1e-8)
+    assert "0.01077 s after the printed time, when it is 9.9e-05 away" in table.note
+    assert "no solution of the thesis's own equations" in table.note
+    for row in table.rows:
+        if row.difference is not None:
+            assert row.difference == pytest.approx(row.computed - row.published, abs=1e-15)
+            assert (row.status == "reproduced") == (abs(row.difference) <= 1.0001e-4) or (
+                "%" in row.quantity
+            )
+
+
+def test_work_curves_start_and_end_at_zero(found):
+    for one in found.cases:
+        for trace in one.traces:
+            peak = np.abs(trace.work).max()
+            assert np.abs(trace.work[[0, -1]]).max() < 1e-6 * peak
+            assert trace.work_time[-1] == pytest.approx(trace.time[-1])
+
+
+def test_json_text_and_files_agree(found, tmp_path):
+    content = json.loads(json.dumps(found.content(), allow_nan=False))
+    assert list(content["tables"]) == ["5.3"]
+    assert list(content["sections"]) == ["4.1 case 1", "4.1 case 2"]
+    wanted = {
+        "zero_net_work",
+        "zero_net_work_as_published",
+        "minimum_time",
+        "pd",
+        "published",
+        "status",
+        "note",
+    }
+    assert wanted <= set(content["tables"]["5.3"])
+    assert content["tables"]["5.3"]["pd"] is None
+    assert content["tables"]["5.3"]["published"] == PUBLISHED["cases"]["5.3"]
+    files = {file.name for file in found.write(tmp_path)}
+    stems = ("4_1_case_1", "4_1_case_2", "5_3")
+    assert files == {"results.csv", "notes.csv"} | {
+        f"{stem}_{what}.{kind}"
+        for stem in stems
+        for what in ("motion", "work")
+        for kind in ("csv", "png", "svg")
+    }
+    assert (tmp_path / "5_3_motion.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "results.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["case"] == "5.3"]
+    told = [str(row["computed"]) for row in content["tables"]["5.3"]["rows"]]
+    assert [row["computed"] for row in rows] == told
+    assert "Table 5.3: cylindrical from (0.7854, 0) to zero; corrected" in str(found)
+
+
+def test_every_case_has_an_arm_and_an_item():
+    settings = read_settings("fan2003", Settings)
+    assert set(settings.cases) == set(CASES)
+    assert len(ITEMS) == 3 + 8 + 1
+    for name, motion in settings.cases.items():
+        times = PUBLISHED["cases"][name]["minimum_time"].get("switch_times")
+        assert times is None or len(times) == len(motion.start)
+
+
+# ---------------------------------------------------------------------- bad input
+def test_bad_items_are_named(capsys):
+    assert main(["study", "fan2003", "table5.9"]) == 2
+    error = capsys.readouterr().err
+    assert "no item 'table5.9'; did you mean 'table5." in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("near:", "neer:"), "has the unknown key 'neer'; did you mean 'near'?"),
+        (("near: 1.0e-4", "near: 0"), "near is 0"),
+        (("trials: 500", "trials: 0"), "trials is 0"),
+        (("arm: ibm7535,", "arm: ibm7536,"), "has the arm 'ibm7536'; did you mean 'ibm7535'?"),
+        (("kp: [25.6, 300.0]", "kp: [25.6]"), "kp of 6.2 has shape (1,); expected (2,)"),
+        (("start: [0.2, 0.3]", "start: 0.2"), "start of 5.4 is 0.2; expected a list"),
+        (("load: 0.5", "load: -1"), "load of two_link_small is -1"),
+    ],
+)
+def test_bad_settings_are_named(change, words, tmp_path):
+    shipped = (share_directory() / "config" / "fan2003.yaml").read_text()
+    assert change[0] in shipped
+    file = tmp_path / "changed.yaml"
+    file.write_text(shipped.replace(change[0], change[1], 1))
+    with pytest.raises(ManipDynError) as error:
+        read_settings("fan2003", Settings, file)
+    assert words in str(error.value)
+    assert str(error.value).startswith(f"'{file}': ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"links": {"link_9": {"mass": 1.0}}, "joints": {}}, "no link 'link_9'; did you mean"),
+        ({"links": {"link_1": {"maas": 1.0}}, "joints": {}}, "no 'maas'; did you mean 'mass'"),
+        ({"links": {"link_1": {"mass": "x"}}, "joints": {}}, "'x'"),
+    ],
+)
+def test_bad_arms_are_named(changes, words):
+    with pytest.raises(ManipDynError) as error:
+        build_arm("arm", Arm("cylindrical", **changes))
+    assert words in str(error.value)

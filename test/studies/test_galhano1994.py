@@ -1,0 +1,211 @@
+"""`manip_dyn study galhano1994`: orders, claims and files, on a reduced configuration."""
+
+import builtins
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from manip_dyn.cli import main
+from manip_dyn.errors import ManipDynError
+from manip_dyn.share import share_directory
+from manip_dyn.studies.galhano1994 import FIGURES, PUBLISHED, recompute, table1
+from manip_dyn.studies.galhano1994.claims import at_equal_steps, at_equal_times, lost_gain
+from manip_dyn.studies.galhano1994.curves import Curve, Point
+from manip_dyn.studies.galhano1994.settings import FAMILIES, Settings
+from manip_dyn.studies.report.settings import read_settings
+
+METHODS = {"fig3": ("rk2", "rk4"), **dict.fromkeys(FAMILIES[1:], ("rkf45",))}
+"""One pair for all families: it compiles once."""
+
+
+@pytest.fixture(scope="module")
+def settings():
+    shipped = read_settings("galhano1994", Settings)
+    return replace(
+        shipped,
+        motions={"rr": shipped.motions["rr"]},
+        steps=(64, 128, 256, 512, 1024),
+        tolerances=(1e-3, 1e-6, 1e-9, 1e-10, 1e-11),
+        most_steps=2000,
+        taylor_orders=(3, 4),
+        methods=METHODS,
+        energy_methods=("rk4",),
+        repeats=3,
+        slice=2e-4,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(settings):
+    return recompute("all", settings)
+
+
+def curves(found, name):
+    (figure,) = (figure for figure in found.figures if figure.name == name)
+    return figure.curves
+
+
+def test_table_1_is_the_published_one():
+    assert len(table1()) == 25
+    assert all(row.computed == row.published and row.status == "reproduced" for row in table1())
+
+
+def test_every_curve_has_the_order_of_its_method(found, settings):
+    floor, most = settings.compared_errors
+    for name in ("fig2", "fig3", "fig4"):
+        for curve in curves(found, name):
+            assert curve.between(floor, most).measured_order() == pytest.approx(
+                curve.order, abs=0.3
+            ), curve.label
+    assert [curve.label for curve in curves(found, "fig2")] == ["T 3,2", "T 3,3", "T 4,3", "T 4,4"]
+    assert [curve.order for curve in curves(found, "fig2")] == [2, 3, 3, 4]
+
+
+def test_the_reference_is_exact_enough_for_what_is_compared(found, settings):
+    (reference,) = found.references
+    assert reference.cross_check < 0.1 * settings.compared_errors[0]
+
+
+def test_energy_drifts_less_with_more_steps(found):
+    (curve,) = curves(found, "energy")
+    drifts = [point.error for point in curve.points]
+    assert drifts == sorted(drifts, reverse=True)
+
+
+def test_points_say_what_was_done(found, settings):
+    for curve in curves(found, "fig3"):
+        assert [point.steps for point in curve.points] == list(settings.steps)
+        assert all(p.seconds > 0.0 and p.status == "SUCCESS" for p in curve.points)
+    stages = {"rk2": 2, "rk4": 4}
+    for curve in curves(found, "fig3"):
+        assert all(p.evaluations == stages[curve.method] * p.steps for p in curve.points)
+
+
+def test_a_run_with_too_many_steps_is_named_and_has_no_error(settings):
+    few = replace(settings, most_steps=100, methods={**METHODS, "fig3": ("rk2",)})
+    points = curves(recompute("fig3", few), "fig3")[0].points
+    assert [point.status for point in points] == ["SUCCESS", *["TOO_MANY_STEPS"] * 4]
+    assert np.isnan(points[-1].error)
+
+
+def test_every_claim_has_a_number_and_a_verdict(found):
+    assert {claim.key for claim in found.claims} == set(PUBLISHED["claims"])
+    for claim in found.claims:
+        if claim.cases:
+            assert np.isfinite(claim.number)
+            assert claim.status in ("confirmed", "partly confirmed", "refuted")
+            assert (claim.share == 1.0) == (not claim.exceptions)
+
+
+def test_json_and_csv_agree_and_pictures_are_written(found, tmp_path):
+    content = json.loads(json.dumps(found.content(), allow_nan=False))
+    files = found.write(tmp_path)
+    drawn = [f"{figure.name}_rr" for figure in found.figures]
+    assert drawn == [*(f"{name}_rr" for name in FIGURES), "energy_rr"]
+    wanted = {f"{name}.{kind}" for name in drawn for kind in ("png", "svg", "csv")}
+    assert {file.name for file in files} == wanted | {"table1.csv", "claims.csv"}
+    assert (tmp_path / "fig3_rr.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "fig3_rr.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    (figure,) = (figure for figure in content["figures"] if figure["name"] == "fig3")
+    told = [(c["method"], p["error"]) for c in figure["curves"] for p in c["points"]]
+    assert [(row["method"], float(row["error"])) for row in rows] == told
+    for claim in content["claims"]:
+        assert claim["published"] == PUBLISHED["claims"][claim["key"]]
+
+
+def test_the_text_shows_published_beside_computed(found):
+    text = str(found)
+    assert "published  computed  difference      status" in text
+    assert f'published: "{PUBLISHED["claims"]["order pays"]}"' in text
+
+
+def line(label, order, shift, cost):
+    """Return the curve error = shift * steps^-order with a computing time of cost * steps."""
+    points = [
+        Point(n, cost * n, shift * float(n) ** -order, n, 0, n, "SUCCESS") for n in (10, 100, 1000)
+    ]
+    return Curve(label, label, order, tuple(points))
+
+
+def test_comparisons_read_the_curves_right():
+    """A method with a tenth of the error and twice the cost, both of order 2."""
+    pair = line("a", 2, 1.0, 1.0), line("b", 2, 0.1, 2.0)
+    assert [c.number for c in at_equal_steps(pair, 1.0)] == pytest.approx([10.0] * 3)
+    # At its time the other has twice the steps; the last one is beyond its runs.
+    assert [c.number for c in at_equal_times(pair, 1.0)] == pytest.approx([2.5] * 2)
+    assert [c.number for c in lost_gain(pair, 1.0)] == pytest.approx([1.0 - np.log10(2.5)] * 2)
+    assert pair[0].measured_order() == pytest.approx(2.0)
+    assert pair[0].roughness() == pytest.approx(0.0, abs=1e-12)
+    assert pair[1].time_at_error(1e-4) == pytest.approx(2.0 * np.sqrt(1000.0))
+
+
+def test_the_command_prints_one_json_object(capsys):
+    assert main(["study", "galhano1994", "table1", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["table1"]) == 25
+    assert content["figures"] == content["claims"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["galhano94"], "no study of 'galhano94'; did you mean 'galhano1994'?"),
+        (["galhano1994", "figure3"], "no item 'figure3'; did you mean 'fig3'?"),
+        (["galhano1994", "table1", "--out", "/dev/null/x"], "--out '/dev/null/x'"),
+    ],
+)
+def test_bad_input_is_named(arguments, words, capsys):
+    assert main(["study", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_files_are_written_only_if_asked_for(capsys, tmp_path):
+    assert main(["study", "galhano1994", "table1", "--out", str(tmp_path / "new")]) == 0
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["table1.csv"]
+
+
+def test_without_matplotlib_only_files_fail(monkeypatch, capsys, tmp_path):
+    plain_import = builtins.__import__
+
+    def importing(name, *arguments, **options):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return plain_import(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", importing)
+    assert main(["study", "galhano1994", "table1"]) == 0
+    assert main(["study", "galhano1994", "table1", "--out", str(tmp_path)]) == 2
+    assert "plots need matplotlib" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("steps:", "stepps:"), "has the unknown key 'stepps'; did you mean 'steps'?"),
+        (("rkv67", "rkv76"), "fig5 has 'rkv76'; did you mean 'rkv"),
+        (("[20.0, 5.0]", "[20.0]"), "efforts of rr has shape (1,); expected (2,)"),
+        (("repeats: 15", "repeats: 0"), "repeats is 0"),
+        (("duration: 2.0", "duration: -1"), "duration of rr is -1"),
+    ],
+)
+def test_bad_settings_are_named(change, words, tmp_path):
+    shipped = (share_directory() / "config" / "galhano1994.yaml").read_text()
+    file = tmp_path / "changed.yaml"
+    file.write_text(shipped.replace(*change))
+    with pytest.raises(ManipDynError) as error:
+        read_settings("galhano1994", Settings, file)
+    assert words in str(error.value)
+    assert str(error.value).startswith(f"'{file}': ")
+
+
+def test_every_embedded_method_of_table_1_is_in_a_figure():
+    used = {
+        name
+        for figure in FAMILIES
+        for name in read_settings("galhano1994", Settings).methods[figure]
+    }
+    assert used == set(PUBLISHED["stages"])
