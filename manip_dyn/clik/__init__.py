@@ -11,7 +11,7 @@ from manip_dyn.clik.paths import (
     path_from_csv,
 )
 from manip_dyn.clik.pose import Pose
-from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for
+from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for, tool_pose
 from manip_dyn.clik.record import TrackingSample
 from manip_dyn.clik.settings import INVERSES, ClikSettings
 from manip_dyn.clik.solver import VelocitySolver
@@ -41,5 +41,6 @@ __all__ = [
     "path_from_csv",
     "posture_for",
     "task_error",
+    "tool_pose",
     "track",
 ]

@@ -21,6 +21,8 @@ from manip_dyn.multibody.partition import Partition, partition
 from manip_dyn.multibody.state_space import linearized, rates, worn
 from manip_dyn.validate import Vector
 
+RTOL = 1e-6
+"""Relative tolerance by default."""
 AT_ONCE = 1e9
 """Tolerance of the event that asks for a new partition: it need not be found in time."""
 
@@ -68,7 +70,7 @@ class MechanismSimulation:
             if name in options:
                 raise ManipDynError(f"{name} is given; expected none: a mechanism has its own")
         if step is None:
-            rtol = 1e-6 if rtol is None else rtol
+            rtol = RTOL if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
         else:
             options |= {"step": step}
