@@ -64,7 +64,8 @@ class SimulatorParameters(SteppingParameters, RobotParameters):
     )
     mass_scale: float = parameter(
         default_of(load_robot, "mass_scale"),
-        "Factor of all masses and inertias: an arm that is not what a planner thinks",
+        "Factor of all masses and inertias: an arm that is heavier or lighter than a planner "
+        "thinks",
         "",
         0.01,
         100.0,
