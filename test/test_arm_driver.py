@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.clik.arm_driver import ArmDriver
-from manip_dyn.clik.computed_torque import DAMPING, STIFFNESS, ComputedTorque
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.arm_driver import ArmDriver
+from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
+from manip_dyn.clik.control.reference import Reference
 from manip_dyn.simulation import Simulation, held
 
 STEP = 0.002

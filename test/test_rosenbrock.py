@@ -9,9 +9,9 @@ from test_integrate_tableaus import density, trees
 
 import manip_dyn as md
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.linear import factorize, solve
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.steps.linear import factorize, solve
+from manip_dyn.integrate.tableaus.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
 
 ORDER_FOUR = order_four()
 START, END = np.array([1.0, 0.5, 0.0]), 3.0

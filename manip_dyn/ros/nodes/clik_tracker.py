@@ -10,9 +10,9 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn.clik import TrackingSample
-from manip_dyn.clik.follower import Follower
-from manip_dyn.clik.reference import Reference
-from manip_dyn.clik.watch import TrackerWatch
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.tracking.watch import TrackerWatch
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.robot_description import publish_description
 from manip_dyn.ros.parameters.clik_tracker import (

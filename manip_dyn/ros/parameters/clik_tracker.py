@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from manip_dyn.clik import Path, Tracker, dexterous_posture, posture_for, tool_pose, track
-from manip_dyn.clik.arm_driver import ArmDriver
-from manip_dyn.clik.computed_torque import (
+from manip_dyn.clik.control.arm_driver import ArmDriver
+from manip_dyn.clik.control.computed_torque import (
     DAMPING,
     STIFFNESS,
     ComputedTorque,
     unstable_feedback,
 )
-from manip_dyn.clik.follower import Follower
-from manip_dyn.clik.reference import Reference
-from manip_dyn.clik.tracker import unstable_gain
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.tracking.tracker import unstable_gain
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.taylor import Taylor
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.law import LawParameters, settings_from
 from manip_dyn.ros.parameters.path import PathParameters, path_from

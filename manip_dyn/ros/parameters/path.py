@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
-from manip_dyn.clik.follower import Bounds, Follower
+from manip_dyn.clik.paths.follower import Bounds, Follower
 from manip_dyn.errors import ManipDynError
 from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter
 from manip_dyn.validate import Vector, finite_vector

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.taylor import HIGHEST_ORDER
+from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.clik import task_error, tool_pose
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.reference import Reference
 from manip_dyn.errors import ManipDynError
 from manip_dyn.ros.messages.efforts import effort_command
 from manip_dyn.ros.messages.joints import by_name, joint_state

@@ -7,7 +7,7 @@ from typing import Any
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.reference import Reference
 from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.pacing import Pacer, PacingStatistics

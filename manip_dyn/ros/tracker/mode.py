@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from rclpy.node import Node
 
 from manip_dyn.clik import TrackingSample
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.reference import Reference
 from manip_dyn.ros.pacing import PacingStatistics
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 

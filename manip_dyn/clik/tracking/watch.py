@@ -1,0 +1,139 @@
+"""What a tracker tells of its motion: limits, singularities, where and how much it missed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.clik import Path, TrackingSample, task_error
+from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+FADED = 14.0
+"""After this many time constants 1 / gain what the start was off the path has faded, to 1e-6."""
+STUCK_FOR, PROGRESS = 1.0, 2e-3
+"""A tool that gets no nearer in this time, s, than this share of its speeds is stuck."""
+
+
+class Miss(NamedTuple):
+    """How far the tool was off, m and rad, where it should have been (3,), m, and when, s."""
+
+    position: float
+    orientation: float
+    place: Vector
+    t: float
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        place = ", ".join(f"{x:.4g}" for x in self.place)
+        return (
+            f"{self.position:.3g} m and {self.orientation:.3g} rad at ({place}) m, {self.t:.3f} s"
+        )
+
+
+class TrackerWatch:
+    """Looks at every sample and keeps what is worth a report; `news` are sentences to log."""
+
+    def __init__(self, robot: Robot, path: Path, tolerance: float):
+        """Take what is followed and the error that counts as being on it, m and rad."""
+        self._robot, self._path, self._tolerance = robot, path, tolerance
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything: the path begins anew."""
+        self.news: list[str] = []
+        self.limits_met: dict[str, float] = {}
+        self.slowest = 1.0
+        self.worst: Miss | None = None
+        self.unreached: Miss | None = None
+        self._followed = self._off = self._damped = False
+        self._nearest = self._size = np.full(2, np.inf)
+        self._nearest_at = 0.0
+
+    def look(self, sample: TrackingSample, gain: float) -> None:
+        """Look at the next sample."""
+        for joint in sample.at_limit:
+            if joint not in self.limits_met:
+                self.limits_met[joint] = sample.t
+                self.news.append(f"joint '{joint}' met its limit at {sample.t:.3f} s of the path")
+        self.slowest = min(self.slowest, sample.speed_scale)
+        if (sample.damping > 0.0) != self._damped:
+            self._damped = not self._damped
+            if self._damped:
+                value = sample.smallest_singular_value
+                self.news.append(
+                    f"near a singularity at {sample.t:.3f} s: smallest singular value {value:.3g}"
+                )
+        if isinstance(self._path, Follower):
+            self._look_at_target(sample, self._path)
+        else:
+            self._look_at_path(sample, gain)
+
+    def _look_at_path(self, sample: TrackingSample, gain: float) -> None:
+        miss = _miss(sample.error, sample.desired.position, sample.t)
+        off = max(miss.position, miss.orientation) > self._tolerance
+        self._followed |= not off or sample.t * gain > FADED
+        if off and self._followed:
+            if self.worst is None or miss.position > self.worst.position:
+                self.worst = miss
+            if not self._off:
+                self.news.append(f"the tool leaves the path: off by {miss}")
+        elif self._off:
+            self.news.append(f"the tool is back on the path; it was off by up to {self.worst}")
+        self._off = off and self._followed
+
+    def _look_at_target(self, sample: TrackingSample, path: Follower) -> None:
+        miss = _miss(task_error(path.goal, sample.actual, "log"), path.goal.position, sample.t)
+        size = np.array([miss.position, miss.orientation])
+        progress = PROGRESS * np.array([path.bounds.linear_speed, path.bounds.angular_speed])
+        moved = np.any(size > self._size + self._tolerance)
+        if moved or size.max() <= self._tolerance or np.any(size < self._nearest - progress):
+            self._nearest, self._nearest_at, self.unreached = size, sample.t, None
+        elif sample.t - self._nearest_at > STUCK_FOR:
+            if self.unreached is None:
+                place = ", ".join(f"{x:.4g}" for x in sample.actual.position)
+                self.news.append(
+                    f"the target is out of reach{_held(sample)}: off by {miss}; the tool is at "
+                    f"({place}) m"
+                )
+            self.unreached = miss
+        self._size = size
+
+    def sentence(self, sample: TrackingSample) -> str:
+        """Return what is wrong now, or nothing."""
+        if self.unreached is not None:
+            return f"target out of reach{_held(sample)}: off by {self.unreached}"
+        if self._off:
+            return f"off the path by up to {self.worst}"
+        if sample.damping > 0.0:
+            return "near a singularity: damped"
+        if self.limits_met:
+            return f"joint limit met: {', '.join(self.limits_met)}"
+        return ""
+
+    def values(self, sample: TrackingSample) -> dict[str, Any]:
+        """Return named values for /diagnostics."""
+        return {
+            "path time [s]": sample.path_time,
+            "position error [m]": float(np.linalg.norm(sample.error[:3])),
+            "orientation error [rad]": float(np.linalg.norm(sample.error[3:])),
+            "off the path at most": str(self.worst) if self.worst else "never",
+            "target out of reach": str(self.unreached) if self.unreached else "no",
+            "smallest singular value": sample.smallest_singular_value,
+            "damping": sample.damping,
+            "escape speed [rad/s or m/s]": sample.escape_speed,
+            "smallest speed scale": self.slowest,
+            "joints that met a limit": ", ".join(self.limits_met) or "none",
+            "joints at a limit": ", ".join(sample.at_limit) or "none",
+        }
+
+
+def _held(sample: TrackingSample) -> str:
+    """Return which joint limits may be the cause."""
+    return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
+
+
+def _miss(error: Vector, place: Vector, t: float) -> Miss:
+    return Miss(float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:])), place, t)
