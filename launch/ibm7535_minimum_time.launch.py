@@ -2,17 +2,21 @@
 
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import IncludeLaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription
 
-LAUNCH = Path(get_package_share_directory("manip_dyn")) / "launch"
+SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.launch.py")))
 
 
 def generate_launch_description():
-    """Return the nodes of the scenario; the arguments are those of bang_bang.launch.py."""
-    source = PythonLaunchDescriptionSource(str(LAUNCH / "bang_bang.launch.py"))
-    chosen = {"scenario": "ibm7535_minimum_time", "robot": "ibm7535"}
-    return LaunchDescription([IncludeLaunchDescription(source, launch_arguments=chosen.items())])
+    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "scenario", default_value="ibm7535_minimum_time", description="Which scenario"
+            ),
+            IncludeLaunchDescription(SCENARIO),
+        ]
+    )

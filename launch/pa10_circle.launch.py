@@ -2,81 +2,21 @@
 
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, Shutdown
-from launch.conditions import IfCondition
-from launch.substitutions import FileContent, LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription
 
-SHARE = Path(get_package_share_directory("manip_dyn"))
-OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
-"""Transforms stay in the namespace, so that two instances do not mix."""
+SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.launch.py")))
 
 
 def generate_launch_description():
-    """Return the tracker and, with rviz:=true, what shows it."""
-    use_sim_time = {"use_sim_time": LaunchConfiguration("use_sim_time")}
-    shown_urdf = ParameterValue(FileContent(LaunchConfiguration("urdf")), value_type=str)
-    shared = {"namespace": LaunchConfiguration("namespace"), "output": "screen"}
+    """Return the scenario; the other arguments are those of scenario.launch.py."""
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                "params_file",
-                default_value=str(SHARE / "config" / "pa10_circle.yaml"),
-                description="Parameters of the nodes (a standard ROS 2 parameters file)",
+                "scenario", default_value="pa10_circle", description="Which scenario"
             ),
-            DeclareLaunchArgument(
-                "use_sim_time",
-                default_value="false",
-                description="Take time from /clock",
-                choices=["true", "false"],
-            ),
-            DeclareLaunchArgument(
-                "namespace", default_value="/", description="Namespace of all nodes"
-            ),
-            DeclareLaunchArgument(
-                "rviz",
-                default_value="false",
-                description="Start robot_state_publisher and rviz2 (both from a ROS installation)",
-                choices=["true", "false"],
-            ),
-            DeclareLaunchArgument(
-                "urdf",
-                default_value=str(SHARE / "urdf" / "pa10.urdf"),
-                description="The robot that RViz shows (the one that params_file names)",
-            ),
-            Node(
-                package="manip_dyn",
-                executable="clik_tracker_node",
-                parameters=[
-                    LaunchConfiguration("params_file"),
-                    use_sim_time,
-                ],
-                on_exit=Shutdown(),
-                **shared,
-            ),
-            Node(
-                package="robot_state_publisher",
-                executable="robot_state_publisher",
-                parameters=[
-                    {"robot_description": shown_urdf},
-                    use_sim_time,
-                ],
-                remappings=OWN_TF,
-                condition=IfCondition(LaunchConfiguration("rviz")),
-                **shared,
-            ),
-            Node(
-                package="rviz2",
-                executable="rviz2",
-                arguments=["-d", str(SHARE / "config" / "pa10_circle.rviz")],
-                parameters=[use_sim_time],
-                remappings=OWN_TF,
-                condition=IfCondition(LaunchConfiguration("rviz")),
-                **shared,
-            ),
+            IncludeLaunchDescription(SCENARIO),
         ]
     )

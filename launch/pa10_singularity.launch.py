@@ -2,26 +2,21 @@
 
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription
 
-SHARE = Path(get_package_share_directory("manip_dyn"))
+SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.launch.py")))
 
 
 def generate_launch_description():
-    """Return pa10_circle.launch.py, whose arguments it has, with other parameters."""
+    """Return the scenario; the other arguments are those of scenario.launch.py."""
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                "params_file",
-                default_value=str(SHARE / "config" / "pa10_singularity.yaml"),
-                description="Parameters of the nodes (a standard ROS 2 parameters file)",
+                "scenario", default_value="pa10_singularity", description="Which scenario"
             ),
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(str(SHARE / "launch" / "pa10_circle.launch.py"))
-            ),
+            IncludeLaunchDescription(SCENARIO),
         ]
     )

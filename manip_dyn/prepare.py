@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.clik import Circle, ClikSettings, Tracker, middle_posture, posture_for, track
-from manip_dyn.clik.control.computed_torque import ComputedTorque
+from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.clik.control.reference import Reference
 from manip_dyn.codegen import customize
 from manip_dyn.core.announcement import say_nothing
@@ -84,7 +84,7 @@ def _track(robot: Robot) -> None:
     track(robot, circle, q0=q, duration=0.2)
     settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
     reference = Reference(Tracker(robot, circle, q, PERIOD, settings))
-    controller = ComputedTorque(robot, 400.0, 40.0, PERIOD)
+    controller = ComputedTorque(robot, STIFFNESS, DAMPING, PERIOD)
     reference.advance()
     controller.efforts(q, 0.0 * q, reference.motion)
 

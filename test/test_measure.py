@@ -6,8 +6,10 @@ import pytest
 import manip_dyn as md
 from manip_dyn.clik import Pose
 from manip_dyn.demo import demo as demo_module
-from manip_dyn.demo.measure import FreeLog, MotionLog, TrackingLog, first_whole_round
 from manip_dyn.demo.scenarios import SCENARIOS
+from manip_dyn.ros.monitors.free_log import FreeLog
+from manip_dyn.ros.monitors.motion_log import MotionLog
+from manip_dyn.ros.monitors.tracking_log import TrackingLog, first_whole_lap
 
 PERIOD = 1_000_000
 
@@ -90,7 +92,7 @@ def test_tracking_errors_of_known_offsets():
 
 
 def test_a_path_that_is_heard_late_is_measured_from_its_next_round_on():
-    assert [first_whole_round(t, 16.0) for t in (0.0, 0.2, 3.0, 16.5)] == [0.0, 0.0, 16.0, 32.0]
+    assert [first_whole_lap(t, 16.0) for t in (0.0, 0.2, 3.0, 16.5)] == [0.0, 0.0, 16.0, 32.0]
 
 
 def test_a_free_motion_is_measured_from_time_zero_to_its_end():

@@ -11,7 +11,7 @@ from manip_dyn.clik.paths import (
     Waypoints,
     path_from_csv,
 )
-from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for
+from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for, tool_pose
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.clik.task.task_error import ERRORS, task_error
 from manip_dyn.clik.track import track
@@ -41,5 +41,6 @@ __all__ = [
     "path_from_csv",
     "posture_for",
     "task_error",
+    "tool_pose",
     "track",
 ]

@@ -95,6 +95,12 @@ def dexterous_posture(robot: Robot) -> Vector:
     return postures[int(np.argmax(smallest + np.max(smallest) * above))]
 
 
+def tool_pose(robot: Robot, q: ArrayLike) -> Pose:
+    """Return the pose of the tool at joint positions (n,), rad or m."""
+    matrix = customize(robot).forward_kinematics(q)
+    return Pose(matrix[:3, 3], matrix[:3, :3])
+
+
 def _range(robot: Robot) -> tuple[Vector, Vector]:
     return np.clip(-np.pi, robot.q_min, robot.q_max), np.clip(np.pi, robot.q_min, robot.q_max)
 

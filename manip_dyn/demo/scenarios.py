@@ -38,6 +38,7 @@ class Scenario(NamedTuple):
         runs: What it shows.
         example: URDF of example-robot-data and tool link, for a scenario that takes any robot.
         monitor: Which node measures it.
+        view: Which RViz file in config/ shows it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Scenario(NamedTuple):
     runs: tuple[Run, ...]
     example: tuple[str, str] | None = None
     monitor: str = "monitor"
+    view: str = "pa10_circle"
 
     @property
     def params_file(self) -> Path:
@@ -121,7 +123,7 @@ def _motion(name: str, what: str, headline: bool = False) -> Scenario:
             ARRIVES,
         ),
     )
-    return Scenario(name, ("simulator", "bang_bang_planner"), runs)
+    return Scenario(name, ("simulator", "bang_bang_planner"), runs, view="bang_bang")
 
 
 SCENARIOS = (
@@ -211,6 +213,7 @@ SCENARIOS = (
             ),
         ),
         PANDA,
+        view="panda_lissajous",
     ),
     _motion("ibm7535_zero_net_work", "IBM 7535: zero-net-work bang-bang motion", headline=True),
     _motion("ibm7535_minimum_time", "IBM 7535: certified minimum time", headline=True),
@@ -233,6 +236,7 @@ SCENARIOS = (
                 {"final_position_error": 1e-7, "missed_samples": 0},
             ),
         ),
+        view="stiff_pendulum",
     ),
     Scenario(
         "hmmwv",
@@ -253,6 +257,7 @@ SCENARIOS = (
             ),
         ),
         monitor="mechanism_monitor",
+        view="hmmwv",
     ),
 )
 

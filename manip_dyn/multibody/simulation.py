@@ -22,6 +22,8 @@ from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.model.partition import Partition, partition
 from manip_dyn.validate import Vector
 
+RTOL = 1e-6
+"""Relative tolerance by default."""
 AT_ONCE = 1e9
 """Tolerance of the event that asks for a new partition: it need not be found in time."""
 
@@ -68,7 +70,7 @@ class MechanismSimulation:
             )
         options: dict[str, Any] = {"method": method, "step": step}
         if step is None:
-            rtol = 1e-6 if rtol is None else rtol
+            rtol = RTOL if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
         if isinstance(METHODS.get(method), Rosenbrock):
             options["jacobian"] = Jacobian(linearized, mechanism.freedoms, mass=True)

@@ -85,6 +85,11 @@ class Robot:
         """Return the unit of a joint's position."""
         return "m" if self.joint_types[joint] == "prismatic" else "rad"
 
+    def outside_limits(self, q: Vector) -> list[str]:
+        """Return the names of the joints that are outside their position limits at q (n,)."""
+        bounds = zip(self.joint_names, self.q_min, q, self.q_max, strict=True)
+        return [name for name, low, position, high in bounds if not low <= position <= high]
+
     def check_within_limits(self, name: str, q: Vector) -> None:
         """Raise `ManipDynError` naming the first joint of `q` outside its position limits."""
         for i, joint in enumerate(self.joint_names):

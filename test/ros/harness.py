@@ -10,6 +10,8 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from manip_dyn.ros.run import build
+
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
@@ -25,17 +27,17 @@ class Ros:
         self.context = Context()
         rclpy.init(context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
-        self.nodes = []
+        self.works = []
         self.probe = rclpy.create_node("probe", context=self.context)
         self.executor.add_node(self.probe)
         self.log = self.listen(Log, "/rosout", 1000)
         return self
 
     def __exit__(self, *_):
-        for node in self.nodes:
-            node.close() if hasattr(node, "close") else None
+        for work in self.works:
+            work.close()
         self.executor.shutdown(timeout_sec=1.0)
-        for node in [*self.nodes, self.probe]:
+        for node in [*(work.node for work in self.works), self.probe]:
             node.destroy_node()
         self.context.try_shutdown()
 
@@ -43,10 +45,10 @@ class Ros:
         """Start a node with parameters given as on the command line."""
         pairs = (f"{name}:={_yaml(value)}" for name, value in parameters.items())
         arguments = [part for pair in pairs for part in ("-p", pair)]
-        node = node_class(context=self.context, cli_args=["--ros-args", *arguments])
-        self.nodes.append(node)
-        self.executor.add_node(node)
-        return node
+        work = build(node_class, context=self.context, cli_args=["--ros-args", *arguments])
+        self.works.append(work)
+        self.executor.add_node(work.node)
+        return work
 
     def listen(self, kind, topic, qos=1000):
         """Return a list that grows with every message on `topic`."""
@@ -100,12 +102,12 @@ def _yaml(value):
 
 def run_node(module, *arguments, timeout=TIMEOUT):
     """Run a node as a process until it ends; return exit code and standard error."""
-    command = [sys.executable, "-m", f"manip_dyn.nodes.{module}", "--ros-args", *arguments]
+    command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{module}", "--ros-args", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     return done.returncode, done.stderr
 
 
 def start_node(module, *arguments):
     """Start a node as a process."""
-    command = [sys.executable, "-m", f"manip_dyn.nodes.{module}", "--ros-args", *arguments]
+    command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{module}", "--ros-args", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

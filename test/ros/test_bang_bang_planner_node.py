@@ -11,9 +11,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.nodes.planner_parameters import PLANNERS
-from manip_dyn.nodes.simulator import SimulatorNode
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS
 from manip_dyn.share import share_directory
 
 FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
@@ -166,7 +166,7 @@ def test_a_silent_arm_is_given_up(ros):
     )
     ros.start(BangBangPlannerNode, robot="ibm7535", goal=[0.0, 0.0], state_timeout=0.3)
     ros.until(lambda: state(ros) == "executing", "it does not start")
-    ros.executor.remove_node(simulator)
+    ros.executor.remove_node(simulator.node)
     simulator.close()
     ros.until(lambda: state(ros) == "lost", "the silence goes unnoticed")
     assert "no joint states" in statuses[-1].message

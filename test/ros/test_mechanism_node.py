@@ -14,7 +14,7 @@ from manip_dyn.demo.scenarios import Run, scenario
 from manip_dyn.demo.supervisor import perform
 from manip_dyn.errors import ManipDynError
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
-from manip_dyn.nodes.mechanism import MechanismNode
+from manip_dyn.ros.nodes.mechanism import MechanismNode
 
 PERIOD = 10_000_000
 """Control period, ns."""

@@ -16,9 +16,9 @@ from std_srvs.srv import SetBool, Trigger
 
 import manip_dyn as md
 from manip_dyn.errors import ManipDynError
-from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.nodes.simulator import SimulatorNode
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 NODES = {
     "simulator": (SimulatorNode, {"robot": "ibm7535", "control_period": 0.01}),

@@ -8,8 +8,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.nodes.simulator import SimulatorNode
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 SLEW_RATE, PERIOD = 250.0, 0.001
 

@@ -20,6 +20,9 @@ from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, positive
 
+STIFFNESS, DAMPING = 400.0, 40.0
+"""Feedback by default, 1/s^2 and 1/s: both poles at 20 / s."""
+
 
 class JointMotion(NamedTuple):
     """Wanted positions, velocities and accelerations of the joints, each (n,)."""

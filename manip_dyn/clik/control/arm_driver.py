@@ -1,0 +1,151 @@
+"""Driving an arm along a reference by computed torque, from the states that are heard of it.
+
+The reference's time is that of the stamps of the states, so that every run in lockstep with a
+simulator is the same. An arm that is reset, silent for a while, or further from the reference
+than it may be is picked up where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.clik.control.computed_torque import ComputedTorque, Efforts, JointMotion
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.validate import Vector
+
+
+class ArmDriver:
+    """Answers every state of the arm with efforts.
+
+    Attributes:
+        controller: What turns the wanted motion into efforts.
+        wanted: What is wanted of the joints in the present period.
+        paused: Whether the arm is held where the reference is.
+        steps: Steps of the reference since the arm was taken up.
+        pick_ups: How often the arm was picked up where it was.
+        reason: Why, the last time.
+        news: Sentences to log: which joints wanted more than they have.
+    """
+
+    wanted: JointMotion
+
+    def __init__(
+        self,
+        reference: Reference,
+        controller: ComputedTorque,
+        begun: Callable[[int], None],
+        before_step: Callable[[], None] = lambda: None,
+        *,
+        straight: bool = True,
+        timeout: float = 0.5,
+        max_error: float = 0.2,
+    ):
+        """Take what the joints are to do.
+
+        Args:
+            reference: Their motion.
+            controller: Gives the efforts; its period is the reference's step.
+            begun: Called with the stamp at path time 0, ns, whenever the path begins.
+            before_step: Called before every step of the reference.
+            straight: Whether an arm that is off the path goes there on a straight line first.
+            timeout: Silence after which the arm is picked up where it is, s.
+            max_error: Joint error from which on it is, rad or m.
+        """
+        self.controller, self._reference, self._robot = controller, reference, controller.robot
+        self._begun, self._before_step = begun, before_step
+        self._straight, self._max_error = straight, max_error
+        self._period = controller.period
+        self._timeout = max(timeout, 10.0 * self._period)
+        self.paused, self.reason = False, ""
+        self.pick_ups = self.steps = 0
+        self.news: list[str] = []
+        self._stamp: int | None = None
+        self._error = np.zeros(self._robot.n)
+        self._limited: set[str] = set()
+
+    @property
+    def stamp_ns(self) -> int | None:
+        """Stamp of the newest state; None before the first, and after `restart`."""
+        return self._stamp
+
+    def restart(self) -> None:
+        """Begin anew with the next state."""
+        self._stamp, self._error = None, np.zeros(self._robot.n)
+
+    def answer(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
+        """Return the efforts for the period that begins at a state (n,) with a new stamp."""
+        if self._stamp is None or stamp_ns < self._stamp:
+            self._begin(stamp_ns, q)
+        else:
+            self._follow(stamp_ns, q)
+        self._stamp = stamp_ns
+        self.wanted = self._reference.motion
+        if self.paused:
+            self.wanted = JointMotion(self.wanted.q, np.zeros_like(q), np.zeros_like(q))
+        self._error = self.wanted.q - q
+        efforts = self.controller.efforts(q, v, self.wanted)
+        self._note(efforts)
+        return efforts
+
+    def report(self) -> dict[str, Any]:
+        """Return named values for people."""
+        return {
+            "joint error [rad or m]": float(np.abs(self._error).max()),
+            "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
+            "times the arm was picked up": self.pick_ups,
+            "on the way to the path": not self._reference.on_path,
+        }
+
+    # ------------------------------------------------------------------ taking up
+    def _begin(self, stamp: int, q: Vector) -> None:
+        """Begin the path with the arm where it is."""
+        self._limited.clear()
+        self._reference.begin(q, straight=self._straight)
+        self._took_up(stamp)
+
+    def _pick_up(self, stamp: int, q: Vector, reason: str) -> None:
+        """Go on from where the arm is: back to the path on a straight line, then along it."""
+        self.pick_ups += 1
+        self.reason = reason
+        self._reference.begin(q, self._reference.path_time, straight=True)
+        self._took_up(stamp)
+
+    def _took_up(self, stamp: int) -> None:
+        self.steps, self._from_ns = 0, stamp
+        self._path_begins(stamp)
+
+    def _path_begins(self, stamp: int) -> None:
+        if self._reference.on_path:
+            self._begun(stamp - round(self._reference.sample.path_time * 1e9))
+
+    # ------------------------------------------------------------------ following
+    def _follow(self, stamp: int, q: Vector) -> None:
+        """Advance the reference to a stamp."""
+        steps = round((stamp - self._from_ns) * 1e-9 / self._period) - self.steps
+        if steps * self._period > self._timeout:
+            self._pick_up(stamp, q, f"no joint state for {steps * self._period:.3f} s")
+            return
+        off = np.abs(self._reference.sample.q - q)
+        if off.max() > self._max_error:
+            joint = int(off.argmax())
+            name, unit = self._robot.joint_names[joint], self._robot.unit(joint)
+            self._pick_up(stamp, q, f"joint '{name}' was {off[joint]:.3g} {unit} off")
+            return
+        self.steps += steps
+        for _ in range(0 if self.paused else steps):
+            was_on_path = self._reference.on_path
+            self._before_step()
+            self._reference.advance()
+            if not was_on_path:
+                self._path_begins(stamp)
+
+    def _note(self, efforts: Efforts) -> None:
+        for joint in np.flatnonzero(efforts.saturated):
+            name = self._robot.joint_names[joint]
+            if name not in self._limited:
+                self._limited.add(name)
+                limit = self._robot.tau_max[joint]
+                self.news.append(f"joint '{name}' wants more than its effort limit {limit:g}")

@@ -1,0 +1,57 @@
+"""/diagnostics: one status per node, once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from manip_dyn.ros.pacing import PacingStatistics
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+class Report(NamedTuple):
+    """Level, one sentence, and named values."""
+
+    level: bytes
+    message: str
+    values: dict[str, object]
+
+
+def status_message(node: Node, report: Report) -> DiagnosticStatus:
+    """Return `report` as a message named after the node."""
+    return DiagnosticStatus(
+        level=report.level,
+        name=node.get_fully_qualified_name().lstrip("/"),
+        message=report.message,
+        values=[KeyValue(key=key, value=_text(value)) for key, value in report.values.items()],
+    )
+
+
+def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
+    """Return named values of how a node keeps its periods."""
+    return {
+        "mean rate [Hz]": pacing.rate,
+        "p99 period error [s]": pacing.p99_period_error,
+        "max period error [s]": pacing.max_period_error,
+        "overruns": pacing.overruns,
+    }
+
+
+def publish_every_second(node: Node, report: Callable[[], Report]) -> None:
+    """Publish `report()` on /diagnostics once a second."""
+    publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+
+    def publish() -> None:
+        message = DiagnosticArray(status=[status_message(node, report())])
+        message.header.stamp = node.get_clock().now().to_msg()
+        publisher.publish(message)
+
+    node.create_timer(1.0, publish)
+
+
+def _text(value: object) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

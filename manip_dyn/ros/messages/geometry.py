@@ -1,0 +1,70 @@
+"""Points, poses and twists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import Header
+
+from manip_dyn import clik
+from manip_dyn.ros.messages.stamps import to_time
+from manip_dyn.validate import Vector
+
+
+def header(frame: str, stamp_ns: int) -> Header:
+    """Return a header."""
+    return Header(frame_id=frame, stamp=to_time(stamp_ns))
+
+
+def point(place: Sequence[float] | Vector) -> Point:
+    """Return a point from (3,), m."""
+    return Point(**dict(zip("xyz", map(float, place), strict=True)))
+
+
+def vector(numbers: Sequence[float] | Vector) -> Vector3:
+    """Return a vector from (3,)."""
+    return Vector3(**dict(zip("xyz", map(float, numbers), strict=True)))
+
+
+def quaternion(rotation: Vector) -> Quaternion:
+    """Return a quaternion from a rotation matrix (3, 3)."""
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat().tolist()
+    return Quaternion(x=x, y=y, z=z, w=w)
+
+
+def pose(place: Sequence[float] | Vector, orientation: Quaternion) -> Pose:
+    """Return a pose from a place (3,), m, and an orientation."""
+    return Pose(position=point(place), orientation=orientation)
+
+
+def pose_stamped(frame: str, stamp_ns: int, of: clik.Pose) -> PoseStamped:
+    """Return the pose of a tool with frame and stamp."""
+    return PoseStamped(
+        header=header(frame, stamp_ns), pose=pose(of.position, quaternion(of.rotation))
+    )
+
+
+def twist(numbers: Vector) -> Twist:
+    """Return a twist from (6,), linear part first."""
+    return Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:]))
+
+
+def pose_numbers(message: Pose) -> list[float]:
+    """Return x, y, z of a pose and its quaternion x, y, z, w, (7,)."""
+    p, o = message.position, message.orientation
+    return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
+
+
+def twist_numbers(message: Twist) -> list[float]:
+    """Return a twist (6,), linear part first."""
+    v, w = message.linear, message.angular
+    return [v.x, v.y, v.z, w.x, w.y, w.z]
+
+
+def pose_from(message: Pose) -> clik.Pose:
+    """Return the pose of a tool."""
+    numbers = pose_numbers(message)
+    return clik.Pose(np.array(numbers[:3]), Rotation.from_quat(numbers[3:]).as_matrix())

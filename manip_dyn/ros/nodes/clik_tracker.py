@@ -1,0 +1,158 @@
+"""The CLIK tracker node: an arm whose tool follows a path or what arrives as a target."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Collection
+
+from rclpy.node import Node
+from std_srvs.srv import SetBool, Trigger
+
+from manip_dyn.clik import TrackingSample
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.tracking.watch import TrackerWatch
+from manip_dyn.ros.messages import diagnostics
+from manip_dyn.ros.messages.robot_description import publish_description
+from manip_dyn.ros.parameters.clik_tracker import (
+    ClikTrackerParameters,
+    refused_together,
+    tracker_from,
+)
+from manip_dyn.ros.parameters.declare import declare, on_change
+from manip_dyn.ros.parameters.law import settings_from
+from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.run import run
+from manip_dyn.ros.tracker.dynamic import DynamicMode
+from manip_dyn.ros.tracker.kinematic import KinematicMode
+from manip_dyn.ros.tracker.live_target import LiveTarget
+from manip_dyn.ros.tracker.mode import Calls, Mode
+from manip_dyn.ros.tracker.topics import TrackerTopics
+
+TRAIL_EVERY = 0.2
+"""Wall time between messages on ~/actual_path, s."""
+
+
+class ClikTrackerNode:
+    """Wires a `Reference` to time, targets and topics; its mode lets the joints move."""
+
+    name = "clik_tracker"
+
+    def __init__(self, node: Node):
+        """Declare parameters, load the robot, find the start posture and start the clock."""
+        self.node = node
+        self._parameters = parameters = declare(node, ClikTrackerParameters)
+        self._robot = robot_from(parameters, "forward_kinematics", "inverse_dynamics")
+        tracker = tracker_from(parameters, self._robot)
+        self._path, self._reference = tracker.path, Reference(tracker)
+        self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance)
+        frame = parameters.base_frame or self._robot.base
+        self._topics = TrackerTopics(node, frame, parameters.path_length)
+        publish_description(node, self._robot)
+        self._lock = threading.RLock()
+        self._paused, self._steps, self._begun = False, 0, False
+        self._sample = self._reference.sample
+        self._target = self._live_target(frame)
+        calls = Calls(self._begin, self._before_step, self._tell, self._lock)
+        mode: type[Mode] = DynamicMode if parameters.mode == "dynamic" else KinematicMode
+        self._mode = mode(node, self._reference, parameters, calls)
+        node.create_service(Trigger, "~/reset", self._on_reset)
+        node.create_service(SetBool, "~/pause", self._on_pause)
+        diagnostics.publish_every_second(node, self._report)
+        node.create_timer(TRAIL_EVERY, self._publish_trail)
+        on_change(node, parameters, self._use, self._refuse)
+        self._mode.start()
+
+    def close(self) -> None:
+        """Stop the clock."""
+        self._mode.stop()
+
+    def _live_target(self, frame: str) -> LiveTarget | None:
+        if not isinstance(self._path, Follower):
+            return None
+        timeout = self._parameters.command_timeout
+        return LiveTarget(
+            self.node, self._path, frame, timeout, self._lock, ready=lambda: self._begun
+        )
+
+    # ------------------------------------------------------------------- calls
+    def _begin(self, origin_ns: int) -> None:
+        self._watch.begin()
+        self._steps, self._begun = 0, True
+        self._topics.begin(self._path, origin_ns, self._parameters.step)
+
+    def _before_step(self) -> None:
+        if self._target is not None:
+            self._target.at(self._reference.sample.path_time)
+
+    def _tell(self, stamp: int, sample: TrackingSample) -> None:
+        if self._steps % self._parameters.publish_every == 0:
+            self._topics.publish(stamp, sample.desired, sample.actual, sample.error)
+        self._steps += 1
+        self._watch.look(sample, self._parameters.gain)
+        self._sample = sample
+        while self._watch.news:
+            self.node.get_logger().warning(self._watch.news.pop(0))
+
+    def _publish_trail(self) -> None:
+        with self._lock:
+            self._topics.publish_trail()
+
+    # ------------------------------------------------- services and parameters
+    def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:
+        with self._lock:
+            response.message = self._mode.restart()
+        response.success = True
+        return response
+
+    def _on_pause(self, request, response: SetBool.Response) -> SetBool.Response:
+        with self._lock:
+            self._paused = request.data
+            self._mode.pause(request.data)
+            if self._target is not None:
+                self._target.halt()
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _refuse(self, parameters: ClikTrackerParameters, _changed: Collection[str]) -> str:
+        return refused_together(parameters, self._robot)
+
+    def _use(self, parameters: ClikTrackerParameters) -> None:
+        with self._lock:
+            self._parameters = parameters
+            self._reference.tracker.settings = settings_from(parameters)
+            self._mode.use(parameters)
+
+    # ------------------------------------------------------------------ report
+    def _report(self) -> diagnostics.Report:
+        with self._lock:
+            sample = self._sample if self._steps else self._reference.sample
+            values = {
+                "mode": self._parameters.mode,
+                **self._watch.values(sample),
+                **self._mode.report(),
+                **diagnostics.pacing_values(self._mode.statistics()),
+            }
+            if self._target is not None:
+                values["dropped targets"] = self._target.dropped
+            return diagnostics.Report(*self._level(sample), values)
+
+    def _level(self, sample: TrackingSample) -> tuple[bytes, str]:
+        if self._mode.problem:
+            return diagnostics.ERROR, self._mode.problem
+        if self._reference.tracker.status:
+            return diagnostics.ERROR, "numbers became infinite or NaN: call ~/reset"
+        sentence = self._watch.sentence(sample)
+        if sentence:
+            return diagnostics.WARN, sentence
+        return diagnostics.OK, "paused" if self._paused else "tracking"
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(ClikTrackerNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

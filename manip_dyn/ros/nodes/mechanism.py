@@ -1,0 +1,109 @@
+"""The mechanism node: the motion of a constrained mechanism as poses, joint states and markers."""
+
+from __future__ import annotations
+
+import sys
+
+from geometry_msgs.msg import PoseArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.multibody import MechanismSimulation, load_mechanism
+from manip_dyn.multibody.poses import JointCoordinates
+from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
+from manip_dyn.ros.messages.geometry import header
+from manip_dyn.ros.messages.markers import Markers, pose_array
+from manip_dyn.ros.messages.topics import EVERY_MESSAGE
+from manip_dyn.ros.parameters.declare import declare, on_change
+from manip_dyn.ros.parameters.mechanism import MechanismParameters
+from manip_dyn.ros.run import run
+from manip_dyn.ros.stepper import Stepper
+
+
+class MechanismNode:
+    """Moves a mechanism and publishes it; the mathematics is in `MechanismSimulation`."""
+
+    name = "mechanism"
+
+    def __init__(self, node: Node):
+        """Declare parameters, load the mechanism, compile and start the clock."""
+        self.node = node
+        self._parameters = parameters = declare(node, MechanismParameters)
+        self._mechanism = load_mechanism(parameters.mechanism)
+        self._simulation = MechanismSimulation(
+            self._mechanism,
+            method=parameters.integrator,
+            rtol=parameters.rtol,
+            atol=parameters.atol or None,
+        )
+        self._simulation.advance_to(1e-9)  # compiles, so that the first period is not slow
+        self._markers, self._joints = Markers(self._mechanism), JointCoordinates(self._mechanism)
+        self._poses = node.create_publisher(PoseArray, "~/poses", EVERY_MESSAGE)
+        self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
+        self._drawing = node.create_publisher(MarkerArray, "~/markers", 10)
+        self._moved = _Periods(self._simulation)
+        self._stepper = Stepper(node, self._moved, parameters, self._publish)
+        publish_every_second(node, self._report)
+        on_change(node, parameters, self._use)
+        self._stepper.start()
+
+    def close(self) -> None:
+        """Stop the clock."""
+        self._stepper.stop()
+
+    def _use(self, parameters: MechanismParameters) -> None:
+        with self._stepper.lock:
+            self._stepper.use(parameters)
+
+    def _publish(self) -> None:
+        stamp, q, v = self._stepper.stamp_ns, self._simulation.q, self._simulation.v
+        fixed = header(self._parameters.frame, stamp)
+        self._poses.publish(pose_array(self._mechanism, fixed, q))
+        position, velocity = self._joints(q, v)
+        state = JointState(header=header("", stamp), name=self._joints.names)
+        state.position, state.velocity = position.tolist(), velocity.tolist()
+        self._states.publish(state)
+        self._drawing.publish(self._markers(fixed, q, self._moved.time_ns * 1e-9))
+
+    def _report(self) -> Report:
+        with self._stepper.lock:
+            return self._stepper.report(
+                "",
+                {
+                    "mechanism": str(self._mechanism),
+                    "violation of the constraints": self._simulation.violation,
+                    "integrator": self._parameters.integrator,
+                    **self._simulation.statistics,
+                },
+            )
+
+
+class _Periods:
+    """A mechanism that moves on by whole nanoseconds."""
+
+    def __init__(self, simulation: MechanismSimulation):
+        self._simulation = simulation
+        self.time_ns = 0
+
+    def reset(self) -> None:
+        """Go back to the assembly."""
+        self._simulation.reset()
+        self.time_ns = 0
+
+    def advance(self, duration_ns: int) -> None:
+        """Move on; raise `ManipDynError` with the reason if that is impossible."""
+        self._simulation.advance_to((self.time_ns + duration_ns) * 1e-9)
+        if self._simulation.reason:
+            raise ManipDynError(self._simulation.reason)
+        self.time_ns += duration_ns
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(MechanismNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

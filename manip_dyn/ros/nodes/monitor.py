@@ -1,0 +1,68 @@
+"""The monitor node: a subscriber of its own process that measures a run from its topics."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
+
+from manip_dyn.robot import Robot
+from manip_dyn.ros.monitors.free import FreeMonitor
+from manip_dyn.ros.monitors.motion import MotionMonitor
+from manip_dyn.ros.monitors.report import say
+from manip_dyn.ros.monitors.tracking import TrackingMonitor
+from manip_dyn.ros.parameters.declare import declare
+from manip_dyn.ros.parameters.monitor import MonitorParameters
+from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.run import run
+
+Finish = Callable[[dict[str, Any]], None]
+MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], object]] = {
+    "tracking": TrackingMonitor,
+    "motion": MotionMonitor,
+    "free": FreeMonitor,
+}
+
+
+class MonitorNode:
+    """Chooses what to measure, and adds how the nodes kept their periods."""
+
+    name = "monitor"
+
+    def __init__(self, node: Node):
+        """Declare parameters, subscribe and say that it is ready."""
+        self.node = node
+        parameters = declare(node, MonitorParameters)
+        self._pacing: dict[str, dict[str, str]] = {}
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
+        MONITORS[parameters.measure](node, robot_from(parameters), parameters, self._finish)
+        say(ready=True)
+
+    def close(self) -> None:
+        """End nothing: no threads run."""
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        space = self.node.get_namespace().strip("/")
+        for status in message.status:
+            values = {pair.key: pair.value for pair in status.values}
+            if status.name.startswith(space) and "mean rate [Hz]" in values:
+                self._pacing[status.name.rpartition("/")[2]] = values
+
+    def _finish(self, summary: dict[str, Any]) -> None:
+        for node, values in sorted(self._pacing.items()):
+            summary[f"{node}_rate_hz"] = float(values["mean rate [Hz]"])
+            summary[f"{node}_p99_period_error_s"] = float(values["p99 period error [s]"])
+        say(summary=summary)
+        self.node.context.try_shutdown()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(MonitorNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""The tracker's parameters, and what does not fit together among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from manip_dyn.clik import Path, Tracker, dexterous_posture, posture_for, tool_pose, track
+from manip_dyn.clik.control.arm_driver import ArmDriver
+from manip_dyn.clik.control.computed_torque import (
+    DAMPING,
+    STIFFNESS,
+    ComputedTorque,
+    unstable_feedback,
+)
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.tracking.tracker import unstable_gain
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import METHODS
+from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.robot import Robot
+from manip_dyn.ros.parameters.law import LawParameters, settings_from
+from manip_dyn.ros.parameters.path import PathParameters, path_from
+from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
+from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
+from manip_dyn.validate import Vector
+
+
+@dataclass(frozen=True)
+class ClikTrackerParameters(PathParameters, LawParameters, RobotParameters):
+    """The arm, the law, the path, and what is done with them."""
+
+    mode: str = parameter(
+        "kinematic",
+        "kinematic: publish joint states; dynamic: drive the arm on joint_states by effort "
+        "commands",
+        choices=("kinematic", "dynamic"),
+    )
+    method: str = parameter(
+        default_of(Tracker, "method"),
+        "Integration method; the list is in docs/integrators.md",
+        choices=tuple(name for name, each in METHODS.items() if not isinstance(each, Taylor)),
+    )
+    step: float = parameter(
+        default_of(Tracker, "step"),
+        "Step of the integration; in dynamic mode the time between joint states",
+        "s",
+        1e-5,
+        10.0,
+    )
+    real_time_factor: float = parameter(
+        1.0, "Path time per wall time, kinematic mode", "", 1e-3, 1e3, dynamic=True
+    )
+    initial_position: Numbers = parameter(
+        (),
+        "Joint positions to start from in kinematic mode; not set: a posture on the path",
+        "rad or m",
+    )
+    start_on_path: bool = parameter(
+        True,
+        "Move the initial posture onto the path's first pose before the motion begins; dynamic "
+        "mode: go there on a straight line",
+    )
+    base_frame: str = parameter(
+        "", "Frame of targets and of what is published; empty: the robot's root link"
+    )
+    command_timeout: float = parameter(
+        0.5,
+        "Path time after which a twist without news falls to zero, and age or lead above which "
+        "targets are dropped",
+        "s",
+        1e-3,
+        3600.0,
+    )
+    tolerance: float = parameter(
+        default_of(track, "tolerance"),
+        "Errors that count as being on the path or at the target",
+        "m and rad",
+        1e-12,
+        1.0,
+    )
+    joint_stiffness: float = parameter(
+        STIFFNESS,
+        "Position feedback of the joints, dynamic mode",
+        "1/s^2",
+        1e-3,
+        1e8,
+        dynamic=True,
+    )
+    joint_damping: float = parameter(
+        DAMPING, "Velocity feedback of the joints, dynamic mode", "1/s", 1e-3, 1e6, dynamic=True
+    )
+    max_joint_error: float = parameter(
+        0.2,
+        "Joint error from which the arm counts as lost: it is picked up where it is",
+        "rad or m",
+        1e-6,
+        1e3,
+    )
+    state_timeout: float = parameter(
+        0.5,
+        "Time without joint states that is an error; after it the arm is picked up where it is",
+        "s",
+        1e-3,
+        1e6,
+    )
+    command_topic: str = parameter("simulator/commands", "Where effort commands go")
+    publish_every: int = parameter(
+        1, "Poses and errors are published every so many steps", "", 1, 1000000
+    )
+    path_length: int = parameter(2000, "Poses kept on ~/actual_path", "", 1, 1000000)
+
+
+def refused_together(parameters: ClikTrackerParameters, robot: Robot) -> str:
+    """Return what is wrong with parameters that are good each for itself, or nothing."""
+    problem = unstable_gain(parameters.method, parameters.gain, parameters.step)
+    if problem:
+        return problem
+    try:
+        settings_from(parameters).joints(robot)
+    except ManipDynError as error:
+        return str(error)
+    if parameters.mode == "kinematic":
+        return ""
+    return unstable_feedback(parameters.joint_stiffness, parameters.joint_damping, parameters.step)
+
+
+def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> Tracker:
+    """Return a tracker of the path that the parameters describe, from where the arm begins.
+
+    Raises:
+        ManipDynError: If they do not fit together, or there is no such path for this robot.
+    """
+    problem = refused_together(parameters, robot)
+    if problem:
+        raise ManipDynError(problem)
+    posture = _first_posture(parameters, robot)
+    path = path_from(parameters, tool_pose(robot, posture))
+    start = _on_path(parameters, robot, path, posture)
+    return Tracker(
+        robot, path, start, parameters.step, settings_from(parameters), parameters.method
+    )
+
+
+def driver_from(
+    parameters: ClikTrackerParameters,
+    reference: Reference,
+    begun: Callable[[int], None],
+    before_step: Callable[[], None],
+) -> ArmDriver:
+    """Return what drives the arm along a reference in dynamic mode, see `ArmDriver`."""
+    return ArmDriver(
+        reference,
+        ComputedTorque(
+            reference.tracker.robot,
+            parameters.joint_stiffness,
+            parameters.joint_damping,
+            parameters.step,
+        ),
+        begun,
+        before_step,
+        straight=parameters.start_on_path,
+        timeout=parameters.state_timeout,
+        max_error=parameters.max_joint_error,
+    )
+
+
+def _first_posture(parameters: ClikTrackerParameters, robot: Robot) -> Vector:
+    if not parameters.initial_position:
+        return dexterous_posture(robot)
+    posture = joint_array("initial_position", parameters.initial_position, robot)
+    robot.check_within_limits("initial position", posture)
+    return posture
+
+
+def _on_path(
+    parameters: ClikTrackerParameters, robot: Robot, path: Path, posture: Vector
+) -> Vector:
+    """Return the posture, on the path's first pose unless it is to stay where it is."""
+    stays = parameters.initial_position and not parameters.start_on_path
+    if isinstance(path, Follower) or stays:
+        return posture
+    return posture_for(robot, path.pose(0.0), posture)

@@ -1,0 +1,160 @@
+"""A dataclass of parameters declared on a node: described, checked; misspelt ones are refused."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.exceptions import (
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterUninitializedException,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.ros.parameters.rows import Numbers, P, Row, rows, with_values
+
+
+def declare(node: Node, kind: type[P]) -> P:
+    """Declare the parameters of a dataclass on `node` and return them with their values.
+
+    Raises:
+        ManipDynError: If a parameter given to the node is unknown, of a wrong type, out of
+            range or not finite.
+    """
+    table = rows(kind)
+    _refuse_misspelt(node, [row.name for row in table])
+    for row in table:
+        default = Parameter.Type.DOUBLE_ARRAY if row.kind == Numbers else row.default
+        try:
+            node.declare_parameter(row.name, default, _descriptor(row))
+        except (InvalidParameterTypeException, ValueError) as error:
+            raise ManipDynError(
+                f"parameter '{row.name}' is {_given(node, row)!r}; expected {_type_name(row)}"
+            ) from error
+        except InvalidParameterValueException as error:
+            raise ManipDynError(_problem(row, _given(node, row)) or str(error)) from error
+        problem = _problem(row, _value(node, row))
+        if problem:
+            raise ManipDynError(problem)
+    return with_values(kind(), {row.name: _value(node, row) for row in table})
+
+
+def on_change(
+    node: Node,
+    parameters: P,
+    apply: Callable[[P], None],
+    refuse: Callable[[P, Collection[str]], str] = lambda _parameters, _changed: "",
+) -> None:
+    """Check every later set; hand the parameters to `apply` once they are accepted.
+
+    Args:
+        node: The node.
+        parameters: As they are now.
+        apply: Takes the parameters as they are then.
+        refuse: Returns what is wrong with parameters that are good each for itself, or nothing;
+            it takes them as they would be, and the names of those that change.
+    """
+    table = {row.name: row for row in rows(type(parameters))}
+    present = parameters
+
+    def changed(given: list[Parameter]) -> dict[str, Any]:
+        return {each.name: _plain(each.value) for each in given if each.name in table}
+
+    def check(given: list[Parameter]) -> SetParametersResult:
+        values = changed(given)
+        problems = (_problem(table[name], value) for name, value in values.items())
+        reason = next(filter(None, problems), "")
+        reason = reason or refuse(with_values(present, values), values.keys())
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    def take(given: list[Parameter]) -> None:
+        nonlocal present
+        present = with_values(present, changed(given))
+        apply(present)
+
+    node.add_on_set_parameters_callback(check)
+    node.add_post_set_parameters_callback(take)
+
+
+def _value(node: Node, row: Row) -> Any:
+    try:
+        return _plain(node.get_parameter(row.name).value)
+    except ParameterUninitializedException:
+        return row.default
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (array, list)) else value
+
+
+def _given(node: Node, row: Row) -> Any:
+    return node._parameter_overrides[row.name].value
+
+
+def _refuse_misspelt(node: Node, names: Collection[str]) -> None:
+    if not hasattr(node, "_parameter_overrides"):
+        raise ManipDynError("this rclpy does not tell which parameters a node was given")
+    for name in node._parameter_overrides:
+        known = name in names or node.has_parameter(name) or name.startswith("qos_overrides.")
+        if not known:
+            raise ManipDynError(f"unknown parameter '{name}'{closest(name, names)}")
+
+
+def _descriptor(row: Row) -> ParameterDescriptor:
+    unit = f" [{row.unit}]" if row.unit else ""
+    descriptor = ParameterDescriptor(
+        name=row.name,
+        description=row.description + unit,
+        read_only=not row.dynamic,
+        additional_constraints=f"one of: {', '.join(row.choices)}" if row.choices else "",
+    )
+    if row.minimum is None and row.maximum is None:
+        return descriptor
+    if row.kind is int:
+        low, high = row.minimum or 0, row.maximum or 2**62
+        descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
+    elif row.kind is float:
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=low, to_value=high) for low, high in [_range(row)]
+        ]
+    return descriptor
+
+
+def _range(row: Row) -> tuple[float, float]:
+    low = -np.inf if row.minimum is None else float(row.minimum)
+    return low, np.inf if row.maximum is None else float(row.maximum)
+
+
+def _problem(row: Row, value: Any) -> str:
+    """Return what is wrong with `value`, or an empty string."""
+    if row.choices and value not in row.choices:
+        return f"parameter '{row.name}' is '{value}'; expected one of {', '.join(row.choices)}"
+    if row.kind in (bool, str):
+        return ""
+    numbers, (low, high) = np.atleast_1d(np.array(value, dtype=float)), _range(row)
+    if np.all(np.isfinite(numbers) & (numbers >= low) & (numbers <= high)):
+        return ""
+    wanted = "finite numbers" if np.isinf([low, high]).all() else f"{low:g} to {high:g}"
+    shown = f"{value:g}" if isinstance(value, (int, float)) else numbers.tolist()
+    return f"parameter '{row.name}' is {shown}; expected {wanted} {row.unit}".rstrip()
+
+
+def _type_name(row: Row) -> str:
+    names = {
+        bool: "true or false",
+        int: "an integer",
+        float: "a number with a decimal point",
+        Numbers: "a list of numbers with decimal points, at least one",
+    }
+    return names.get(row.kind, "text")

@@ -1,0 +1,313 @@
+"""The parameters that describe a path: a group for each kind, which makes the path.
+
+Another kind of path is another group here, one of `KINDS` and a field of `PathParameters`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
+from manip_dyn.clik.paths.follower import Bounds, Follower
+from manip_dyn.errors import ManipDynError
+from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter
+from manip_dyn.validate import Vector, finite_vector
+
+RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
+SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)
+"""Ranges of speeds, and of accelerations and of what is no speed any more but a jump."""
+BOUNDS = Bounds()
+
+
+class PathKind(ABC):
+    """The parameters of one kind of path."""
+
+    kind: ClassVar[str]
+    """The kind's name, and the prefix of its parameters."""
+
+    @abstractmethod
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return the path.
+
+        Args:
+            tool: Where the tool is at first, for what begins there.
+            ramp: Duration of the smooth start, s.
+            laps: How often it is run through; 0: as the kind has it.
+        """
+
+    def vector(self, name: str, default: Vector | None = None) -> Vector:
+        """Return three numbers."""
+        numbers = getattr(self, name)
+        if numbers:
+            return finite_vector(f"parameter '{self.kind}.{name}'", numbers, 3)
+        if default is None:
+            raise ManipDynError(f"parameter '{self.kind}.{name}' is not set; expected 3 numbers")
+        return default
+
+    def rotation(self, name: str, default: Vector | None = None) -> Vector:
+        """Return a rotation matrix (3, 3) from roll, pitch and yaw."""
+        if default is not None and not getattr(self, name):
+            return default
+        return Rotation.from_euler("xyz", self.vector(name, np.zeros(3))).as_matrix()
+
+
+@dataclass(frozen=True)
+class CircleParameters(PathKind):
+    """A circle in any plane."""
+
+    kind: ClassVar[str] = "circle"
+    center: Numbers = parameter((), "Centre of the circle in the base frame (3 numbers)", "m")
+    normal: Numbers = parameter((), "Axis of the circle in the base frame (3 numbers)")
+    start: Numbers = parameter((), "Direction from the centre to the first point (3 numbers)")
+    tool_rpy: Numbers = parameter((), f"Orientation of the tool: {RPY}", "rad")
+    linear_speed: float = parameter(
+        default_of(Circle, "linear_speed"), "Speed of the tool", "m/s", *SPEEDS
+    )
+    angular_speed: float = parameter(
+        default_of(Circle, "angular_speed"),
+        "Speed of the radius; radius = linear_speed / angular_speed",
+        "rad/s",
+        *SPEEDS,
+    )
+    follow_tangent: bool = parameter(
+        default_of(Circle, "follow_tangent"), "Turn the tool with the radius"
+    )
+
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return the circle, without end unless there are `laps`."""
+        return Circle(
+            center=self.vector("center"),
+            normal=self.vector("normal"),
+            start=self.vector("start"),
+            rotation=self.rotation("tool_rpy"),
+            linear_speed=self.linear_speed,
+            angular_speed=self.angular_speed,
+            ramp=ramp,
+            rounds=laps or None,
+            follow_tangent=self.follow_tangent,
+        )
+
+
+@dataclass(frozen=True)
+class LineParameters(PathKind):
+    """A straight line."""
+
+    kind: ClassVar[str] = "line"
+    start: Numbers = parameter((), "First point in the base frame (3 numbers)", "m")
+    start_rpy: Numbers = parameter((), f"Orientation there: {RPY}", "rad")
+    end: Numbers = parameter((), "Last point in the base frame (3 numbers)", "m")
+    end_rpy: Numbers = parameter((), f"Orientation there; not set: as at the start: {RPY}", "rad")
+    linear_speed: float = parameter(
+        default_of(Line, "linear_speed"), "Speed of the tool, at most", "m/s", *SPEEDS
+    )
+    angular_speed: float = parameter(
+        default_of(Line, "angular_speed"), "Angular speed of the tool, at most", "rad/s", *SPEEDS
+    )
+
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return the line, which is run through once."""
+        first = self.rotation("start_rpy")
+        return Line(
+            (self.vector("start"), first),
+            (self.vector("end"), self.rotation("end_rpy", first)),
+            self.linear_speed,
+            self.angular_speed,
+            ramp=ramp,
+        )
+
+
+@dataclass(frozen=True)
+class LissajousParameters(PathKind):
+    """A Lissajous figure."""
+
+    kind: ClassVar[str] = "lissajous"
+    center: Numbers = parameter(
+        (),
+        "Centre of the figure in the base frame (3 numbers); not set: so that it begins where "
+        "the tool is",
+        "m",
+    )
+    amplitudes: Numbers = parameter((), "Amplitudes of the three motions", "m")
+    frequencies: Numbers = parameter((), "Oscillations per period, whole numbers (3)")
+    phases: Numbers = parameter((), "Phases of the three motions; not set: 0", "rad")
+    axes_rpy: Numbers = parameter(
+        (), f"Directions of the three motions; not set: the base axes: {RPY}", "rad"
+    )
+    tool_rpy: Numbers = parameter(
+        (), f"Orientation of the tool; not set: as it is at the start: {RPY}", "rad"
+    )
+    period: float = parameter(default_of(Lissajous, "period"), "Time of one lap", "s", 1e-3, 1e6)
+
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return the figure, without end unless there are `laps`."""
+        amplitudes, axes = self.vector("amplitudes"), self.rotation("axes_rpy")
+        phases = self.vector("phases", np.zeros(3))
+        center = tool.position - axes @ (amplitudes * np.sin(phases))
+        return Lissajous(
+            center=self.vector("center", center),
+            amplitudes=amplitudes,
+            frequencies=self.vector("frequencies"),
+            rotation=self.rotation("tool_rpy", tool.rotation),
+            period=self.period,
+            phases=phases,
+            axes=axes,
+            ramp=ramp,
+            rounds=laps or None,
+        )
+
+
+@dataclass(frozen=True)
+class WaypointsParameters(PathKind):
+    """Smooth curves through poses."""
+
+    kind: ClassVar[str] = "waypoints"
+    poses: Numbers = parameter(
+        (), "Six numbers per waypoint in the base frame: x, y, z, roll, pitch, yaw", "m and rad"
+    )
+    times: Numbers = parameter((), "When they are passed; not set: from the speeds", "s")
+    linear_speed: float = parameter(
+        default_of(Waypoints, "linear_speed"), "Speed of the tool", "m/s", *SPEEDS
+    )
+    angular_speed: float = parameter(
+        default_of(Waypoints, "angular_speed"), "Angular speed of the tool", "rad/s", *SPEEDS
+    )
+
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return the curve, run through once unless there are `laps`."""
+        count = len(self.poses)
+        if count < 12 or count % 6:
+            raise ManipDynError(
+                f"parameter 'waypoints.poses' has {count} numbers; expected 6 per waypoint, "
+                "12 or more"
+            )
+        rows = finite_vector("parameter 'waypoints.poses'", self.poses, count).reshape(-1, 6)
+        rotations = Rotation.from_euler("xyz", rows[:, 3:]).as_matrix()
+        return Waypoints(
+            list(zip(rows[:, :3], rotations, strict=True)),
+            self.times or None,
+            linear_speed=self.linear_speed,
+            angular_speed=self.angular_speed,
+            ramp=ramp,
+            rounds=laps or 1,
+        )
+
+
+@dataclass(frozen=True)
+class CsvParameters(PathKind):
+    """Waypoints from a file."""
+
+    kind: ClassVar[str] = "csv"
+    file: str = parameter("", "Path of a CSV file: t, x, y, z, qx, qy, qz, qw")
+    max_linear_speed: float = parameter(
+        default_of(path_from_csv, "max_linear_speed"),
+        "What is faster between two lines is a jump",
+        "m/s",
+        *RATES,
+    )
+    max_angular_speed: float = parameter(
+        default_of(path_from_csv, "max_angular_speed"),
+        "The same for the orientation",
+        "rad/s",
+        *RATES,
+    )
+
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return the curve, run through once unless there are `laps`."""
+        if not self.file:
+            raise ManipDynError("parameter 'csv.file' is not set; expected the path of a CSV file")
+        return path_from_csv(
+            self.file,
+            ramp=ramp,
+            rounds=laps or 1,
+            max_linear_speed=self.max_linear_speed,
+            max_angular_speed=self.max_angular_speed,
+        )
+
+
+@dataclass(frozen=True)
+class TargetParameters(PathKind):
+    """What arrives on ~/target_pose and ~/target_twist."""
+
+    kind: ClassVar[str] = "target"
+    linear_speed: float = parameter(
+        BOUNDS.linear_speed, "Speed towards a target, at most", "m/s", *SPEEDS
+    )
+    angular_speed: float = parameter(
+        BOUNDS.angular_speed, "The same for the orientation", "rad/s", *SPEEDS
+    )
+    linear_acceleration: float = parameter(
+        BOUNDS.linear_acceleration, "Acceleration towards a target, at most", "m/s^2", *RATES
+    )
+    angular_acceleration: float = parameter(
+        BOUNDS.angular_acceleration, "The same for the orientation", "rad/s^2", *RATES
+    )
+
+    def make(self, tool: Pose, ramp: float, laps: int) -> Path:
+        """Return a path that rests where the tool is until a target arrives."""
+        return Follower(tool, Bounds(**asdict(self)))
+
+
+KINDS: tuple[type[PathKind], ...] = (
+    CircleParameters,
+    LineParameters,
+    LissajousParameters,
+    WaypointsParameters,
+    CsvParameters,
+    TargetParameters,
+)
+
+
+@dataclass(frozen=True)
+class PathParameters:
+    """Which path, and the parameters of each kind."""
+
+    path: str = parameter(
+        CircleParameters.kind,
+        "What the tool follows; target: what arrives on ~/target_pose and ~/target_twist",
+        choices=tuple(each.kind for each in KINDS),
+    )
+    ramp: float = parameter(
+        default_of(Line, "ramp"),
+        "Duration of the smooth start, and of the stop where there is one; 0: at full speed from "
+        "the first moment",
+        "s",
+        0.0,
+        1e4,
+    )
+    rounds: int = parameter(
+        0,
+        "Laps of a closed path; 0: circles and Lissajous figures without end, others once",
+        "",
+        0,
+        1000000,
+    )
+    circle: CircleParameters = group(CircleParameters)
+    line: LineParameters = group(LineParameters)
+    lissajous: LissajousParameters = group(LissajousParameters)
+    waypoints: WaypointsParameters = group(WaypointsParameters)
+    csv: CsvParameters = group(CsvParameters)
+    target: TargetParameters = group(TargetParameters)
+
+
+def path_from(parameters: PathParameters, tool: Pose) -> Path:
+    """Return the path that the parameters describe.
+
+    Args:
+        parameters: Those of all kinds of paths.
+        tool: Where the tool is at first, for what begins there.
+
+    Raises:
+        ManipDynError: Naming the parameter or the group of them that gives no path.
+    """
+    chosen: PathKind = getattr(parameters, parameters.path)
+    try:
+        return chosen.make(tool, parameters.ramp, parameters.rounds)
+    except ManipDynError as error:
+        if f"'{chosen.kind}." in str(error):
+            raise
+        raise ManipDynError(f"parameters '{chosen.kind}.*': {error}") from error

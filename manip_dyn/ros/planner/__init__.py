@@ -1,0 +1,1 @@
+"""Parts of the planner node: the motion that is executed, and what is told of it."""

@@ -1,0 +1,49 @@
+"""Where the planner's efforts go: commands, and trajectories where they change inside a period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.planning import Segment, mean_effort
+from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.efforts import effort_command, trajectory_from
+from manip_dyn.ros.messages.topics import EVERY_MESSAGE
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+
+
+class EffortTopics:
+    """The publishers of efforts."""
+
+    def __init__(self, node: Node, robot: Robot, parameters: BangBangPlannerParameters):
+        """Make the publishers."""
+        self._robot, self._period = robot, parameters.control_period
+        self._sampled = parameters.switching == "sampled"
+        self._commands = node.create_publisher(
+            Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
+        )
+        self._switches = node.create_publisher(
+            JointTrajectory, parameters.effort_trajectory_topic, EVERY_MESSAGE
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the command topic."""
+        return self._commands.topic_name
+
+    def connected(self) -> bool:
+        """Return whether somebody listens on all that will be used."""
+        needed = (self._commands,) if self._sampled else (self._commands, self._switches)
+        return all(topic.get_subscription_count() > 0 for topic in needed)
+
+    def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:
+        """Publish the efforts that act from a stamp on."""
+        if self._sampled:
+            self._commands.publish(effort_command(mean_effort(list(segments), self._period)))
+        elif len(segments) == 1:
+            self._commands.publish(effort_command(segments[0].effort))
+        else:
+            self._switches.publish(trajectory_from(self._robot, stamp_ns, segments))

@@ -1,0 +1,105 @@
+"""A motion of the planner: its plan made ready, and what becomes of it from a stamp on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.planning import BangBangPlan, Plan, PlanExecutor, Segment
+from manip_dyn.robot import Robot
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
+from manip_dyn.validate import Vector
+
+
+class Measured(NamedTuple):
+    """The arm's state: stamp, ns, positions (n,), rad or m, and velocities (n,), per s."""
+
+    stamp_ns: int
+    q: Vector
+    v: Vector
+
+
+class Motion:
+    """Executes a plan.
+
+    Attributes:
+        rows: Times, s, and efforts (n,), each held until the next, to be published.
+        told: Named values for people.
+    """
+
+    def __init__(
+        self, robot: Robot, plan: Plan | BangBangPlan, parameters: BangBangPlannerParameters
+    ):
+        """Make the plan ready; this may take its time."""
+        self._plan, self._parameters = plan, parameters
+        period = parameters.control_period
+        horizon = period + parameters.transport_delay
+        self._executor = PlanExecutor(robot, plan, horizon, tuning_from(parameters), period)
+        self._began_ns = self._returns = 0
+        self.rows = plan.samples(period)
+        switches = [[round(t, 9) for t in times] for times in plan.switch_times]
+        self.told: dict[str, object] = {
+            "plan": plan.status,
+            "plan reason": plan.reason,
+            "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
+            "final time [s]": plan.t_final,
+            "net work [J]": float(np.abs(plan.net_work).max()),
+        }
+
+    def begin(self, stamp_ns: int) -> int:
+        """Begin at a state's stamp; return the stamp at the plan's time 0."""
+        delay = self._parameters.transport_delay if self._executor.timed else 0.0
+        self._began_ns = stamp_ns + round(1e9 * delay)
+        return self._began_ns
+
+    def segments(self, measured: Measured) -> list[Segment]:
+        """Return the efforts that answer a state, see `PlanExecutor.segments`."""
+        return self._executor.segments(self._time(measured), measured.q, measured.v)
+
+    def stop(self, measured: Measured) -> None:
+        """Come to rest soonest instead, and stay there."""
+        self._executor.stop(self._time(measured), measured.q, measured.v)
+
+    def is_over(self, measured: Measured) -> bool:
+        """Whether the goal has been held for as long as it is to be."""
+        hold, arrival = self._parameters.hold_duration, self._executor.arrival_time
+        if not hold or arrival is None:
+            return False
+        return self._time(measured) >= arrival + hold
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the arm rests at the goal."""
+        return self._executor.arrived
+
+    def returned(self) -> bool:
+        """Whether a new motion to the goal was begun since this was asked last."""
+        before, self._returns = self._returns, self._executor.returns
+        return self._returns > before
+
+    @property
+    def cost(self) -> dict[str, object]:
+        """What the arrival took, by name."""
+        return {
+            "arrival time [s]": self._executor.arrival_time,
+            "extra time [s]": self._executor.extra_time,
+            "returns": self._executor.returns,
+        }
+
+    @property
+    def beginning(self) -> str:
+        """What is to be done, in a sentence."""
+        method, plan = self._parameters.method, self._plan
+        return f"executing: {method}, {plan.status}, arrival at {plan.t_final:.6f} s"
+
+    @property
+    def end(self) -> str:
+        """What was done, in a sentence."""
+        return (
+            f"reached the goal after {self._executor.arrival_time:.6f} s, "
+            f"{self._executor.extra_time:.6f} s beyond the plan; holding it"
+        )
+
+    def _time(self, measured: Measured) -> float:
+        return (measured.stamp_ns - self._began_ns) * 1e-9

@@ -1,0 +1,106 @@
+"""Build a node, spin it until it is told to stop, end with a meaningful exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import rclpy
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.exceptions import NotInitializedException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.node import Node
+
+from manip_dyn.errors import ManipDynError
+
+STOPPED, BAD_INPUT = 0, 2
+
+
+class Work(Protocol):
+    """What a node does: made around a bare ROS node, which it connects.
+
+    Attributes:
+        name: The node's name unless it is remapped.
+        node: The ROS node.
+    """
+
+    name: str
+    node: Node
+
+    def __init__(self, node: Node):
+        """Declare parameters, make publishers and subscriptions, start."""
+
+    def close(self) -> None:
+        """End what runs beside the node, such as threads."""
+
+
+W = TypeVar("W", bound=Work)
+
+
+def build(kind: type[W], **options: Any) -> W:
+    """Return the work around a new ROS node; if it is refused, no node is left behind.
+
+    Args:
+        kind: What the node does.
+        options: Those of rclpy's `Node`.
+    """
+    node = Node(kind.name, **options)
+    try:
+        return kind(node)
+    except BaseException:
+        node.destroy_node()
+        raise
+
+
+def run(kind: type[Work], args: list[str] | None = None) -> int:
+    """Build the node, spin it and return the exit code.
+
+    0 after SIGINT or SIGTERM, 2 with one clear line when its parameters or robot are refused.
+    """
+    # The pacing thread must get the interpreter within a fraction of a control period.
+    sys.setswitchinterval(2e-4)
+    work: Work | None = None
+    begun = False
+    try:
+        rclpy.init(args=args)
+        begun = True
+        work = build(kind)
+        executor = SingleThreadedExecutor()
+        executor.add_node(work.node)
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except ManipDynError as error:
+        get_logger("manip_dyn").fatal(str(error))
+        return BAD_INPUT
+    except (RCLError, NotInitializedException) as error:
+        if begun and not rclpy.ok():
+            return STOPPED  # by a signal, while the node was being built
+        get_logger("manip_dyn").fatal(str(error).strip().splitlines()[0])
+        return BAD_INPUT
+    except Exception:
+        if begun and not rclpy.ok():
+            return STOPPED  # the signal came while numba compiled, which makes an error of it
+        raise
+    finally:
+        # Launch systems send a second signal; the node is ending already.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        if work is not None:
+            work.close()
+            work.node.destroy_node()
+        rclpy.try_shutdown()
+    return STOPPED
+
+
+def unless_shut_down(node: Node, publish: Callable[[], None]) -> None:
+    """Call `publish` from a thread of the node's own; a shutdown meanwhile is no error."""
+    try:
+        if node.context.ok():
+            publish()
+    except RCLError:
+        if node.context.ok():
+            raise

@@ -1,0 +1,185 @@
+"""Lets time pass, period by period, for a node that simulates: paced, fast or in lockstep."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN, Report, pacing_values
+from manip_dyn.ros.messages.stamps import to_time
+from manip_dyn.ros.pacing import Pacer
+from manip_dyn.ros.parameters.stepping import SteppingParameters
+from manip_dyn.ros.run import unless_shut_down
+from manip_dyn.validate import nanoseconds
+
+HEARTBEAT = 0.1
+"""Wall time between repeated messages while lockstep or pause lets no time pass, s."""
+
+
+class Stepped(Protocol):
+    """What is moved."""
+
+    @property
+    def time_ns(self) -> int:
+        """Simulated time since the start."""
+
+    def reset(self) -> None:
+        """Go back to the start."""
+
+    def advance(self, duration_ns: int) -> None:
+        """Move on; raise `ManipDynError` if that is impossible."""
+
+
+class Stepper:
+    """The clock of a node, with the services ~/pause, ~/step and ~/reset and the topic /clock.
+
+    Attributes:
+        lock: Held while time passes; whoever changes what is moved takes it.
+        paused: Whether time stands still until it is told otherwise.
+        fault: Why what is moved cannot go on, until it is reset; empty as long as it can.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        moved: Stepped,
+        parameters: SteppingParameters,
+        publish: Callable[[], None],
+    ):
+        """Make the services.
+
+        Args:
+            node: The node.
+            moved: What is moved.
+            parameters: How time passes.
+            publish: Called whenever time has passed, and now and then while it does not.
+        """
+        self._node, self._moved, self._parameters = node, moved, parameters
+        self._publish = publish
+        self._period_ns = nanoseconds("control_period", parameters.control_period)
+        self.lock = threading.RLock()
+        self.paused, self.fault = False, ""
+        self._clock = (
+            node.create_publisher(Clock, "/clock", 10) if parameters.publish_clock else None
+        )
+        self._restart()
+        node.create_service(Trigger, "~/reset", self._on_reset)
+        node.create_service(Trigger, "~/step", self._on_step)
+        node.create_service(SetBool, "~/pause", self._on_pause)
+        self._pacer = Pacer(self._cycle, self._wall_period())
+
+    def start(self) -> None:
+        """Let time pass from now on."""
+        self._pacer.start()
+
+    def stop(self) -> None:
+        """End the thread in which time passes."""
+        self._pacer.stop()
+
+    def use(self, parameters: SteppingParameters) -> None:
+        """Go on by other parameters."""
+        self._parameters = parameters
+        self._pacer.set_period(self._wall_period())
+
+    @property
+    def origin_ns(self) -> int:
+        """The stamp at simulated time zero."""
+        return self._origin_ns
+
+    @property
+    def stamp_ns(self) -> int:
+        """The stamp of now: wall-clock or simulated time."""
+        return self._origin_ns + self._moved.time_ns
+
+    @property
+    def lockstep(self) -> bool:
+        """Whether time only passes when it is told to."""
+        return self._parameters.mode == "lockstep"
+
+    def answer(self) -> None:
+        """Let a period pass if that is what a command does."""
+        if self.lockstep and not self.paused:
+            self._advance()
+
+    def report(self, warning: str, values: dict[str, object]) -> Report:
+        """Return a report for /diagnostics: a fault, or a warning if there is one, and values."""
+        named = {
+            "mode": self._parameters.mode,
+            "time [s]": self._moved.time_ns * 1e-9,
+            **pacing_values(self._pacer.statistics()),
+            **values,
+        }
+        if self.fault:
+            return Report(ERROR, self.fault, named)
+        if warning:
+            return Report(WARN, warning, named)
+        return Report(OK, "paused" if self.paused else "running", named)
+
+    # ---------------------------------------------------------------- services
+    def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:
+        with self.lock:
+            self._restart()
+            self._tell()
+        response.success, response.message = True, "back at the initial state"
+        return response
+
+    def _on_step(self, _request, response: Trigger.Response) -> Trigger.Response:
+        with self.lock:
+            if not self._waiting:
+                response.message = "the simulation runs; pause it first to advance it by hand"
+                return response
+            self._advance()
+            response.success = not self.fault
+            response.message = self.fault or f"now at {self._moved.time_ns * 1e-9:.9f} s"
+        return response
+
+    def _on_pause(self, request, response: SetBool.Response) -> SetBool.Response:
+        with self.lock:
+            self.paused = request.data
+            self._pacer.set_period(self._wall_period())
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    # -------------------------------------------------------------------- time
+    @property
+    def _waiting(self) -> bool:
+        return self.paused or self.lockstep
+
+    def _restart(self) -> None:
+        self._moved.reset()
+        wall = self._parameters.mode == "real_time" and not self._parameters.publish_clock
+        self._origin_ns = self._node.get_clock().now().nanoseconds if wall else 0
+        self.fault = ""
+
+    def _wall_period(self) -> float:
+        if self._waiting:
+            return HEARTBEAT
+        if self._parameters.mode == "fast":
+            return 0.0
+        return self._period_ns * 1e-9 / self._parameters.real_time_factor
+
+    def _cycle(self) -> None:
+        with self.lock:
+            unless_shut_down(self._node, self._tell if self._waiting else self._advance)
+
+    def _advance(self) -> None:
+        if self.fault:
+            return
+        try:
+            self._moved.advance(self._period_ns)
+        except ManipDynError as error:
+            self.fault = str(error)
+            self._node.get_logger().error(f"{error}; call ~/reset to start anew")
+            return
+        self._tell()
+
+    def _tell(self) -> None:
+        self._publish()
+        if self._clock is not None:
+            self._clock.publish(Clock(clock=to_time(self.stamp_ns)))

@@ -1,0 +1,91 @@
+"""Kinematic mode: the joints are where the reference is, by the wall clock or by /clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.ros.messages.joints import joint_state
+from manip_dyn.ros.messages.topics import EVERY_MESSAGE
+from manip_dyn.ros.pacing import Pacer, PacingStatistics
+from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
+from manip_dyn.ros.run import unless_shut_down
+from manip_dyn.ros.tracker.mode import Calls
+
+
+class KinematicMode:
+    """Makes a step of the reference every period and publishes its joints."""
+
+    def __init__(
+        self, node: Node, reference: Reference, parameters: ClikTrackerParameters, calls: Calls
+    ):
+        """Make the publisher of joint states."""
+        self._node, self._reference, self._parameters = node, reference, parameters
+        self._calls = calls
+        self._robot = reference.tracker.robot
+        self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
+        self._pacer = Pacer(self._cycle, self._wall_period())
+        self._paused, self._steps, self._origin_ns = False, 0, 0
+        self.problem = ""
+
+    def start(self) -> None:
+        """Begin the path and let time pass."""
+        self._begin()
+        if self._node.get_parameter("use_sim_time").value:
+            self._node.create_timer(self._wall_period(), self._cycle)
+            self._node.get_logger().info("use_sim_time is set: time comes from /clock")
+        else:
+            self._pacer.start()
+
+    def stop(self) -> None:
+        """Stop the clock."""
+        self._pacer.stop()
+
+    def restart(self) -> str:
+        """Go back to where it began."""
+        self._reference.begin()
+        self._begin()
+        return "back at the start of the path"
+
+    def pause(self, paused: bool) -> None:
+        """Stand still, or go on."""
+        self._paused = paused
+
+    def use(self, parameters: ClikTrackerParameters) -> None:
+        """Go on at another pace."""
+        before, self._parameters = self._wall_period(), parameters
+        if self._wall_period() != before:
+            self._pacer.set_period(self._wall_period())
+
+    def statistics(self) -> PacingStatistics:
+        """Return rate and period errors of the clock."""
+        return self._pacer.statistics()
+
+    def report(self) -> dict[str, Any]:
+        """Return nothing: the joints are where they should be."""
+        return {}
+
+    def _begin(self) -> None:
+        self._steps, self._origin_ns = 0, self._node.get_clock().now().nanoseconds
+        self._calls.begun(self._origin_ns)
+
+    def _wall_period(self) -> float:
+        return self._parameters.step / self._parameters.real_time_factor
+
+    def _cycle(self) -> None:
+        with self._calls.lock:
+            if not self._paused:
+                unless_shut_down(self._node, self._advance)
+
+    def _advance(self) -> None:
+        if self._steps:
+            self._calls.before_step()
+            self._reference.advance()
+        self._steps += 1
+        sample = self._reference.sample
+        stamp = self._origin_ns + round(sample.t * 1e9)
+        self._states.publish(joint_state(self._robot, stamp, sample.q, sample.v))
+        self._calls.told(stamp, sample)

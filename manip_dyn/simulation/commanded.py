@@ -1,0 +1,80 @@
+"""A simulated arm under commands, by the rules of ros2_control's forward command controllers.
+
+The last command holds. After a while without one a safe law takes over, which also acts before the
+first one. What disturbs the arm begins with the first command.
+"""
+
+from __future__ import annotations
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.simulation.effort_laws import EffortLaw, Schedule
+from manip_dyn.simulation.simulation import Disturbance, Simulation
+
+MAX_AGE, MAX_LEAD = 1.0, 60.0
+"""How old a schedule may be without a timeout, and how far ahead it may begin, s."""
+
+
+class CommandedArm:
+    """An arm that moves on by what it was told last.
+
+    Attributes:
+        simulation: The arm.
+        timeout: Simulated time without a command after which the safe law takes over, s; 0: the
+            last command holds for good.
+        timed_out: Whether it has.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        safe_law: EffortLaw,
+        timeout: float = 0.0,
+        disturbance: Disturbance | None = None,
+    ):
+        """Take the arm; the times of the disturbance count from the first command."""
+        self.simulation, self.timeout = simulation, timeout
+        self._safe_law, self._disturbance = safe_law, disturbance
+        self._quiet = simulation.disturbance
+        self.reset()
+
+    @property
+    def time_ns(self) -> int:
+        """Simulated time."""
+        return self.simulation.time_ns
+
+    def reset(self) -> None:
+        """Go back to the initial state; no command has come."""
+        self.simulation.reset()
+        self.simulation.law = self._safe_law
+        self.simulation.disturbance = self._quiet
+        self._commanded_ns: int | None = None
+        self.timed_out = False
+
+    def command(self, law: EffortLaw) -> None:
+        """Let efforts act from now on; where a schedule begins later, those of now until then."""
+        now = self.time_ns
+        if isinstance(law, Schedule) and law.times_ns[0] > now:
+            law = law.preceded_by(now, self.simulation.effort)
+        self.simulation.law = law
+        if self._commanded_ns is None and self._disturbance is not None:
+            effort, begin, end = self._disturbance
+            self.simulation.disturbance = Disturbance(effort, begin + now, end + now)
+        self._commanded_ns, self.timed_out = now, False
+
+    def check_age(self, start_ns: int) -> None:
+        """Refuse what was to begin too long ago, or begins too far ahead."""
+        age = (self.time_ns - start_ns) * 1e-9
+        oldest = self.timeout or MAX_AGE
+        if not -MAX_LEAD <= age <= oldest:
+            raise ManipDynError(
+                f"effort trajectory begins {-age:.3f} s from now; expected {-oldest:g} to "
+                f"{MAX_LEAD:g} s, on the time line of joint_states"
+            )
+
+    def advance(self, duration_ns: int) -> None:
+        """Move on, see `Simulation.advance`."""
+        if self.timeout and not self.timed_out and self._commanded_ns is not None:
+            self.timed_out = self.time_ns - self._commanded_ns > self.timeout * 1e9
+            if self.timed_out:
+                self.simulation.law = self._safe_law
+        self.simulation.advance(duration_ns)

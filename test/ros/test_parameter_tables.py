@@ -1,0 +1,129 @@
+"""The nodes' parameters as dataclasses: consistent, with the core's defaults, and on the page."""
+
+import re
+from dataclasses import FrozenInstanceError, dataclass, fields
+from pathlib import Path
+
+import pytest
+
+import manip_dyn as md
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import Tuning
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
+from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
+from manip_dyn.ros.parameters.law import LawParameters, settings_from
+from manip_dyn.ros.parameters.monitor import MechanismMonitorParameters, MonitorParameters
+from manip_dyn.ros.parameters.page import NODES, section
+from manip_dyn.ros.parameters.path import KINDS, PathParameters
+from manip_dyn.ros.parameters.rows import (
+    Numbers,
+    default_of,
+    group,
+    parameter,
+    rows,
+    with_values,
+)
+from manip_dyn.ros.parameters.simulator import SimulatorParameters, integrator_from
+from manip_dyn.simulation import Integrator
+
+ALL = [*NODES.values(), MonitorParameters, MechanismMonitorParameters]
+DOCS = Path(md.__file__).parents[1] / "docs"
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: float = parameter(2.0, "A size", "m", 0.0, 9.0)
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str = parameter("a", "A name", choices=("a", "b"), dynamic=True)
+    many: Numbers = parameter((), "Some numbers")
+    inner: Inner = group(Inner)
+
+
+def test_a_table_follows_from_the_fields():
+    name, many, size = rows(Outer)
+    assert (name.name, name.kind, name.choices, name.dynamic) == ("name", str, ("a", "b"), True)
+    assert (many.kind, many.default) == (Numbers, ())
+    assert (size.name, size.kind, size.default) == ("inner.size", float, 2.0)
+    assert (size.unit, size.minimum, size.maximum, size.dynamic) == ("m", 0.0, 9.0, False)
+
+
+def test_values_replace_others_by_name_and_leave_the_rest():
+    before = Outer()
+    after = with_values(before, {"inner.size": 3.0, "many": (1.0,)})
+    assert after == Outer("a", (1.0,), Inner(3.0))
+    assert before == Outer()
+    with pytest.raises(FrozenInstanceError):
+        after.name = "b"
+
+
+def test_a_default_is_read_from_the_core_or_missed():
+    assert default_of(md.Lissajous, "period") == 20.0
+    with pytest.raises(TypeError, match=r"'center' .* has no default"):
+        default_of(md.Circle, "center")
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_every_row_is_described_and_its_default_is_allowed(kind):
+    table = rows(kind)
+    assert len({row.name for row in table}) == len(table)
+    for row in table:
+        assert type(row.default) is (tuple if row.kind == Numbers else row.kind), row.name
+        assert len(row.description) > 10, row.name
+        assert not row.choices or row.default in row.choices, row.name
+        if row.kind is float:
+            assert row.minimum <= row.default <= row.maximum, row.name
+
+
+def test_what_is_not_given_is_what_the_core_does_by_itself():
+    def numbers(settings):
+        return [getattr(settings, each.name) for each in fields(md.ClikSettings)]
+
+    assert numbers(settings_from(LawParameters())) == numbers(md.ClikSettings())
+    assert integrator_from(SimulatorParameters()) == Integrator()
+    assert tuning_from(BangBangPlannerParameters()) == Tuning()
+
+
+def test_the_law_has_a_parameter_for_each_setting():
+    assert [row.name for row in rows(LawParameters)] == [f.name for f in fields(md.ClikSettings)]
+    given = with_values(LawParameters(), {"gain": 3.0, "controlled": (1.0,) * 3 + (0.0,) * 3})
+    settings = settings_from(given)
+    assert settings.gain == 3.0
+    assert settings.controlled == (True, True, True, False, False, False)
+    with pytest.raises(ManipDynError, match="six numbers"):
+        settings_from(with_values(LawParameters(), {"controlled": (1.0, 0.5)}))
+
+
+def test_every_kind_of_path_is_a_group_of_that_name():
+    named = {each.name: each.default_factory for each in fields(PathParameters)}
+    assert {kind.kind: kind for kind in KINDS}.items() <= named.items()
+    choices = next(row.choices for row in rows(ClikTrackerParameters) if row.name == "path")
+    assert choices == tuple(kind.kind for kind in KINDS)
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
+def test_the_page_of_the_nodes_is_up_to_date():
+    page = (DOCS / "nodes.md").read_text()
+    assert page.endswith(section()), "run python -m manip_dyn.ros.parameters.page docs/nodes.md"
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
+def test_the_page_of_clik_has_the_defaults_of_the_settings():
+    """Names and defaults stand in the same order; what a word says is not compared."""
+    page = (DOCS / "clik.md").read_text()
+    told = {}
+    for names, defaults in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", page, re.M):
+        found = defaults.replace("`", "").split(", ")
+        told |= dict(zip(re.findall(r"\w+", names), found, strict=False))
+    settings = md.ClikSettings()
+    for each in fields(settings):
+        default = getattr(settings, each.name)
+        if isinstance(default, (bool, str)):
+            assert told[each.name] == str(default)
+        elif isinstance(default, float):
+            # A gain of the null space of 0 beside its posture: none.
+            assert told.get(each.name, "0") == f"{default:g}"
+        else:
+            assert each.name in told
