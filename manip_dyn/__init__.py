@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from manip_dyn.codegen import Kernels, customize
     from manip_dyn.integrate import METHODS, Events, Jacobian, Series, Solution, Status, integrate
-    from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
+    from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
     from manip_dyn.robot import Robot, load_robot
     from manip_dyn.simulation import Schedule, Trajectory, simulate
 else:
@@ -44,7 +44,7 @@ else:
                 *("METHODS", "Events", "Jacobian", "Series", "Solution", "Status", "integrate"),
             ),
             "multibody": (),
-            "planning": ("BangBangPlan", "Plan", "plan_minimum_time", "plan_zero_net_work"),
+            "planning": ("Plan", "plan_minimum_time", "plan_zero_net_work"),
             "robot": ("Robot", "load_robot"),
             "simulation": ("Schedule", "Trajectory", "simulate"),
         },
@@ -66,7 +66,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
-    "BangBangPlan",
     "Circle",
     "ClikSettings",
     "Events",

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.planning import BangBangPlan, Plan, PlanExecutor
-from manip_dyn.planning.feedback import Tuning
+from manip_dyn.planning import Plan, PlanExecutor, Tuning
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -20,9 +19,7 @@ class Prepared(NamedTuple):
     told: dict[str, object]
 
 
-def prepared(
-    robot: Robot, plan: Plan | BangBangPlan, values: dict[str, Any], tuning: Tuning
-) -> Prepared:
+def prepared(robot: Robot, plan: Plan, values: dict[str, Any], tuning: Tuning) -> Prepared:
     """Prepare a plan by the planner's parameters."""
     period = values["control_period"]
     executor = PlanExecutor(robot, plan, period + values["transport_delay"], tuning, period)
