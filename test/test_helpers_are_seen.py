@@ -81,7 +81,7 @@ def digest(folder, layer):
         ("long chains", "codegen/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
-        ("planning", "planning/linear_system.py", "range(size - 1, -1, -1)", "range(size)"),
+        ("planning", "core/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
         ("minimum time", "planning/minimum_time/linear_program.py", "1e-13", "1e-12"),
         ("multibody", "multibody/road.py", "return ", "return  "),
         ("force of a user", "multibody/primitives.py", "2.0 * vec.dot(row", "3.0 * vec.dot(row"),

@@ -8,8 +8,8 @@ from numba import njit
 from test_integrate_tableaus import density, trees
 
 import manip_dyn as md
+from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.linear import factorize, solve
 from manip_dyn.integrate.rosenbrock import Rosenbrock
 from manip_dyn.integrate.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.planning.linear_system import solve
+from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.planning.minimum_time.linear_program import linear_program_of, solve_linear_program
 from manip_dyn.planning.zero_net_work.shooting import Problem, shoot, work_of
 
@@ -61,7 +61,8 @@ def test_a_linear_program_is_the_same_in_python():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
-    b = np.array([5.0, 4.0])
-    solve(np.array([[1.0, 2.0], [2.0, 1.0]]), b)
+    a, pivots, b = np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2), np.array([5.0, 4.0])
+    factorize(a, pivots)
+    solve(a, pivots, b)
     went, work = shot()
     print(json.dumps({"program": program(), "residual": [*work.residual], "solution": [*b]}))

@@ -8,7 +8,6 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.planning.execution.segments import Segment
-from manip_dyn.planning.plan import Plan
 from manip_dyn.validate import Vector
 
 MOST_CELLS = 2000
@@ -42,7 +41,7 @@ class Reference(NamedTuple):
         return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold, hold)
 
     @classmethod
-    def of(cls, plan: Plan, spacing: float) -> Reference:
+    def of(cls, plan, spacing: float) -> Reference:
         """Sample a plan every `spacing` s and at every jump of its efforts."""
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)

@@ -13,7 +13,7 @@ the force with which the limit acts on the costates.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import nan
+from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.compiled import compiled
-from manip_dyn.planning.linear_system import solve
+from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -148,6 +148,7 @@ class ConstrainedArc(NamedTuple):
         acts: The same, transposed (n, n).
         efforts: Efforts that keep (n,).
         shares: Forces for each of these (n,).
+        pivots: Rows that were exchanged when a matrix was factorized (n,).
     """
 
     arc: Arc
@@ -162,16 +163,18 @@ class ConstrainedArc(NamedTuple):
     acts: Vector
     efforts: Vector
     shares: Vector
+    pivots: Vector
 
 
 def constrained_arc_of(robot: Robot) -> ConstrainedArc:
     """Return the arrays for one robot."""
     n = robot.n
-    forces, efforts, shares = np.zeros((3, n))
+    forces, efforts, shares, pivots = np.zeros((4, n))
     return ConstrainedArc(
         arc_of(robot), np.array(robot.tau_max), np.zeros(1, dtype=np.int64),
         np.zeros(n, dtype=np.int64), np.empty(2), forces, np.empty(4 * n),
         np.empty((n, 1 + 4 * n)), np.empty((n, n)), np.empty((n, n)), efforts, shares,
+        pivots,
     )  # fmt: skip
 
 
@@ -246,11 +249,15 @@ def boundary(y, p, out):
                 acts[j, k] = slopes[2, j, kept[k]]
             else:
                 moves[k, j] = acts[j, k] = 1.0 if j == k else 0.0
-    if not (solve(moves, efforts) and solve(acts, shares)):
-        for i in range(4 * n):
-            out[i] = nan
-        return
+    factorize(moves, p.pivots)
+    solve(moves, p.pivots, efforts)
+    factorize(acts, p.pivots)
+    solve(acts, p.pivots, shares)
     for k in range(n):
+        if not (isfinite(efforts[k]) and isfinite(shares[k])):
+            for i in range(4 * n):
+                out[i] = nan
+            return
         p.forces[k] = 0.0
     for k in range(n):
         if kept[k] >= 0:

@@ -27,17 +27,16 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
-ITERATIONS = 25
-SMALLEST_STEP = 0.02
-"""Least share of Newton's step that is tried."""
-CONVERGED = 1e-11
-"""Scaled residual at which Newton's method has arrived."""
+DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
+ARRIVED = 1e-8
+"""Largest weighted residual of an extremal."""
 
 
 class Shot(NamedTuple):
@@ -110,32 +109,25 @@ class Shooter:
             rows = shot.jacobian[2 * n :, linear]
             unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
             shot = self.shoot(switching, unknown)
-        for _ in range(ITERATIONS):
-            if shot is None:
-                return None
-            weights = shot.weights
-            size = np.abs(weights * shot.residual).max()
-            if size < CONVERGED:
-                break
-            step = -_solved(weights[:, None] * shot.jacobian, weights * shot.residual)
+        if shot is None:
+            return None
+
+        def step(_: Vector, here: Shot) -> tuple[Vector, float]:
+            weights = here.weights
+            step = -_solved(weights[:, None] * here.jacobian, weights * here.residual)
             longest = np.abs(step[2 * n : 2 * n + m + 1]).max()
-            share = min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
-            trial = None
-            while share > SMALLEST_STEP:
-                trial = self.shoot(switching, unknown + share * step)
-                if trial is not None and np.abs(weights * trial.residual).max() < size:
-                    break
-                share *= 0.5
-            if share <= SMALLEST_STEP or trial is None:
-                break
-            unknown, shot = unknown + share * step, trial
-        if shot is None or np.abs(shot.weights * shot.residual).max() > 1e-8:
+            return step, min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
+
+        unknown, end, _ = damped_newton(
+            unknown, shot, lambda x: self.shoot(switching, x), _size, step, DAMPING
+        )
+        if not _size(end) <= ARRIVED:
             return None
         t_final = float(unknown[2 * n + m])
         found = switching._replace(times=unknown[2 * n : 2 * n + m], t_final=t_final)
-        residual = float(np.abs(shot.residual).max())
+        residual = float(np.abs(end.residual).max())
         free = not (switching.has_singular or switching.has_limits)
-        curvature = self._curvature(found, shot) if free else np.inf
+        curvature = self._curvature(found, end) if free else np.inf
         return Extremal(found, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
 
     def shoot(self, switching: Switching, unknown: Vector) -> Shot | None:
@@ -259,6 +251,11 @@ class Shooter:
         hessian = jumps[:, None] * kept
         reduced = free @ (0.5 * (hessian + hessian.T)) @ free.T
         return float(np.linalg.eigvalsh(reduced)[0])
+
+
+def _size(shot: Shot) -> float:
+    """Return the largest weighted residual."""
+    return float(np.abs(shot.weights * shot.residual).max())
 
 
 def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:

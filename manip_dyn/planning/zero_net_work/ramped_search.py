@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.zero_net_work.ramped_flow import RampedFlow
 from manip_dyn.planning.zero_net_work.ramps import Ramps
 from manip_dyn.robot import Robot
@@ -34,8 +35,8 @@ CLOSE, TIGHT = 0.5, 1e-6
 """Scaled distances from a limit from which on it is a row of the program; is kept to."""
 CORRECTIONS = 3
 """Chord steps back to where the conditions are met."""
-NEWTON_STEPS, HALVINGS, ARRIVED = 15, 8, 1e-6
-"""Steps towards a first motion, how often one is shortened, and what it may miss, scaled."""
+TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
+"""Newton's method towards a first motion, which may miss as much, scaled."""
 MISS, SETTLED = 1e-9, 1e-11
 """How far from the goal and from rest a motion may end, and is tried to, rad, m and per s."""
 STRICT = 100.0
@@ -90,25 +91,20 @@ class RampedSearch:
 
         Limits are not looked at.
         """
-        size, here = self.ramps.levels * self.ramps.n, self._reached(x)
-        for _ in range(NEWTON_STEPS):
-            missed = np.abs(here.ends).sum()
-            if missed < ARRIVED:
-                return x
+        size = self.ramps.levels * self.ramps.n
+
+        def step(x: Vector, here: Reached) -> tuple[Vector, float] | None:
             slopes = self._slopes(x, here, size)
             if not np.all(np.isfinite(slopes.ends)):
                 return None
             step = np.zeros(len(x))
             step[:size] = np.linalg.lstsq(slopes.ends, -here.ends, rcond=None)[0]
-            for _ in range(HALVINGS):
-                there = self._reached(x + step)
-                if np.abs(there.ends).sum() < missed:
-                    break
-                step = 0.4 * step
-            else:
-                return None
-            x, here = x + step, there
-        return None
+            return step, 1.0
+
+        x, _, arrived = damped_newton(
+            x, self._reached(x), self._reached, _distance, step, TOWARDS_FIRST
+        )
+        return x if arrived else None
 
     def improve(self, x: Vector, low: Vector, high: Vector) -> Result:
         """Return the fastest motion to which linear programs lead from `x`.
@@ -204,6 +200,11 @@ class RampedSearch:
             with np.errstate(invalid="ignore"):
                 left.append((there.left - here.left) / step)
         return Reached(np.array(ends).T, np.array(left).T)
+
+
+def _distance(at: Reached) -> float:
+    """Return how far the final state is from the goal, scaled."""
+    return float(np.abs(at.ends).sum())
 
 
 def _missed(at: Reached) -> float:

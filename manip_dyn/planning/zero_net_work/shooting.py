@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from manip_dyn.codegen.by_address import call_kernel, call_returning
 from manip_dyn.core.by_reference import value_of
 from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.integrate.space import Space
-from manip_dyn.planning.linear_system import solve
 from manip_dyn.validate import Vector
 
 NUDGE = 1e-6
@@ -63,6 +63,7 @@ class Work(NamedTuple):
         trial: Times that are tried (2 m,).
         step: Newton's step (2 m,).
         jacobian: Derivatives of the residual by the times (2 m, 2 m).
+        pivots: Rows that were exchanged when that was factorized (2 m,).
         behind: States behind each change (2 m, 2 n).
         shifts: How they move with the time of the change (2 m, 2 n).
         before: Rates before it (2 m, 2 n).
@@ -78,6 +79,7 @@ class Work(NamedTuple):
     trial: Vector
     step: Vector
     jacobian: Vector
+    pivots: Vector
     behind: Vector
     shifts: Vector
     before: Vector
@@ -89,10 +91,10 @@ class Work(NamedTuple):
 def work_of(n: int, m: int, space: Space) -> Work:
     """Return the arrays for n joints, m of which move."""
     y, modes, rates = np.zeros((3, 2 * n))
-    residual, nudged, trial, step = np.zeros((4, 2 * m))
+    residual, nudged, trial, step, pivots = np.zeros((5, 2 * m))
     jacobian, effort = np.zeros((2 * m, 2 * m)), np.zeros(n)
     behind, shifts, before = np.zeros((3, 2 * m, 2 * n))
-    return Work(y, modes, residual, nudged, trial, step, jacobian, behind, shifts, before,
+    return Work(y, modes, residual, nudged, trial, step, jacobian, pivots, behind, shifts, before,
                 effort, rates, space)  # fmt: skip
 
 
@@ -264,13 +266,13 @@ def newton(kernels, x, problem, tolerance, most, work):
         if not differentiate(kernels, x, problem, work):
             return NO_MOTION
         copy(residual, step)
-        if not solve(work.jacobian, step):
-            return SINGULAR
+        factorize(work.jacobian, work.pivots)
+        solve(work.jacobian, work.pivots, step)
         longest = 0.0
         for k in range(size):
+            if not isfinite(step[k]):
+                return SINGULAR
             longest = max(longest, abs(step[k]))
-        if not isfinite(longest):
-            return SINGULAR
         share = min(1.0, 0.5 * duration / longest)
         better = False
         for _ in range(6):
