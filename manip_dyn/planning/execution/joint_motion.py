@@ -15,7 +15,7 @@ class JointMotion:
 
     The inertia I = M_ii does not depend on q_i, and no velocity term is left: it would be
     1/2 dM_ii/dq_i q'^2 (Christoffel symbol of the first kind). The others stay at rest under
-    the efforts of `held_efforts` (Fan 2003, eqs. 6.53 and 6.55, for any arm).
+    `full_efforts` (Fan 2003, eqs. 6.53 and 6.55, for any arm).
     """
 
     def __init__(self, robot: Robot, joint: int, posture: Vector):
@@ -72,12 +72,6 @@ class JointMotion:
         efforts = mass @ a + bias
         efforts[i] = effort
         return efforts
-
-    def held_efforts(self, q: float, v: float, effort: float) -> Vector:
-        """Return the efforts (n,) at moving position `q` and velocity `v`, the others at rest."""
-        velocity = self._zero.copy()
-        velocity[self.joint] = v
-        return self.full_efforts(self._at(q), velocity, effort, self._zero)
 
     def _at(self, q: float) -> Vector:
         posture = self._posture.copy()

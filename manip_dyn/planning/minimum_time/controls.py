@@ -156,7 +156,7 @@ def smooth(before: Control, after: Control) -> bool:
 def changed(controls: Controls, joint: int, control: Control) -> Controls:
     """Return what efforts (n,) do after one of them changed.
 
-    If it takes over a joint from another effort, that one goes to its limit that pushes further.
+    At a handover from another effort, that one goes to its limit that pushes further.
     """
     after, mine = list(controls), control.kept(joint)
     for other, each in enumerate(controls):
