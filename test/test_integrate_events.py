@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 import manip_dyn as md
-from manip_dyn.integrate.stops import planned_stops
+from manip_dyn.integrate.loop.stops import planned_stops
 
 FALL_HEIGHT, GRAVITY = 1.0, 9.81
 

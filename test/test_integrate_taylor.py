@@ -6,7 +6,7 @@ from numba import njit
 from problems import orbit, pendulum
 
 import manip_dyn as md
-from manip_dyn.integrate.taylor import order_for
+from manip_dyn.integrate.methods.taylor import order_for
 
 
 @njit

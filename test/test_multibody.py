@@ -16,14 +16,14 @@ from manip_dyn.multibody import (
     Tyre,
     simulate_mechanism,
 )
+from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.hmmwv import hmmwv
-from manip_dyn.multibody.kernel import evaluate
+from manip_dyn.multibody.kernels.kernel import evaluate
+from manip_dyn.multibody.kernels.primitives import PRIMITIVES, primitive_address
 from manip_dyn.multibody.linearization import linearization
-from manip_dyn.multibody.partition import partition
-from manip_dyn.multibody.primitives import PRIMITIVES, primitive_address
+from manip_dyn.multibody.model.hmmwv import hmmwv
+from manip_dyn.multibody.model.partition import partition
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import linearized
 
 Z = (0.0, 0.0, 1.0)
 

@@ -10,8 +10,8 @@ from test_integrate_tableaus import density, trees
 import manip_dyn as md
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.tableaus.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
 
 ORDER_FOUR = order_four()
 START, END = np.array([1.0, 0.5, 0.0]), 3.0

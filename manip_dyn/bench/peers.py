@@ -18,10 +18,10 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench.timing import Call, Candidate
-from manip_dyn.codegen import algorithms
-from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.inertia import rigid_bodies
-from manip_dyn.codegen.motion import joint_poses
+from manip_dyn.codegen.rigid_body import algorithms
+from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
+from manip_dyn.codegen.rigid_body.kinematics import joint_poses
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.pose import Pose, checked_pose
-from manip_dyn.clik.task_error import task_error
+from manip_dyn.clik.task.pose import Pose, checked_pose
+from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot

@@ -7,11 +7,11 @@ from math import ceil, isinf
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.posture import posture_for
-from manip_dyn.clik.settings import ClikSettings, checked_settings
-from manip_dyn.clik.tracker import Tracker, check_path
-from manip_dyn.clik.tracking import Tracking, tracking_of
+from manip_dyn.clik.tracking.result import Tracking, tracking_of
+from manip_dyn.clik.tracking.tracker import Tracker, check_path
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.validate import nanoseconds, positive

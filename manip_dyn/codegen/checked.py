@@ -20,7 +20,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from manip_dyn.codegen.in_place import InPlace
-from manip_dyn.codegen.trace import BY_NAME, Declaration, argument_size
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.validate import Vector, finite_vector

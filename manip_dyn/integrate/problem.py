@@ -12,15 +12,21 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.integrate.control import CONTROLLERS, ESTIMATES, NORMS
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import checked_function, first_trial, right_hand_side
 from manip_dyn.integrate.jacobian import Jacobian
-from manip_dyn.integrate.method import Method, Options
-from manip_dyn.integrate.registry import METHODS
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.stops import planned_stops
-from manip_dyn.integrate.taylor import HIGHEST_ORDER, LOWEST_ORDER, Series, Taylor, order_for
+from manip_dyn.integrate.loop.stops import planned_stops
+from manip_dyn.integrate.methods.method import Method, Options
+from manip_dyn.integrate.methods.registry import METHODS
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.methods.taylor import (
+    HIGHEST_ORDER,
+    LOWEST_ORDER,
+    Series,
+    Taylor,
+    order_for,
+)
+from manip_dyn.integrate.steps.control import CONTROLLERS, ESTIMATES, NORMS
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9

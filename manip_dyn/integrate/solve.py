@@ -9,17 +9,17 @@ import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
-from manip_dyn.integrate.dense import DenseOutput
-from manip_dyn.integrate.engine import Engine, compile_engine
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import not_compilable
 from manip_dyn.integrate.jacobian import Jacobian
-from manip_dyn.integrate.method import Method
+from manip_dyn.integrate.loop.engine import Engine, compile_engine
+from manip_dyn.integrate.loop.space import Space
+from manip_dyn.integrate.methods.method import Method
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.integrate.problem import Problem, checked_problem
 from manip_dyn.integrate.solution import FoundEvents, Solution
-from manip_dyn.integrate.space import Space
-from manip_dyn.integrate.status import Status
-from manip_dyn.integrate.taylor import Taylor
+from manip_dyn.integrate.steps.dense import DenseOutput
+from manip_dyn.integrate.steps.status import Status
 
 _ROOM = 256
 """Rows of a record to begin with; a full one doubles."""

@@ -16,13 +16,13 @@ import numpy as np
 from scipy.integrate import ode
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.multibody.expansion import expand
-from manip_dyn.multibody.mechanism import Mechanism
-from manip_dyn.multibody.partition import Partition
-from manip_dyn.multibody.partition import partition as partition_of
+from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.state_space import rates, worn
+from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.model.partition import Partition
+from manip_dyn.multibody.model.partition import partition as partition_of
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import rates, worn
 from manip_dyn.validate import Vector, positive
 
 HIGHEST_ORDER = 12

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
 from manip_dyn.validate import Vector, positive
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.taylor import Taylor
-from manip_dyn.multibody.expansion import expand
-from manip_dyn.multibody.mechanism import Mechanism
-from manip_dyn.multibody.memory import Memory, memory_of
-from manip_dyn.multibody.partition import Partition, partition
-from manip_dyn.multibody.state_space import linearized, rates, worn
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.memory import Memory, memory_of
+from manip_dyn.multibody.equations.state_space import linearized, rates, worn
+from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.model.partition import Partition, partition
 from manip_dyn.validate import Vector
 
 AT_ONCE = 1e9

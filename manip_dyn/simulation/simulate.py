@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate.adams import Adams
+from manip_dyn.integrate.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, Schedule, held
 from manip_dyn.simulation.integrator import Integrator

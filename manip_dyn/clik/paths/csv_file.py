@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
-from manip_dyn.clik.pose import UNIT
+from manip_dyn.clik.task.pose import UNIT
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, positive
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.paths.evaluate import HARMONIC, evaluate
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import DESIRED, ROTATION, TWIST, Pose
+from manip_dyn.clik.task.pose import DESIRED, ROTATION, TWIST, Pose
 from manip_dyn.validate import Vector
 
 

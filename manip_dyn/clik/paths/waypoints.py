@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from manip_dyn.clik.paths.evaluate import SPLINE
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import checked_pose
+from manip_dyn.clik.task.pose import checked_pose
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, finite_vector, positive
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
-from manip_dyn.integrate.space import Space
+from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
 from manip_dyn.planning.minimum_time.controls import Controls, directions
 from manip_dyn.planning.minimum_time.equations import (
     arc_of,

@@ -20,7 +20,7 @@ from manip_dyn.codegen.by_address import call_kernel, call_returning
 from manip_dyn.core.by_reference import value_of
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_solve import factorize, solve
-from manip_dyn.integrate.space import Space
+from manip_dyn.integrate import Space
 from manip_dyn.validate import Vector
 
 NUDGE = 1e-6
