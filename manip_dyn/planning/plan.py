@@ -132,12 +132,6 @@ class Plan:
         return [i for i, t in enumerate(self.arrival_times) if t > 0.0]
 
     @property
-    def moving(self) -> int | None:
-        """Index of the moving joint, or None if there is not just one."""
-        joints = self.moving_joints
-        return joints[0] if len(joints) == 1 else None
-
-    @property
     def t_switch(self) -> float:
         """First switch of all, s (0: none)."""
         return min((t for times in self.switch_times for t in times), default=0.0)

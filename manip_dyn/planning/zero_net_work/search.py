@@ -87,7 +87,6 @@ class Found(NamedTuple):
         joint: The joint that is wrong.
         need: What it needs: effort or speed over its limit, or a position.
         x: Switch and arrival of each moving joint, s (2 m,).
-        drive: Efforts until the switch (n,).
         nodes: The motion.
     """
 
@@ -95,7 +94,6 @@ class Found(NamedTuple):
     joint: int
     need: float
     x: Vector
-    drive: Vector
     nodes: Nodes
 
 
@@ -127,7 +125,7 @@ class Search:
             self._kernels, guesses, signs, x, by_reference(problem), self._bounds, self._works[m],
             by_reference(nodes),
         )  # fmt: skip
-        return Found(verdict, joint, need, x, drive, nodes)
+        return Found(verdict, joint, need, x, nodes)
 
 
 @lru_cache(maxsize=64)
