@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         StepControl,
         integrate,
     )
-    from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
+    from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
     from manip_dyn.robot import Robot, load_robot
     from manip_dyn.simulation import Schedule, Trajectory, simulate
 else:
@@ -55,7 +55,7 @@ else:
                 *("StepControl", "integrate"),
             ),
             "multibody": (),
-            "planning": ("BangBangPlan", "Plan", "plan_minimum_time", "plan_zero_net_work"),
+            "planning": ("Plan", "plan_minimum_time", "plan_zero_net_work"),
             "robot": ("Robot", "load_robot"),
             "simulation": ("Schedule", "Trajectory", "simulate"),
         },
@@ -77,7 +77,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
-    "BangBangPlan",
     "Circle",
     "ClikSettings",
     "Events",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.planning import BangBangPlan, Plan
+from manip_dyn.planning import Plan
 from manip_dyn.robot import Robot
 
 
@@ -23,18 +23,17 @@ def figure_type() -> Any:
     return Figure
 
 
-def plot_plan(robot: Robot, plan: Plan | BangBangPlan, file: str | Path) -> None:
+def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     """Draw positions, velocities and efforts of a plan over time into `file` (PNG, SVG, PDF)."""
     end = max(plan.t_final, 1e-3)
     switches = [t for times in plan.switch_times for t in times]
-    arrivals = plan.arrival_times if isinstance(plan, Plan) else []
-    jumps = np.unique([end, *arrivals, *switches])
+    jumps = np.unique([end, *plan.arrival_times, *switches])
     t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *jumps, *np.nextafter(jumps, 0.0)])
     states = [plan.state(float(each)) for each in t]
     rows = (
         ("position", "", np.array([q for q, _ in states])),
         ("velocity", "/s", np.array([v for _, v in states])),
-        ("effort", "", np.array([plan.torque(float(each)) for each in t])),
+        ("effort", "", np.array([plan.effort(float(each)) for each in t])),
     )
     figure = figure_type()(figsize=(7.0, 7.0), layout="constrained")
     figure.suptitle(

@@ -9,7 +9,7 @@ from manip_dyn.robot.reference import Reference
 
 
 def replay(robot, plan, tolerance=1e-12):
-    """Return position and velocity errors (n,) at the end of a plan under its torques alone."""
+    """Return position and velocity errors (n,) at the end of a plan under its efforts alone."""
     reference, n = Reference(robot), robot.n
     jumps = [0.0, *(t for times in plan.switch_times for t in times), *plan.arrival_times]
     edges = plan.knots if hasattr(plan.motion, "parameter") else np.array(jumps)
@@ -17,8 +17,8 @@ def replay(robot, plan, tolerance=1e-12):
     y = np.concatenate([plan.q0, np.zeros(n)])
 
     def rates(t, y):
-        # the torque at the end of a piece is that before the jump
-        tau = plan.torque(min(t, last))
+        # the effort at the end of a piece is that before the jump
+        tau = plan.effort(min(t, last))
         return np.concatenate([y[n:], reference.forward_dynamics(y[:n], y[n:], tau)])
 
     for begin, end in itertools.pairwise(edges):
@@ -34,7 +34,7 @@ def check(robot, plan, tolerance=1e-12, miss=1e-7):
     assert np.abs(q).max() < miss
     assert np.abs(v).max() < miss
     for t in np.linspace(0.0, 1.1 * plan.t_final, 300):
-        assert np.all(np.abs(plan.torque(t)) <= robot.tau_max * (1.0 + 1e-9))
+        assert np.all(np.abs(plan.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
         q, v = plan.state(t)
         assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-6))
         assert np.all((q >= robot.q_min - 1e-6) & (q <= robot.q_max + 1e-6))

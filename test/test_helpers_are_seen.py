@@ -30,8 +30,8 @@ entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
     "long chains": "from manip_dyn.codegen.loops.dynamics import linear_motion as entry",
     "simulation": "from manip_dyn.simulation.feedback import rates as entry",
     "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
-    "planning": "from manip_dyn.planning.search import search as entry",
-    "minimum time": "from manip_dyn.planning.improvement import improve as entry",
+    "planning": "from manip_dyn.planning.zero_net_work.search import search as entry",
+    "minimum time": "from manip_dyn.planning.minimum_time.improvement import improve as entry",
     "multibody": "from manip_dyn.multibody.equations.state_space import linearized as entry",
     "force of a user": """
 from manip_dyn.multibody import UserForce
@@ -81,8 +81,8 @@ def digest(folder, layer):
         ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
-        ("planning", "planning/linear_system.py", "range(size - 1, -1, -1)", "range(size)"),
-        ("minimum time", "planning/linear_program.py", "1e-13", "1e-12"),
+        ("planning", "core/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
+        ("minimum time", "planning/minimum_time/linear_program.py", "1e-13", "1e-12"),
         ("multibody", "multibody/equations/road.py", "return ", "return  "),
         (
             "force of a user",

@@ -8,9 +8,9 @@ from numba import njit
 from test_integrate_tableaus import density, trees
 
 import manip_dyn as md
+from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
-from manip_dyn.integrate.steps.linear import factorize, solve
 from manip_dyn.integrate.tableaus.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
 
 ORDER_FOUR = order_four()

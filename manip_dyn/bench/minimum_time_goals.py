@@ -16,7 +16,7 @@ import pinocchio
 from scipy.integrate import solve_ivp
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.planning import BangBangPlan, plan_minimum_time
+from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.validate import Vector
 
@@ -73,7 +73,7 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
     return Outcome(robot.name, counts, worst, (float(median), float(most)))
 
 
-def final_state(plan: BangBangPlan) -> Vector:
+def final_state(plan: Plan) -> Vector:
     """Return the state (2 n,) at the end, by DOP853 with pinocchio's dynamics."""
     robot, n = plan.robot, plan.robot.n
     data = robot.model.createData()
@@ -81,7 +81,7 @@ def final_state(plan: BangBangPlan) -> Vector:
     def rates(t, y, end):
         q, v = y[:n], y[n:]
         passive = -robot.damping * v - robot.stiffness * (q - robot.rest)
-        tau = plan.torque(min(t, np.nextafter(end, 0.0))) + passive
+        tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
     y = np.concatenate([plan.q0, np.zeros(n)])

@@ -17,7 +17,7 @@ from manip_dyn.bench.peers import installed
 from manip_dyn.bench.planning_minimum_time import collocation, straight_path
 from manip_dyn.bench.timing import SLICE, repetitions, seconds
 from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
-from manip_dyn.planning.grid_search import grid_search
+from manip_dyn.planning.zero_net_work.grid_search import grid_search
 from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9

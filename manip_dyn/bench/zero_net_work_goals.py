@@ -52,7 +52,7 @@ def final_state(plan: Plan) -> Vector:
         q, v = y[:n], y[n:]
         passive = -robot.damping * v - robot.stiffness * (q - robot.rest)
         return np.concatenate(
-            [v, pinocchio.aba(robot.model, data, q, v, plan.torque(min(t, last)) + passive)]
+            [v, pinocchio.aba(robot.model, data, q, v, plan.effort(min(t, last)) + passive)]
         )
 
     y = np.concatenate([plan.q0, np.zeros(n)])

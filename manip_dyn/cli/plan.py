@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from manip_dyn.cli.options import DONE, add_robot_options, numbers, print_content, robot_of
 from manip_dyn.errors import ManipDynError
-from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.plots import plot_plan
 
-PLANS: dict[str, Callable[..., Plan | BangBangPlan]] = {
+PLANS: dict[str, Callable[..., Plan]] = {
     "zero_net_work": plan_zero_net_work,
     "minimum_time": plan_minimum_time,
 }
@@ -58,10 +58,9 @@ def _plan(options: argparse.Namespace) -> int:
         "switch_times": dict(zip(robot.joint_names, plan.switch_times, strict=True)),
         "t_final": plan.t_final,
         "net_work": plan.net_work.tolist(),
+        "arrival_times": dict(zip(robot.joint_names, plan.arrival_times, strict=True)),
     }
-    if isinstance(plan, Plan):
-        content["arrival_times"] = dict(zip(robot.joint_names, plan.arrival_times, strict=True))
-    elif plan.certificate is not None:
+    if plan.certificate is not None:
         proof = plan.certificate
         content["certificate"] = {
             "holds": proof.holds,

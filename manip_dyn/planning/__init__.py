@@ -1,21 +1,18 @@
 """Time-optimal and near time-optimal control: plans and their execution."""
 
-from manip_dyn.planning.bang_bang import BangBangPlan
 from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.execution import PlanExecutor
-from manip_dyn.planning.feedback import Tuning
-from manip_dyn.planning.minimum_time import plan_minimum_time
-from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.ramped import RampedPlan
-from manip_dyn.planning.segments import Segment, mean_effort
-from manip_dyn.planning.zero_net_work import plan_zero_net_work
+from manip_dyn.planning.execution.executor import PlanExecutor
+from manip_dyn.planning.execution.feedback import Tuning
+from manip_dyn.planning.execution.segments import Segment, mean_effort
+from manip_dyn.planning.minimum_time.planner import plan_minimum_time
+from manip_dyn.planning.plan import FiniteRamps, Plan
+from manip_dyn.planning.zero_net_work.planner import plan_zero_net_work
 
 __all__ = [
-    "BangBangPlan",
     "Certificate",
+    "FiniteRamps",
     "Plan",
     "PlanExecutor",
-    "RampedPlan",
     "Segment",
     "Tuning",
     "mean_effort",

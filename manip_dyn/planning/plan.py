@@ -1,33 +1,34 @@
-"""A plan: a rest-to-rest motion, whichever method made it."""
+"""A plan: a rest-to-rest motion of an arm with its evidence, whichever method made it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.certificate import Certificate
+from manip_dyn.planning.motion import Motion, MotionWithCostates, Samples, add_if_new
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite, positive
 
-if TYPE_CHECKING:
-    from manip_dyn.planning.move import Move
 
+@dataclass(frozen=True, eq=False)
+class FiniteRamps:
+    """What there is to say of a plan whose efforts do not jump.
 
-class Motion(Protocol):
-    """The motion of a plan between its start and its arrival."""
+    Attributes:
+        slew_rate: Most that the efforts change (n,), N m/s or N/s.
+        corners: Times (k,) at which ramps begin and end, from 0 to the arrival, s.
+        t_final_without: How long the plan without a slew rate takes, s.
+    """
 
-    @property
-    def knots(self) -> Vector:
-        """Times (k,) from 0 to the arrival, s, between which the efforts are smooth."""
-
-    def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
-
-    def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on."""
+    slew_rate: Vector
+    corners: Vector
+    t_final_without: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +40,21 @@ class Plan:
         q0: Start (n,), rad or m.
         qf: Goal (n,), rad or m.
         t_final: Time of the last arrival at rest, s.
-        switch_times: Per joint the times at which its effort switches, s.
+        switch_times: Per joint the times at which its effort switches, s; with ramps the middles
+            of those from one level to the next.
         arrival_times: Per joint the time of its arrival, s; 0 for one that does not move.
         motion: The motion; None where start and goal are the same.
         hold: Efforts (n,) that keep the arm at the goal, N m or N.
         method: Who made it, such as ``zero_net_work``.
-        status: ``solved``, or ``near_minimum`` where the method has no solution of its own kind.
+        status: ``solved``; ``at_goal`` where minimum time has nothing to move; ``near_minimum``
+            where the method has no solution of its own kind; ``uncertified`` where the motion
+            arrives, but its certificate does not hold.
         reason: What that means, one sentence.
-        certificate: Evidence that no motion is faster; None if there is none.
+        certificate: Evidence that the motion is of minimum time; None if there is none.
+        extremal: The motion once more, where it has costates; else None.
+        ramps: Slew rates and ramps; None where efforts may jump.
+        single_switch: The joint that alone moves, by full efforts with one switch, which an
+            executor can find from its measured state; else None.
     """
 
     robot: Robot = field(repr=False)
@@ -60,23 +68,68 @@ class Plan:
     method: str
     status: str
     reason: str
-    certificate: Any = None
+    certificate: Certificate | None = None
+    extremal: MotionWithCostates | None = field(default=None, repr=False)
+    ramps: FiniteRamps | None = None
+    single_switch: int | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether the plan is what its method promises, or nothing has to move."""
+        return self.status in ("solved", "at_goal")
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints (n,)."""
         return self.robot.joint_names
 
+    # ------------------------------------------------------------------------ by time
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return planned positions and velocities (n,) at time `t` s."""
+        t = finite("time", t, "s")
+        if self.motion is None or t >= self.t_final:
+            return self.qf.copy(), np.zeros(self.robot.n)
+        return self.motion.state(max(t, 0.0))
+
+    def effort(self, t: float) -> Vector:
+        """Return the planned efforts (n,) from time `t` s on, N m or N."""
+        t = finite("time", t, "s")
+        if self.motion is None or t >= self.t_final:
+            return self.hold.copy()
+        return self._within_limits(self.motion.effort(max(t, 0.0)))
+
+    def costate(self, t: float) -> Vector:
+        """Return the costates (2 n,) at time `t` s, within the motion, s per unit of state."""
+        t = finite("time", t, "s")
+        if self.extremal is None:
+            raise ManipDynError(f"there are no costates: {self.reason}")
+        return self.extremal.costate(min(t, self.t_final))
+
+    def samples(self, period: float) -> Samples:
+        """Return times and efforts, each held until the next: every jump and the arrival.
+
+        Where the efforts change smoothly, also every `period` s.
+        """
+        period = positive("period", period, "s")
+        rows: Samples = []
+        if self.motion is not None:
+            rows = [(t, self._within_limits(tau)) for t, tau in self.motion.samples(period)]
+        add_if_new(rows, self.t_final, self.hold.copy())
+        return rows
+
+    @property
+    def knots(self) -> Vector:
+        """Times (k,) from 0 to `t_final`, s, between which the efforts are smooth."""
+        return np.zeros(1) if self.motion is None else self.motion.knots
+
+    def _within_limits(self, effort: Vector) -> Vector:
+        return np.clip(effort, -self.robot.tau_max, self.robot.tau_max)
+
+    # ------------------------------------------------------------------------ joints and switches
     @property
     def moving_joints(self) -> list[int]:
         """Indices of the joints that move."""
         return [i for i, t in enumerate(self.arrival_times) if t > 0.0]
-
-    @property
-    def moving(self) -> int | None:
-        """Index of the moving joint, or None if there is not just one."""
-        joints = self.moving_joints
-        return joints[0] if len(joints) == 1 else None
 
     @property
     def t_switch(self) -> float:
@@ -84,22 +137,24 @@ class Plan:
         return min((t for times in self.switch_times for t in times), default=0.0)
 
     @property
+    def switch_positions(self) -> list[list[float]]:
+        """Per joint the list of its own positions at its switches, rad or m."""
+        return [
+            [float(self.state(t)[0][joint]) for t in times]
+            for joint, times in enumerate(self.switch_times)
+        ]
+
+    @property
     def q_switch(self) -> Vector:
         """Position of each joint at its first switch (n,), rad or m (nan: it has none)."""
-        places = [self.state(times[0])[0][i] if times else np.nan
-                  for i, times in enumerate(self.switch_times)]  # fmt: skip
-        return np.array(places)
+        return np.array([places[0] if places else np.nan for places in self.switch_positions])
 
-    @cached_property
-    def move(self) -> Move | None:
-        """The motion in feedback form, for a single joint with a single switch; else None."""
-        joint = self.moving
-        if joint is None or self.status != "solved":
-            return None
-        from manip_dyn.planning.move import Move  # brings scipy's solvers, which load slowly
+    @property
+    def switching(self) -> Any:
+        """The `Switching` of a motion with costates: controls, switches, arcs; else None."""
+        return None if self.extremal is None else self.extremal.switching
 
-        return Move.of(self.robot, joint, float(self.q0[joint]), self.qf)
-
+    # ------------------------------------------------------------------------ work
     @cached_property
     def work_curves(self) -> WorkCurves:
         """Work on each link by time, by the forces and moments at its joints and its weight."""
@@ -114,41 +169,3 @@ class Plan:
     def peak_work(self) -> float:
         """Largest work on a link on the way, J."""
         return float(np.abs(self.work_curves.work).max())
-
-    def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return planned positions and velocities (n,) at time `t` s."""
-        t = finite("time", t, "s")
-        if self.motion is None or t >= self.t_final:
-            return self.qf.copy(), np.zeros(self.robot.n)
-        return self.motion.state(max(t, 0.0))
-
-    def torque(self, t: float) -> Vector:
-        """Return the planned efforts (n,) from time `t` s on, N m or N."""
-        t = finite("time", t, "s")
-        if self.motion is None or t >= self.t_final:
-            return self.hold.copy()
-        effort = self.motion.effort(max(t, 0.0))
-        return np.clip(effort, -self.robot.tau_max, self.robot.tau_max)
-
-    @property
-    def knots(self) -> Vector:
-        """Times (k,) from 0 to `t_final`, s, between which the efforts are smooth."""
-        return np.zeros(1) if self.motion is None else self.motion.knots
-
-    def samples(self, period: float) -> list[tuple[float, Vector]]:
-        """Return times and efforts, each held until the next: every `period` s and each jump.
-
-        Efforts that do not change are not repeated, so a planar arm with one moving joint gets
-        three points.
-        """
-        period = positive("period", period, "s")
-        grid = np.arange(0.0, self.t_final, period).tolist()
-        rows: list[tuple[float, Vector]] = []
-        for t in sorted({0.0, *grid, *self._jumps(), self.t_final}):
-            effort = self.torque(t)
-            if not rows or np.abs(effort - rows[-1][1]).max() > 1e-9:
-                rows.append((t, effort))
-        return rows
-
-    def _jumps(self) -> list[float]:
-        return [t for times in self.switch_times for t in times] + self.arrival_times

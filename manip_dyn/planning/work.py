@@ -12,6 +12,7 @@ rest to rest the net work on each link is zero.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -22,6 +23,8 @@ from manip_dyn.validate import Vector
 
 POINTS = 16
 """Points of the Gauss-Legendre rule between two knots."""
+LONGEST = 0.2
+"""Longest share of the motion between two knots; more are put where it is longer."""
 
 
 class Moving(Protocol):
@@ -34,7 +37,7 @@ class Moving(Protocol):
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,)."""
 
-    def torque(self, t: float) -> Vector:
+    def effort(self, t: float) -> Vector:
         """Return the efforts (n,)."""
 
 
@@ -56,9 +59,9 @@ class _LinkMotion(NamedTuple):
     acceleration: Vector
 
 
-def work_curves(robot: Robot, plan: Moving) -> WorkCurves:
-    """Return the work on each link at the knots of a plan."""
-    knots = np.unique(plan.knots)
+def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
+    """Return the work on each link at the knots of a motion."""
+    knots = _close(np.unique(moving.knots))
     if len(knots) < 2:
         return WorkCurves(knots, np.zeros((len(knots), robot.n)))
     nodes, weights = np.polynomial.legendre.leggauss(POINTS)
@@ -67,12 +70,21 @@ def work_curves(robot: Robot, plan: Moving) -> WorkCurves:
     forward = customize(robot).unchecked.forward_dynamics
     rows = []
     for t in times.ravel():
-        q, v = plan.state(float(t))
-        rows.append((q, v, forward(q, v, plan.torque(float(t)))))
+        q, v = moving.state(float(t))
+        rows.append((q, v, forward(q, v, moving.effort(float(t)))))
     q, v, a = (np.array(each) for each in zip(*rows, strict=True))
     power = link_powers(robot, q, v, a).reshape(*times.shape, robot.n)
     pieces = half[:, None] * np.einsum("kpn,p->kn", power, weights)
     return WorkCurves(knots, np.vstack([np.zeros(robot.n), np.cumsum(pieces, axis=0)]))
+
+
+def _close(knots: Vector) -> Vector:
+    """Return knots with more between those that are far from each other."""
+    longest = LONGEST * (knots[-1] - knots[0]) * (1.0 + 1e-9)
+    found = [knots[:1]]
+    for begin, end in pairwise(knots):
+        found.append(np.linspace(begin, end, int(np.ceil((end - begin) / longest)) + 1)[1:])
+    return np.concatenate(found)
 
 
 def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Vector:

@@ -120,19 +120,19 @@ class Equations:
         by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]
         return [*rows, [*[zero] * n, *by_v, *[zero] * (n + 1)]]
 
-    # -------------------------------------------------- motion with some joints held
-    def held_motion(self, y, drive) -> list[Any]:
-        """Return the rate (2 n,) of the state y = (q, v) while some joints are held.
+    # -------------------------------------------------- dynamics with some joints locked
+    def locked_joint_motion(self, y, drive) -> list[Any]:
+        """Return the rate (2 n,) of the state y = (q, v) while some joints are locked.
 
-        `drive` is (tau, driven): efforts (n,), and 1 for a driven joint, 0 for a held one (n,).
+        `drive` is (tau, driven): efforts (n,), and 1 for a driven joint, 0 for a locked one (n,).
         """
         q, v = y[: self.n], y[self.n : 2 * self.n]
-        return [*v, *self._held_accelerations(q, v, drive)]
+        return [*v, *self._locked_accelerations(q, v, drive)]
 
-    def held_efforts(self, y, drive) -> list[Any]:
-        """Return the efforts (n,) of the driven joints and those that hold the others."""
+    def locked_joint_efforts(self, y, drive) -> list[Any]:
+        """Return the efforts (n,) of the driven joints and those that lock the others."""
         q, v = y[: self.n], y[self.n : 2 * self.n]
-        return self.inverse_dynamics(q, v, self._held_accelerations(q, v, drive))
+        return self.inverse_dynamics(q, v, self._locked_accelerations(q, v, drive))
 
     # ---------------------------------------------- dynamics with a load at the tool
     def forward_dynamics_loaded(self, q, v, tau, payload, wrench) -> list[Any]:
@@ -237,8 +237,8 @@ class Equations:
         graph = q[0].graph
         return min(factored, articulated, key=lambda each: graph.count(each).total())
 
-    def _held_accelerations(self, q, v, drive) -> list[Any]:
-        """Solve M_dd a_d = tau_d - h_d for the driven joints d; the held ones get 0.
+    def _locked_accelerations(self, q, v, drive) -> list[Any]:
+        """Solve M_dd a_d = tau_d - h_d for the driven joints d; the locked ones get 0.
 
         For that, their rows and columns of M are made those of the identity.
         """

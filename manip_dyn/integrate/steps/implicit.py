@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.compiled import inlined
+from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.core.views import part, row, rows
 from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_next
 from manip_dyn.integrate.steps.dense import fill_hermite, finish_piece
 from manip_dyn.integrate.steps.first_step import plan_first
-from manip_dyn.integrate.steps.linear import add_product, factorize, implicit_matrix, solve
+from manip_dyn.integrate.steps.linear import add_product, implicit_matrix
 from manip_dyn.integrate.steps.stand_ins import jacobian, rhs
 from manip_dyn.integrate.steps.status import NON_FINITE, PASSED
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.planning import BangBangPlan, Plan, PlanExecutor, Segment
+from manip_dyn.planning import Plan, PlanExecutor, Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 from manip_dyn.validate import Vector
@@ -28,9 +28,7 @@ class Motion:
         told: Named values for people.
     """
 
-    def __init__(
-        self, robot: Robot, plan: Plan | BangBangPlan, parameters: BangBangPlannerParameters
-    ):
+    def __init__(self, robot: Robot, plan: Plan, parameters: BangBangPlannerParameters):
         """Make the plan ready; this may take its time."""
         self._plan, self._parameters = plan, parameters
         period = parameters.control_period

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import brentq
 
-from manip_dyn.planning import BangBangPlan, Plan
-from manip_dyn.planning.efforts import directions
-from manip_dyn.planning.grid_search import grid_search
+from manip_dyn.planning import Plan
+from manip_dyn.planning.minimum_time.controls import directions
 from manip_dyn.planning.work import work_curves
+from manip_dyn.planning.zero_net_work.grid_search import grid_search
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import Trajectory, simulate
 from manip_dyn.studies.fan2003.cases import MinimumTime, PdControl, SingleSwitch, Trace
@@ -78,7 +78,7 @@ def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> 
     return result
 
 
-def minimum_time(plan: BangBangPlan) -> MinimumTime:
+def minimum_time(plan: Plan) -> MinimumTime:
     """Return a plan's numbers with its certificate."""
     proof, switching = plan.certificate, plan.switching
     assert proof is not None
@@ -110,27 +110,25 @@ def minimum_time(plan: BangBangPlan) -> MinimumTime:
 class _Knotted(NamedTuple):
     """A plan with knots for its work curves."""
 
-    plan: BangBangPlan | Plan
+    plan: Plan
     knots: Vector
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         return self.plan.state(t)
 
-    def torque(self, t: float) -> Vector:
-        return self.plan.torque(t)
+    def effort(self, t: float) -> Vector:
+        return self.plan.effort(t)
 
 
-def trace(robot: Robot, label: str, plan: BangBangPlan | Plan) -> Trace:
+def trace(robot: Robot, label: str, plan: Plan) -> Trace:
     """Return a plan at samples that show its jumps, with the work on each link."""
-    jumps = [t for times in plan.switch_times for t in times] + [plan.t_final]
-    if isinstance(plan, Plan):
-        jumps += plan.arrival_times
+    jumps = [t for times in plan.switch_times for t in times] + plan.arrival_times
     inner = np.unique(np.clip(jumps, 0.0, plan.t_final))
     even = np.linspace(0.0, plan.t_final, SAMPLES)
     time = np.unique(np.clip([*even, *inner, *(inner - JUST)], 0.0, plan.t_final))
     states = [plan.state(float(t)) for t in time]
     # At rest at the goal the effort is that which holds it.
-    tau = [plan.torque(float(t)) for t in time]
+    tau = [plan.effort(float(t)) for t in time]
     knots = np.unique([*np.linspace(0.0, plan.t_final, WORK_KNOTS), *inner])
     curves = work_curves(robot, _Knotted(plan, knots))
     q, v = (np.array(column) for column in zip(*states, strict=True))

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.certificate import certificate
-from manip_dyn.planning.course import course
-from manip_dyn.planning.efforts import directions, full
-from manip_dyn.planning.extremal import Shooter
-from manip_dyn.planning.held_motion import held_motion_engine, kernels_of
-from manip_dyn.planning.switching import Switching, alternating, assembled
+from manip_dyn.planning.locked_joints import kernels_of, locked_joint_engine
+from manip_dyn.planning.minimum_time.conditions import certificate
+from manip_dyn.planning.minimum_time.controls import directions, full
+from manip_dyn.planning.minimum_time.sampling import trajectory_of
+from manip_dyn.planning.minimum_time.shooting import Shooter
+from manip_dyn.planning.minimum_time.structure import Switching, alternating, assembled
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -72,8 +72,8 @@ def controlled(
         near: How near its goal a joint is held, rad or m.
         period: Time between two records, s.
     """
-    n, engine = robot.n, held_motion_engine(robot.n)
-    space, efforts = engine.space(**TOLERANCES), customize(robot).in_place.held_efforts
+    n, engine = robot.n, locked_joint_engine(robot.n)
+    space, efforts = engine.space(**TOLERANCES), customize(robot).in_place.locked_joint_efforts
     toward, y = np.where(start < goal, 1.0, -1.0), np.concatenate([start, np.zeros(n)])
     kernels = kernels_of(robot)
     driven, braked = start != goal, np.zeros(n, dtype=bool)
@@ -202,7 +202,7 @@ def printed(
         shifted = best._replace(times=moved[:-1], t_final=float(moved[-1]))
         rounding += np.abs(_replayed(robot, start, shifted) - target - end)
     found = Shooter(robot, start, goal).solve(best)
-    along = None if found is None else course(robot, start, found)
+    along = None if found is None else trajectory_of(robot, start, found)
     signs = tuple(directions(best.controls).tolist())
     if found is None or along is None:
         return Printed(signs, end, np.inf, half_unit, rounding, None, [], ())
@@ -237,7 +237,7 @@ def _switching(
 
 def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
     """Return the final state (2 n,), all joints driven."""
-    engine, kernels = held_motion_engine(robot.n), kernels_of(robot)
+    engine, kernels = locked_joint_engine(robot.n), kernels_of(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
     for begin, end, controls in switching.arcs():
         drive = np.concatenate([directions(controls) * robot.tau_max, np.ones(robot.n)])

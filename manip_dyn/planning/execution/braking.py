@@ -1,0 +1,178 @@
+"""One joint's bang-bang motion in feedback form: driven to its braking curve, braked along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.execution.joint_motion import JointMotion
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+TOLERANCES: dict[str, Any] = {
+    "method": "DOP853",
+    "rtol": 1e-13,
+    "atol": 1e-14,
+    "dense_output": True,
+}
+
+
+class Crossing(NamedTuple):
+    """Where an accelerated motion meets the braking curve: time (s), position, velocity."""
+
+    time: float
+    position: float
+    velocity: float
+
+
+class BrakingCurve:
+    """States (q, v) from which the effort -sign * limit stops the joint at `goal`.
+
+    On the curve the work still to be done by all efforts equals minus the kinetic energy:
+    switching there makes the net work of the whole motion zero (Fan 2003, eqs. 4.45-4.48).
+    """
+
+    def __init__(self, motion: JointMotion, start: float, goal: float):
+        """Trace the curve backwards in time from rest at `goal` until it passes `start`."""
+        self.motion = motion
+        self.goal = goal
+        self.sign = 1.0 if goal > start else -1.0
+        limit = float(motion.robot.tau_max[motion.joint])
+        self.drive, self.brake = self.sign * limit, -self.sign * limit
+        self._check_authority(start)
+        self._trace = self._backwards(start)
+        self._time_end = float(self._trace.t[-1])
+        self._beginning = float(self._trace.y[0, -1])
+        if self.sign * (self._beginning - start) > 1e-9:
+            # From before the beginning the joint comes faster than braking can stop it.
+            raise ManipDynError(
+                f"{self._name()} cannot be stopped at {goal:.6g} when it comes from before "
+                f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} does not hold "
+                "its load on the way"
+            )
+
+    def gap(self, q: float, v: float) -> float:
+        """Return how much the speed towards the goal exceeds the curve's at `q`."""
+        return self.sign * v - self.speed(q)
+
+    def speed(self, q: float) -> float:
+        """Return the curve's speed at `q`; 0 beyond the goal, infinite before its beginning."""
+        if self.sign * (self.goal - q) <= 0.0:
+            return 0.0
+        if self.sign * (q - self._beginning) < 0.0:
+            return np.inf
+        return self.sign * float(self._trace.sol(self.time_to_rest(q))[1])
+
+    def state(self, time_to_rest: float) -> tuple[float, float]:
+        """Return position and velocity on the curve `time_to_rest` s before rest."""
+        q, v = self._trace.sol(time_to_rest)
+        return float(q), float(v)
+
+    def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
+        """Accelerate from (q, v) until the curve; return the crossing and the dense motion."""
+        rhs = self.motion.derivative(self.drive)
+
+        crossing = _event(lambda _t, y: max(self.gap(y[0], y[1]), -1e9), direction=1.0)
+        stalled = _event(lambda t, y: self.sign * y[1] if t > 0.0 else 1.0, direction=-1.0)
+        fastest = 10.0 * (self._time_end + 1.0)
+        while fastest < 1e6:
+            trace = solve_ivp(
+                rhs, (0.0, fastest), [q, v], events=[crossing, stalled], **TOLERANCES
+            )
+            if trace.t_events[0].size:
+                time = float(trace.t_events[0][0])
+                position, velocity = trace.sol(time)
+                return Crossing(time, float(position), float(velocity)), trace.sol
+            if trace.t_events[1].size:
+                raise ManipDynError(
+                    f"{self._name()} stalls at {trace.y[0, -1]:.6g} on the way from {q:.6g} to "
+                    f"{self.goal:.6g}: the effort limit {abs(self.drive):.6g} does not lift its "
+                    "load there"
+                )
+            fastest *= 10.0
+        raise ManipDynError(f"{self._name()} never reaches its braking curve from {q:.6g}")
+
+    def time_to_rest(self, q: float) -> float:
+        """Return the duration of braking from the curve at `q`, s."""
+        position, end = self._trace.sol, self._time_end
+        return brentq(lambda s: float(position(s)[0]) - q, 0.0, end, xtol=1e-15, rtol=1e-14)
+
+    def _backwards(self, start: float):
+        rhs = self.motion.derivative(self.brake, direction=-1.0)
+
+        passed_start = _event(lambda _t, y: self.sign * (y[0] - start))
+        at_rest = _event(lambda t, y: self.sign * y[1] if t > 0.0 else 1.0, direction=-1.0)
+        duration = 1.0
+        while duration < 1e7:
+            trace = solve_ivp(
+                rhs,
+                (0.0, duration),
+                [self.goal, 0.0],
+                events=[passed_start, at_rest],
+                **TOLERANCES,
+            )
+            if trace.status == 1:
+                return trace
+            duration *= 10.0
+        raise ManipDynError(f"{self._name()} cannot be stopped at {self.goal:.6g}")
+
+    def _check_authority(self, start: float) -> None:
+        motion = self.motion
+        if self.sign * motion.acceleration(start, 0.0, self.drive) <= 0.0:
+            raise ManipDynError(
+                f"{self._name()} cannot start from {start:.6g}: its load there is "
+                f"{motion.load(start):.6g}, its effort limit {abs(self.drive):.6g}"
+            )
+        if self.sign * motion.acceleration(self.goal, 0.0, self.brake) >= 0.0:
+            raise ManipDynError(
+                f"{self._name()} cannot brake at its goal {self.goal:.6g}: its load there is "
+                f"{motion.load(self.goal):.6g}, its effort limit {abs(self.drive):.6g}"
+            )
+
+    def _name(self) -> str:
+        return f"joint '{self.motion.robot.joint_names[self.motion.joint]}'"
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """What the moving joint does: driven to the switch, braked along the curve to rest.
+
+    Attributes:
+        curve: The braking curve to the goal.
+        switch: Where the driven joint meets it.
+        accelerated: Position and velocity (2,) of the driven joint by time, s.
+    """
+
+    curve: BrakingCurve
+    switch: Crossing
+    accelerated: Callable[[float], Vector] = field(repr=False)
+
+    @classmethod
+    def of(cls, robot: Robot, joint: int, start: float, goal: Vector) -> Move:
+        """Return the move of `joint` from `start` to `goal` (n,), where the others rest."""
+        curve = BrakingCurve(JointMotion(robot, joint, goal), start, float(goal[joint]))
+        return cls(curve, *curve.meet(start, 0.0))
+
+    @property
+    def joint(self) -> int:
+        """Index of the joint."""
+        return self.curve.motion.joint
+
+    @cached_property
+    def t_final(self) -> float:
+        """Time of arrival at rest, s."""
+        return self.switch.time + self.curve.time_to_rest(self.switch.position)
+
+
+def _event(function: Callable, direction: float = 0.0) -> Any:
+    """Return `function` as an event that ends a `solve_ivp`."""
+    event: Any = function
+    event.terminal, event.direction = True, direction
+    return event

@@ -1,0 +1,191 @@
+"""Executing a plan in closed loop: from the measured state to the efforts of the next period."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from manip_dyn.planning.execution.feedback import Feedback, Tuning
+from manip_dyn.planning.execution.reference import Reference
+from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
+from manip_dyn.planning.execution.segments import Segment, distinct, later
+from manip_dyn.planning.plan import Plan
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector, positive
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.execution.online_switching import OnlineSwitching
+
+CELLS_AHEAD = 4
+"""Cells of varying efforts that are sent ahead where commands travel."""
+
+
+class PlanExecutor:
+    """Drives an arm through a plan and holds it at the goal.
+
+    Where one joint moves with one switch, it switches by measured state (`OnlineSwitching`).
+    Every other plan is tracked: its efforts, each jump at its exact time, and feedback to its
+    motion, all within the limits. From its end on feedback with an integral holds the goal. When a
+    joint leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
+    measured state to the goal with efforts that leave a share to the feedback; where there is
+    none, the arm is stopped first.
+
+    Attributes:
+        plan: What is executed.
+        goal: Where it ends (n,): that of the plan, or where `stop` led to.
+        arrived: Whether the arm rests at the goal.
+        arrival_time: When it began to, s; None before.
+        returns: How often a new motion was needed.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        plan: Plan,
+        horizon: float,
+        tuning: Tuning | None = None,
+        period: float | None = None,
+    ):
+        """Execute `plan` from time 0 on.
+
+        Args:
+            robot: The arm.
+            plan: What to execute.
+            horizon: How far ahead the efforts are needed: the control period, plus the
+                transport delay where there is one, s.
+            tuning: Gains and thresholds.
+            period: The control period, s; default: the horizon.
+        """
+        self.plan, self.goal = plan, plan.qf
+        self.arrived, self.returns = False, 0
+        self.arrival_time: float | None = None
+        self._robot = robot
+        self._horizon = positive("horizon", horizon, "s")
+        self._spacing = max(positive("period", period or horizon, "s"), horizon / CELLS_AHEAD)
+        self._tuning = tuning or Tuning()
+        self._off_plan = self._tuning.off_plan
+        self._feedback = Feedback(robot, self._tuning)
+        self._reference = Reference.of(plan, self._spacing)
+        self._begin, self._stopping = 0.0, False
+        self._heard: float | None = None
+        self._switching = self._online_switching()
+        self._committed: tuple[float, list[Segment]] | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether the efforts follow time, and so want to begin when commands act."""
+        return self._switching is None
+
+    @property
+    def extra_time(self) -> float | None:
+        """What the arrival took beyond the plan, s; None before it."""
+        return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
+
+    def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
+        """Return the efforts that act from the state (q, v), measured `t` s after the start, on.
+
+        Before the start, at negative times, the arm is held.
+
+        The first segment begins at offset 0; further ones only where the efforts change inside
+        the horizon.
+        """
+        if self._switching is not None:
+            segments = self._switched(self._switching, t, q, v)
+            if segments:
+                return segments
+        return self._tracked(t, q, v)
+
+    def stop(self, t: float, q: Vector, v: Vector) -> None:
+        """Come to rest soonest instead, and stay there."""
+        self._stop(t, q, v)
+        self.goal = self._reference.goal
+        self.arrived, self.arrival_time = False, None
+
+    # ------------------------------------------------------------ one joint, by measured state
+    def _online_switching(self) -> OnlineSwitching | None:
+        if self.plan.single_switch is None:
+            return None
+        # scipy's solvers load slowly
+        from manip_dyn.planning.execution.online_switching import OnlineSwitching
+
+        return OnlineSwitching(
+            self._robot, self.plan.single_switch, self.plan.q0, self.plan.qf, self._horizon,
+            self._feedback,
+        )  # fmt: skip
+
+    def _switched(
+        self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
+    ) -> list[Segment]:
+        """Return the segments until the joint has come to rest; none from then on."""
+        if self._committed is None:
+            others = np.delete(np.abs(q - self.goal), switching.joint)
+            if others.max(initial=0.0) > self._off_plan:
+                self._return(t, q, v)
+                return []
+            segments = switching.segments(q, v)
+            if not switching.arrived:
+                return segments
+            self._committed = (t, segments)
+        began, segments = self._committed
+        rest = began + segments[-1].offset
+        if t < rest:
+            return later(segments, t - began)
+        self._follow(rest, Reference.standing(self.goal, self.plan.hold))
+        return []
+
+    # ------------------------------------------------------------------------------- tracking
+    def _tracked(self, t: float, q: Vector, v: Vector) -> list[Segment]:
+        q_ref, v_ref = self._reference.state(t - self._begin)
+        if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
+            self._return(t, q, v)
+            q_ref, v_ref = self._reference.state(t - self._begin)
+        self._watch_arrival(t, q, v, q_ref)
+        correction = self._feedback.correction(q, v, q_ref, v_ref)
+        rows = self._reference.segments(t - self._begin, self._horizon)
+        return distinct(
+            [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
+        )
+
+    def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
+        end = self._begin + self._reference.t_final
+        over, heard = t >= end, self._heard
+        if heard is not None and (over or self.returns):
+            self._feedback.integrate(q_ref - q, t - heard)
+        near = self._tuning.tolerance
+        rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
+        if over and rests and not self.arrived:
+            self.arrived = True
+            self.arrival_time = end if heard is None or heard <= end else t
+        self._heard = t
+
+    def _follow(self, begin: float, reference: Reference) -> None:
+        self._begin, self._reference = begin, reference
+        self._switching = self._committed = None
+        self._stopping = False
+
+    # -------------------------------------------------------------------------- off the plan
+    def _return(self, t: float, q: Vector, v: Vector) -> None:
+        """Go to the goal from the measured state; stop first where that needs more efforts."""
+        self.returns += 1
+        self.arrived, self.arrival_time = False, None
+        motion = return_motion(self._robot, q, v, self.goal, self._spacing)
+        if motion is not None:
+            self._follow(t, motion)
+        elif np.abs(v).max() > 10.0 * self._tuning.tolerance:
+            self._stop(t, q, v)
+            self._stopping = True
+        else:
+            self._only_feedback(t)
+
+    def _stop(self, t: float, q: Vector, v: Vector) -> None:
+        motion = stopping_motion(self._robot, q, v, self._spacing)
+        hold = self._feedback.hold(q)
+        self._follow(t, Reference.standing(q.copy(), hold) if motion is None else motion)
+
+    def _over(self, t: float) -> bool:
+        return t >= self._begin + self._reference.t_final
+
+    def _only_feedback(self, t: float) -> None:
+        self._off_plan = np.inf
+        self._follow(t, Reference.standing(self.goal, self._feedback.hold(self.goal)))

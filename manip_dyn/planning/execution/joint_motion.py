@@ -1,0 +1,79 @@
+"""One joint moves, all others are held: the arm as a system with one degree of freedom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.integrate import rk4_step
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+
+class JointMotion:
+    """The dynamics I q'' = tau - load(q) - d q' of joint `joint` with the others at rest.
+
+    The inertia I = M_ii does not depend on q_i, and no velocity term is left: it would be
+    1/2 dM_ii/dq_i q'^2 (Christoffel symbol of the first kind). The others stay at rest under
+    `full_efforts` (Fan 2003, eqs. 6.53 and 6.55, for any arm).
+    """
+
+    def __init__(self, robot: Robot, joint: int, posture: Vector):
+        """Hold all joints but `joint` at `posture` (n,), rad or m."""
+        self.robot = robot
+        self.joint = joint
+        self._kernels = customize(robot).unchecked
+        self._posture = posture.copy()
+        self._zero = np.zeros(robot.n)
+        self._others = np.array([i for i in range(robot.n) if i != joint], dtype=int)
+        self.inertia = float(self._kernels.mass_matrix(posture)[joint, joint])
+        self.damping = float(robot.damping[joint])
+
+    def load(self, q: float) -> float:
+        """Return the effort that gravity and springs ask of the resting joint at `q`."""
+        return float(
+            self._kernels.inverse_dynamics(self._at(q), self._zero, self._zero)[self.joint]
+        )
+
+    def acceleration(self, q: float, v: float, effort: float) -> float:
+        """Return the joint's acceleration at position `q`, velocity `v` under `effort`."""
+        return (effort - self.load(q) - self.damping * v) / self.inertia
+
+    def derivative(self, effort: float, direction: float = 1.0):
+        """Return the right-hand side of the state (q, v); `direction` -1 runs time backwards."""
+
+        def rhs(_t: float, y: Vector) -> Vector:
+            return direction * np.array([y[1], self.acceleration(y[0], y[1], effort)])
+
+        return rhs
+
+    def propagate(self, q: float, v: float, effort: float, duration: float) -> tuple[float, float]:
+        """Return position and velocity after one Runge-Kutta step of `duration` s."""
+        y = rk4_step(self.derivative(effort), 0.0, np.array([q, v]), duration)
+        return float(y[0]), float(y[1])
+
+    def full_efforts(
+        self, q: Vector, v: Vector, effort: float, held_acceleration: Vector
+    ) -> Vector:
+        """Return the efforts (n,) that drive the joint with `effort` and hold the others.
+
+        Args:
+            q: Positions (n,) of all joints.
+            v: Velocities (n,) of all joints.
+            effort: Effort of the moving joint.
+            held_acceleration: Accelerations (n,) that the held joints shall have; the moving
+                joint's entry is ignored.
+        """
+        i, others = self.joint, self._others
+        mass = self._kernels.mass_matrix(q)
+        bias = self._kernels.inverse_dynamics(q, v, self._zero)
+        a = held_acceleration.copy()
+        a[i] = (effort - bias[i] - mass[i, others] @ a[others]) / mass[i, i]
+        efforts = mass @ a + bias
+        efforts[i] = effort
+        return efforts
+
+    def _at(self, q: float) -> Vector:
+        posture = self._posture.copy()
+        posture[self.joint] = q
+        return posture

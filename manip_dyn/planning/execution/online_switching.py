@@ -1,0 +1,128 @@
+"""The thesis's controller: one joint is switched where its measured state meets its curve."""
+
+from __future__ import annotations
+
+from scipy.optimize import brentq
+
+from manip_dyn.planning.execution.braking import Move
+from manip_dyn.planning.execution.feedback import Feedback
+from manip_dyn.planning.execution.segments import Segment, distinct
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+
+class OnlineSwitching:
+    """Switches by measured state (Fan 2003, section 6.3.2), within a control period.
+
+    While the joint is slower than its braking curve it is driven, on the curve it is braked,
+    from rest on all joints are held at the goal by computed torque with feedback. A switch or
+    the arrival that falls inside the next `horizon` becomes a segment of its own at its exact
+    time, so that the final error does not depend on where samples fall.
+    """
+
+    ON_CURVE = 1e-7
+    """Speed deficit below which the state counts as on the braking curve, rad/s or m/s."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        joint: int,
+        start: Vector,
+        goal: Vector,
+        horizon: float,
+        feedback: Feedback,
+    ):
+        """Move one joint from `start` (n,) while the others are held at `goal` (n,).
+
+        `horizon` is how far ahead the efforts are needed, s.
+        """
+        self.arrived = False
+        self._move = Move.of(robot, joint, float(start[joint]), goal)
+        self._goal, self._horizon = goal, horizon
+        self._feedback = feedback
+
+    @property
+    def joint(self) -> int:
+        """Index of the joint that moves."""
+        return self._move.joint
+
+    def segments(self, q: Vector, v: Vector) -> list[Segment]:
+        """Return the efforts that act from the measured state (q, v), each (n,), on.
+
+        The first segment begins at offset 0; further ones only where the efforts jump inside
+        the horizon.
+        """
+        if self.arrived or self._comes_back(q, v):
+            self.arrived = True
+            return [Segment(0.0, self._held(q, v))]
+        segments, offset, q, v = self._drive(q, v)
+        return segments if offset is None else distinct(segments + self._brake(offset, q, v))
+
+    def _comes_back(self, q: Vector, v: Vector) -> bool:
+        """Whether the joint has passed the goal and does not move on."""
+        curve, joint = self._move.curve, self._move.joint
+        passed = curve.sign * (q[joint] - curve.goal) >= 0.0
+        return passed and curve.sign * v[joint] <= 0.0
+
+    def _drive(self, q: Vector, v: Vector):
+        """Return the driving segment and, if the curve is met in time, the state there."""
+        curve, joint = self._move.curve, self._move.joint
+        if curve.gap(q[joint], v[joint]) >= -self.ON_CURVE:
+            return [], 0.0, q, v
+
+        def gap(duration: float) -> float:
+            state = curve.motion.propagate(q[joint], v[joint], curve.drive, duration)
+            return max(curve.gap(*state), -1e9)
+
+        if gap(self._horizon) < 0.0:
+            return [self._segment(0.0, q, v, curve.drive, self._horizon)], None, q, v
+        offset = brentq(gap, 0.0, self._horizon, xtol=1e-13)
+        driving = [self._segment(0.0, q, v, curve.drive, offset)]
+        return driving, offset, *self._moved(q, v, curve.drive, offset)
+
+    def _brake(self, offset: float, q: Vector, v: Vector) -> list[Segment]:
+        """Return the braking segment and, if rest falls inside the horizon, the holding one."""
+        curve, joint = self._move.curve, self._move.joint
+
+        def speed(duration: float) -> float:
+            moved = curve.motion.propagate(q[joint], v[joint], curve.brake, duration)
+            return curve.sign * moved[1]
+
+        left = self._horizon - offset
+        if left <= 0.0 or speed(left) > 0.0:
+            return [self._segment(offset, q, v, curve.brake, left)]
+        rest = brentq(speed, 0.0, left, xtol=1e-13) if speed(0.0) > 0.0 else 0.0
+        self.arrived = True
+        braking = self._segment(offset, q, v, curve.brake, rest)
+        q, v = self._moved(q, v, curve.brake, rest)
+        return [braking, Segment(offset + rest, self._held(q, v))]
+
+    def _segment(
+        self, offset: float, q: Vector, v: Vector, effort: float, duration: float
+    ) -> Segment:
+        """Return the efforts that hold the others while the joint is driven by `effort`.
+
+        They change with the state and stay constant over the segment, so they are those of its
+        middle: what the held joints are disturbed by is of second order in the period.
+        """
+        q, v = self._moved(q, v, effort, 0.5 * max(duration, 0.0))
+        asked = self._feedback.acceleration(q, v, self._goal, 0.0 * v)
+        efforts = self._move.curve.motion.full_efforts(q, v, effort, asked)
+        return Segment(offset, self._feedback.limited(q, efforts))
+
+    def _moved(self, q: Vector, v: Vector, effort: float, duration: float):
+        """Return the state after `duration` s: the joint under `effort`, the others drifting."""
+        joint = self._move.joint
+        q, v = q + duration * v, v.copy()
+        q[joint] -= duration * v[joint]
+        q[joint], v[joint] = self._move.curve.motion.propagate(
+            q[joint], v[joint], effort, duration
+        )
+        return q, v
+
+    def _held(self, q: Vector, v: Vector) -> Vector:
+        rest = 0.0 * v
+        effort = self._feedback.hold(self._goal) + self._feedback.correction(
+            q, v, self._goal, rest
+        )
+        return self._feedback.limited(q, effort)

@@ -1,0 +1,106 @@
+"""A reference: a motion sampled once, so that a control loop only looks it up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.planning.execution.segments import Segment
+from manip_dyn.validate import Vector
+
+MOST_CELLS = 2000
+"""Cells of a motion without the jumps of its efforts: long motions get longer cells."""
+SAME = 1e-9
+"""Times that differ by less are the same, s: commands count in nanoseconds."""
+
+
+class Reference(NamedTuple):
+    """A motion in cells of constant efforts, from time 0 on; at its end it rests.
+
+    Attributes:
+        times: Ends of the cells (k + 1,), s.
+        q: Positions there (k + 1, n), rad or m.
+        v: Velocities there (k + 1, n), per s.
+        efforts: The efforts of each cell (k, n), those of its middle, N m or N.
+        hold: The efforts (n,) that hold the arm at the end.
+        wait: The efforts (n,) that hold it at the start, before time 0.
+    """
+
+    times: Vector
+    q: Vector
+    v: Vector
+    efforts: Vector
+    hold: Vector
+    wait: Vector
+
+    @classmethod
+    def standing(cls, q: Vector, hold: Vector) -> Reference:
+        """Return the arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
+        return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold, hold)
+
+    @classmethod
+    def of(cls, plan, spacing: float) -> Reference:
+        """Sample a plan every `spacing` s and at every jump of its efforts."""
+        if plan.t_final == 0.0:
+            return cls.standing(plan.qf, plan.hold)
+        times = cells(plan.knots, plan.t_final, spacing)
+        states = [plan.state(t) for t in times]
+        efforts = [plan.effort(t) for t in 0.5 * (times[:-1] + times[1:])]
+        q, v = (np.array(each) for each in zip(*states, strict=True))
+        zero = np.zeros(len(plan.q0))
+        wait = customize(plan.robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
+        return cls(times, q, v, np.array(efforts), plan.hold, wait)
+
+    @property
+    def t_final(self) -> float:
+        """Time of the end, s."""
+        return float(self.times[-1])
+
+    @property
+    def goal(self) -> Vector:
+        """Positions (n,) at the end."""
+        return self.q[-1]
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell."""
+        if t >= self.t_final:
+            return self.q[-1], np.zeros(self.q.shape[1])
+        if t <= 0.0:
+            return self.q[0], self.v[0]
+        k = self._cell(t)
+        h = self.times[k + 1] - self.times[k]
+        s = (t - self.times[k]) / h
+        rise, here, there = self.q[k + 1] - self.q[k], h * self.v[k], h * self.v[k + 1]
+        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
+        q = self.q[k] + s * (here + s * (bent + s * turned))
+        return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
+
+    def segments(self, t: float, horizon: float) -> list[Segment]:
+        """Return the efforts from `t` s on, as far as they begin within `horizon` s."""
+        rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
+        for k in range(self._cell(t), len(self.times)):
+            offset = max(float(self.times[k] - t), 0.0)
+            if rows and offset >= horizon - SAME:
+                break
+            effort = self.efforts[k] if k < len(self.efforts) else self.hold
+            if rows and offset < SAME:
+                rows.pop()
+            if not rows or np.any(effort != rows[-1].effort):
+                rows.append(Segment(offset, effort))
+        return rows
+
+    def _cell(self, t: float) -> int:
+        return max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)
+
+
+def cells(knots: Vector, t_final: float, spacing: float) -> Vector:
+    """Return times from 0 to `t_final`: every `spacing` s, and the knots exactly."""
+    spacing = max(spacing, t_final / MOST_CELLS)
+    fixed = np.unique(np.concatenate([[0.0], np.clip(knots, 0.0, t_final), [t_final]]))
+    fixed = fixed[np.append(True, np.diff(fixed) > SAME)]
+    fixed[-1] = t_final
+    grid = np.arange(0.0, t_final, spacing)
+    near = np.abs(grid[:, None] - fixed[None, :]).min(axis=1) <= SAME
+    return np.sort(np.concatenate([fixed, grid[~near]]))

@@ -1,0 +1,119 @@
+"""Motions from a moving state: back to a goal, or to rest where that is soonest.
+
+Polynomials whose efforts are checked and leave a share of the limits to the feedback: from a
+state that a disturbance or a wrong model has brought about, arriving is what counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.planning.execution.reference import Reference, cells
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+SHARES = (0.8, 0.9, 0.98)
+"""Shares of the effort limits that may be used, tried in this order."""
+SHORTEST, LONGEST, RATIO = 0.01, 60.0, 1.5
+"""Durations that are tried, s, and by how much they grow."""
+HALVINGS = 4
+"""How often the gap to the first duration that is allowed is halved."""
+
+
+def return_motion(
+    robot: Robot, q: Vector, v: Vector, goal: Vector, spacing: float
+) -> Reference | None:
+    """Return the shortest polynomial of degree five from (q, v) to rest at `goal`, or None."""
+    rise = goal - q
+
+    def coefficients(duration: float) -> Vector:
+        begin = duration * v
+        return np.array(
+            [
+                q,
+                begin,
+                0.0 * q,
+                10.0 * rise - 6.0 * begin,
+                -15.0 * rise + 8.0 * begin,
+                6.0 * rise - 3.0 * begin,
+            ]
+        )
+
+    return _shortest(robot, coefficients, spacing)
+
+
+def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> Reference | None:
+    """Return the shortest polynomial from (q, v) to rest, every joint slowing down, or None."""
+
+    def coefficients(duration: float) -> Vector:
+        begin = duration * v
+        return np.array([q, begin, 0.0 * q, -begin, 0.5 * begin, 0.0 * q])
+
+    return _shortest(robot, coefficients, spacing)
+
+
+def _shortest(robot: Robot, coefficients, spacing: float) -> Reference | None:
+    for share in SHARES:
+        duration = SHORTEST
+        while duration < LONGEST:
+            if _allowed(robot, coefficients(duration), duration, share):
+                duration = _shortened(robot, coefficients, duration, share)
+                return _sampled(robot, coefficients(duration), duration, spacing)
+            duration *= RATIO
+    return None
+
+
+def _shortened(robot: Robot, coefficients, longest: float, share: float) -> float:
+    shortest = longest / RATIO
+    for _ in range(HALVINGS):
+        middle = 0.5 * (shortest + longest)
+        if _allowed(robot, coefficients(middle), middle, share):
+            longest = middle
+        else:
+            shortest = middle
+    return longest
+
+
+def _allowed(robot: Robot, rows: Vector, duration: float, share: float) -> bool:
+    """Return whether positions, speeds and efforts keep their limits.
+
+    A state that is beyond a limit at the start may come back.
+    """
+    low, high = np.minimum(robot.q_min, rows[0]), np.maximum(robot.q_max, rows[0])
+    fastest = np.maximum(robot.v_max, np.abs(rows[1] / duration))
+    q, v, a = CHECKED[0] @ rows, CHECKED[1] @ rows / duration, CHECKED[2] @ rows / duration**2
+    if np.any((q < low - 1e-9) | (q > high + 1e-9) | (np.abs(v) > fastest * (1.0 + 1e-9))):
+        return False
+    efforts, most = customize(robot).unchecked.inverse_dynamics, share * robot.tau_max
+    return all(np.all(np.abs(efforts(*each)) <= most) for each in zip(q, v, a, strict=True))
+
+
+def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> Reference:
+    inverse = customize(robot).unchecked.inverse_dynamics
+    times = cells(np.zeros(1), duration, spacing)
+    q, v, _ = _motion(rows, times, duration)
+    middles = zip(*_motion(rows, 0.5 * (times[:-1] + times[1:]), duration), strict=True)
+    zero = np.zeros(robot.n)
+    hold = inverse(q[-1], zero, zero)
+    return Reference(times, q, v, np.array([inverse(*each) for each in middles]), hold, hold)
+
+
+def _motion(rows: Vector, times: Vector, duration: float) -> tuple[Vector, Vector, Vector]:
+    """Return positions, velocities and accelerations (k, n) at times (k,)."""
+    zeroth, first, second = _powers(times / duration)
+    return zeroth @ rows, first @ rows / duration, second @ rows / duration**2
+
+
+def _powers(s: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return the powers 0 to 5 of `s` (k,) and their first two derivatives, (k, 6) each."""
+    k = np.arange(6)
+    zeroth = s[:, None] ** k
+    first, second = np.zeros_like(zeroth), np.zeros_like(zeroth)
+    first[:, 1:] = k[1:] * zeroth[:, :-1]
+    second[:, 2:] = k[2:] * first[:, 1:-1]
+    return zeroth, first, second
+
+
+CHECKED = _powers(np.linspace(0.0, 1.0, 24))
+"""Powers at the points at which limits are checked."""

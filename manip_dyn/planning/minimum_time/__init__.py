@@ -1,0 +1,1 @@
+"""Exact minimum time: linear programs, extremals, certificates."""

@@ -1,0 +1,270 @@
+"""State and costate along an arc, by Pontryagin's principle, compiled once for all arms.
+
+Times are in s, states are x = (q, v), costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
+the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9), and
+S = dH/dtau = M^-1 p_v is the switching function of each joint (eq. 3.5).
+
+Efforts are at their limits (`canonical`), or `constrained`: a singular effort keeps the switching
+function of its joint zero. A joint at a limit of position or speed has no acceleration, so an
+effort, its own or another one, lies between the limits and its switching function is zero too, by
+the force with which the limit acts on the costates.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isfinite, nan
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.linear_solve import factorize, solve
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+
+class Kernels(NamedTuple):
+    """Addresses of the kernels of one robot."""
+
+    forward_dynamics: int
+    inverse_dynamics: int
+    forward_dynamics_derivatives: int
+    forward_dynamics_adjoint: int
+    forward_dynamics_second_derivatives: int
+    switching_rates: int
+
+
+class Arc(NamedTuple):
+    """The efforts along an arc, and arrays to work with.
+
+    Attributes:
+        kernels: Of the robot.
+        tau: Efforts (n,), N m or N.
+        q: Positions (n,).
+        v: Velocities (n,).
+        adjoint: Costates of the velocities (n,).
+        a: Accelerations (n,).
+        by: Derivatives of adjoint . a by q, v and tau (3, n).
+        slopes: Derivatives of the accelerations by q, v and tau (3, n, n).
+        curves: Derivatives of `by` by q, v and tau (3, n, 3, n).
+    """
+
+    kernels: Kernels
+    tau: Vector
+    q: Vector
+    v: Vector
+    adjoint: Vector
+    a: Vector
+    by: Vector
+    slopes: Vector
+    curves: Vector
+
+
+@compiled(short=True)
+def canonical(t, y, p, out):
+    """Write the rates of (x, p), (4 n,), along an `Arc`."""
+    n = p.tau.shape[0]
+    for i in range(n):
+        p.q[i] = y[i]
+        p.v[i] = y[n + i]
+        p.adjoint[i] = y[3 * n + i]
+    call_kernel(p.kernels.forward_dynamics, (p.q, p.v, p.tau, p.a))
+    call_kernel(p.kernels.forward_dynamics_adjoint, (p.q, p.v, p.tau, p.adjoint, p.by))
+    for i in range(n):
+        out[i] = p.v[i]
+        out[n + i] = p.a[i]
+        out[2 * n + i] = -p.by[0, i]
+        out[3 * n + i] = -y[2 * n + i] - p.by[1, i]
+
+
+@compiled(short=True, python=False)
+def variations(t, y, p, out):
+    """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
+
+    Behind (x, p) come, row by row, the derivatives of x by x, of p by x and of p by p,
+    (2 n, 2 n) each.
+    """
+    slopes, curves = p.slopes, p.curves
+    n = p.tau.shape[0]
+    m = 2 * n
+    canonical(t, y, p, out)
+    call_kernel(p.kernels.forward_dynamics_derivatives, (p.q, p.v, p.tau, slopes))
+    second = p.kernels.forward_dynamics_second_derivatives
+    call_kernel(second, (p.q, p.v, p.tau, p.adjoint, curves))
+    xx, px, pp = 2 * m, 2 * m + m * m, 2 * m + 2 * m * m
+    for c in range(m):
+        for i in range(n):
+            out[xx + i * m + c] = y[xx + (n + i) * m + c]
+            total = position = speed = 0.0
+            here, further = 0.0, -y[px + i * m + c]
+            kept, farther = 0.0, -y[pp + i * m + c]
+            for j in range(n):
+                dq, dv = y[xx + j * m + c], y[xx + (n + j) * m + c]
+                total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
+                position += curves[0, i, 0, j] * dq + curves[0, i, 1, j] * dv
+                speed += curves[1, i, 0, j] * dq + curves[1, i, 1, j] * dv
+                lever, other = y[px + (n + j) * m + c], y[pp + (n + j) * m + c]
+                here -= slopes[0, j, i] * lever
+                further -= slopes[1, j, i] * lever
+                kept -= slopes[0, j, i] * other
+                farther -= slopes[1, j, i] * other
+            out[xx + (n + i) * m + c] = total
+            out[px + i * m + c] = here - position
+            out[px + (n + i) * m + c] = further - speed
+            out[pp + i * m + c] = kept
+            out[pp + (n + i) * m + c] = farther
+
+
+def arc_of(robot: Robot) -> Arc:
+    """Return the arrays for one robot."""
+    n = robot.n
+    tau, q, v, adjoint, a = np.zeros((5, n))
+    wide = np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n))
+    return Arc(kernels_of(robot), tau, q, v, adjoint, a, *wide)
+
+
+@lru_cache(maxsize=64)
+def kernels_of(robot: Robot) -> Kernels:
+    """Return what the functions of this module take to be about `robot`."""
+    return Kernels(*addresses(robot, *Kernels._fields))
+
+
+class ConstrainedArc(NamedTuple):
+    """What the efforts do along an arc, and arrays to work with.
+
+    Attributes:
+        arc: Efforts, kernels and more arrays.
+        limits: Limits (n,) of the efforts, N m or N.
+        joint: The joint whose effort is singular, or -1 (1,).
+        kept: Which joint each effort keeps at its limit, -1 for none (n,).
+        share: The singular effort over its limit, and by how much S'' rises with it (2,).
+        forces: What the limits add to -p_v' (n,).
+        other: Rates of (x, p) with the full effort (4 n,).
+        rows: S' and its derivatives by (x, p) (n, 1 + 4 n).
+        moves: Accelerations of the kept joints by the efforts that keep them (n, n).
+        acts: The same, transposed (n, n).
+        efforts: Efforts that keep (n,).
+        shares: Forces for each of these (n,).
+        pivots: Rows that were exchanged when a matrix was factorized (n,).
+    """
+
+    arc: Arc
+    limits: Vector
+    joint: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    share: Vector
+    forces: Vector
+    other: Vector
+    rows: Vector
+    moves: Vector
+    acts: Vector
+    efforts: Vector
+    shares: Vector
+    pivots: Vector
+
+
+def constrained_arc_of(robot: Robot) -> ConstrainedArc:
+    """Return the arrays for one robot."""
+    n = robot.n
+    forces, efforts, shares, pivots = np.zeros((4, n))
+    return ConstrainedArc(
+        arc_of(robot), np.array(robot.tau_max), np.zeros(1, dtype=np.int64),
+        np.zeros(n, dtype=np.int64), np.empty(2), forces, np.empty(4 * n),
+        np.empty((n, 1 + 4 * n)), np.empty((n, n)), np.empty((n, n)), efforts, shares,
+        pivots,
+    )  # fmt: skip
+
+
+@compiled(short=True)
+def constrained(t, y, p, out):
+    """Write the rates of (x, p), (4 n,), along a `ConstrainedArc`."""
+    if p.joint[0] >= 0:
+        singular(y, p, out)
+    else:
+        boundary(y, p, out)
+
+
+@compiled(short=True, python=False)
+def singular(y, p, out):
+    """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
+
+    S'' is linear in the efforts, so its values without and with that joint's full effort give
+    the share of it that makes S'' zero. Writes that share and how S'' changes with it.
+    """
+    arc, other, rows = p.arc, p.other, p.rows
+    n, j = arc.tau.shape[0], p.joint[0]
+    arc.tau[j] = 0.0
+    canonical(0.0, y, arc, out)
+    arc.tau[j] = p.limits[j]
+    canonical(0.0, y, arc, other)
+    switching_rates(y, arc, rows)
+    without = full = 0.0
+    for i in range(4 * n):
+        without += rows[j, 1 + i] * out[i]
+        full += rows[j, 1 + i] * other[i]
+    share = without / (without - full)
+    p.share[0] = share
+    p.share[1] = full - without
+    for i in range(4 * n):
+        out[i] += share * (other[i] - out[i])
+    arc.tau[j] = share * p.limits[j]
+
+
+@compiled(short=True, python=False)
+def switching_rates(y, arc, rows):
+    """Write S' and its derivatives by (x, p), (n, 1 + 4 n); positions and velocities are known."""
+    n = arc.tau.shape[0]
+    for i in range(n):
+        arc.adjoint[i] = y[3 * n + i]
+        arc.a[i] = y[2 * n + i]
+    call_kernel(arc.kernels.switching_rates, (arc.q, arc.v, arc.a, arc.adjoint, rows))
+
+
+@compiled(short=True, python=False)
+def boundary(y, p, out):
+    """Write the rates of (x, p) while efforts k keep joints `kept`[k] at limits.
+
+    These joints have no acceleration and these efforts S' = 0. Both conditions are linear, with
+    the same elements of M^-1, transposed: the efforts make the accelerations zero, and the
+    forces that the limits add to -p_v' of their joints make S' zero.
+    """
+    arc, kept, rows, slopes = p.arc, p.kept, p.rows, p.arc.slopes
+    moves, acts, efforts, shares = p.moves, p.acts, p.efforts, p.shares
+    n = arc.tau.shape[0]
+    for k in range(n):
+        if kept[k] >= 0:
+            arc.tau[k] = 0.0
+    canonical(0.0, y, arc, out)
+    call_kernel(arc.kernels.forward_dynamics_derivatives, (arc.q, arc.v, arc.tau, slopes))
+    switching_rates(y, arc, rows)
+    for k in range(n):
+        efforts[k] = -out[n + kept[k]] if kept[k] >= 0 else 0.0
+        shares[k] = rows[k, 0] if kept[k] >= 0 else 0.0
+        for j in range(n):
+            if kept[k] >= 0 and kept[j] >= 0:
+                moves[k, j] = slopes[2, kept[k], j]
+                acts[j, k] = slopes[2, j, kept[k]]
+            else:
+                moves[k, j] = acts[j, k] = 1.0 if j == k else 0.0
+    factorize(moves, p.pivots)
+    solve(moves, p.pivots, efforts)
+    factorize(acts, p.pivots)
+    solve(acts, p.pivots, shares)
+    for k in range(n):
+        if not (isfinite(efforts[k]) and isfinite(shares[k])):
+            for i in range(4 * n):
+                out[i] = nan
+            return
+        p.forces[k] = 0.0
+    for k in range(n):
+        if kept[k] >= 0:
+            arc.tau[k] = efforts[k]
+            p.forces[kept[k]] = shares[k]
+    canonical(0.0, y, arc, out)
+    for k in range(n):
+        if kept[k] >= 0:
+            out[n + kept[k]] = 0.0
+            out[3 * n + kept[k]] -= p.forces[kept[k]]

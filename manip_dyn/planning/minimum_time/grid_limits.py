@@ -1,0 +1,119 @@
+"""Limits of position and speed at the ends of cells: which count, and what they lack."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.validate import Vector
+
+
+class Transfer(NamedTuple):
+    """A motion to find.
+
+    Attributes:
+        start: State (2 n,), at rest.
+        goal: State (2 n,), at rest.
+        limits: Limits of the efforts (n,).
+        low: Lower limits of the state (2 n,).
+        high: Upper limits of the state (2 n,).
+        scale: What differences of states count by (2 n,): the largest distance between start and
+            goal, and that over the first duration.
+    """
+
+    start: Vector
+    goal: Vector
+    limits: Vector
+    low: Vector
+    high: Vector
+    scale: Vector
+
+
+class Watched(NamedTuple):
+    """The limits that are rows of the programs, with room for many (k,).
+
+    Attributes:
+        node: At the end of which cell.
+        component: Of the state.
+        side: 1 for the upper limit, -1 for the lower one.
+    """
+
+    node: NDArray[np.int64]
+    component: NDArray[np.int64]
+    side: NDArray[np.int64]
+
+
+@inlined
+def room(transfer, states, node, component, side):
+    """Return how far a state is inside one of its limits."""
+    if side > 0:
+        return transfer.high[component] - states[node, component]
+    return states[node, component] - transfer.low[component]
+
+
+@compiled(short=True, python=False)
+def excess(transfer, states):
+    """Return by how much the states between both ends pass their limits, summed and scaled."""
+    result = 0.0
+    for k in range(1, states.shape[0] - 1):
+        for i in range(states.shape[1]):
+            over, under = states[k, i] - transfer.high[i], transfer.low[i] - states[k, i]
+            result += max(over, under, 0.0) / transfer.scale[i]
+    return result
+
+
+@compiled(short=True, python=False)
+def watch(transfer, states, near, watched, count):
+    """Add the limits to which a state is nearer than `near`, scaled; return how many there are."""
+    for k in range(1, states.shape[0] - 1):
+        for i in range(states.shape[1]):
+            for side in range(-1, 2, 2):
+                left = room(transfer, states, k, i, side)
+                if left > near * transfer.scale[i] or count == watched.node.shape[0]:
+                    continue
+                known = False
+                for r in range(count):
+                    if watched.node[r] == k and watched.component[r] == i:
+                        known = known or watched.side[r] == side
+                if not known:
+                    watched.node[count] = k
+                    watched.component[count] = i
+                    watched.side[count] = side
+                    count += 1
+    return count
+
+
+@compiled(short=True, python=False)
+def lacking(transfer, states, watched, count, out):
+    """Write what the final state lacks (2 n,) and the room to the watched limits, scaled.
+
+    Returns the sum of what the final state lacks.
+    """
+    cells, m = states.shape[0] - 1, states.shape[1]
+    for i in range(m):
+        out[i] = (transfer.goal[i] - states[cells, i]) / transfer.scale[i]
+    for r in range(count):
+        i = watched.component[r]
+        left = room(transfer, states, watched.node[r], i, watched.side[r])
+        out[m + r] = left / transfer.scale[i]
+    return total(out, m)
+
+
+@inlined
+def total(values, m):
+    """Return the sum of the first m values, all positive."""
+    result = 0.0
+    for i in range(m):
+        result += abs(values[i])
+    return result
+
+
+def farthest(transfer: Transfer, states: Vector) -> float:
+    """Return the largest scaled distance from the goal or past a limit."""
+    missed, inside = np.abs(transfer.goal - states[-1]), states[1:-1]
+    past = np.maximum(inside - transfer.high, transfer.low - inside).max(axis=0)
+    largest = float((np.maximum(missed, past) / transfer.scale).max())
+    return largest if np.isfinite(largest) else np.inf

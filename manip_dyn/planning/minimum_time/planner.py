@@ -1,0 +1,246 @@
+"""Exact minimum time from rest to rest, by Pontryagin's principle and without a guess.
+
+Linear programs on a grid find nearly optimal motions from several smooth ones, Newton's method
+makes extremals of them, and the fastest whose certificate holds is the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.codegen import customize
+from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
+from manip_dyn.planning.certificate import FULL
+from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
+from manip_dyn.planning.minimum_time.candidate import (
+    Candidate,
+    best_of,
+    faster_one,
+    least_time,
+    limit_passed,
+)
+from manip_dyn.planning.minimum_time.conditions import certificate
+from manip_dyn.planning.minimum_time.controls import Kind
+from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
+from manip_dyn.planning.minimum_time.handovers import with_handovers
+from manip_dyn.planning.minimum_time.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.reading import read_off
+from manip_dyn.planning.minimum_time.revision import revised
+from manip_dyn.planning.minimum_time.sampling import trajectory_of
+from manip_dyn.planning.minimum_time.sequential_programs import (
+    ARRIVED,
+    SequentialPrograms,
+    slp_solutions,
+)
+from manip_dyn.planning.minimum_time.shooting import Shooter
+from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
+from manip_dyn.planning.minimum_time.structure import Switching
+from manip_dyn.planning.plan import Plan
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+METHOD = "minimum_time"
+STILL = 1e-6
+"""Start and goal that differ by less in every joint (rad or m) are the same."""
+SLACK = 1.002
+"""An SLP solution slower than a certified motion by this ratio is not looked at."""
+AGREE = 1.0005
+"""Durations with a smaller ratio are the same."""
+REVISIONS = 4
+"""How often a structure is changed to what its own switching functions ask for."""
+HANDOVERS = 4
+"""How many extremals along limits of speed are changed at the ends of their boundary arcs."""
+SINGULAR_TRIES, WITH_LIMITS = 10, 4
+"""How many structures with a singular arc are tried where no bang-bang one holds; along limits,
+where each takes longer."""
+
+
+def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
+    """Plan the fastest motion from rest at `q0` to rest at `qf` within the effort limits.
+
+    All joints may move, also those whose start and goal are the same. Gravity, damping, springs
+    and rotor inertias count. What is returned as ``solved`` meets Pontryagin's conditions (Fan
+    2003, eqs. 2.22 to 2.27): `Plan.certificate` has the numbers. They are necessary conditions,
+    and several motions can meet them; the search compares those that it reaches from different
+    initial guesses.
+
+    Args:
+        robot: The arm; all its efforts have limits.
+        q0: Start (n,), rad or m.
+        qf: Goal (n,), rad or m.
+
+    Raises:
+        ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, every
+            motion that was found passes a limit of position or speed on the way, or none was
+            found.
+    """
+    customize(robot)  # refuses what is no robot
+    start, goal = checked_postures(robot, q0, qf)
+    check_effort_limits(robot, range(robot.n))
+    holding_effort(robot, "start", start, strictly=True)
+    hold = holding_effort(robot, "goal", goal, strictly=True)
+    if np.abs(goal - start).max() < STILL:
+        none: list[list[float]] = [[] for _ in range(robot.n)]
+        return Plan(robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, METHOD,
+                    "at_goal", "start and goal are the same")  # fmt: skip
+    found = _Search(robot, start, goal).candidates()
+    best = best_of(robot, found)
+    return _plan(robot, start, goal, hold, best, faster_one(found, best))
+
+
+def _plan(
+    robot: Robot, start: Vector, goal: Vector, hold: Vector, best: Candidate, faster: str
+) -> Plan:
+    proof, motion = best.certificate, ExtremalMotion(robot, start, best.extremal)
+    status, reason = "solved", "the certificate holds"
+    if not proof.holds:
+        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    return Plan(
+        robot, start, goal, best.t_final, best.extremal.switching.per_joint(),
+        [best.t_final] * robot.n, motion, hold, METHOD, status, reason + faster,
+        certificate=proof, extremal=motion,
+    )  # fmt: skip
+
+
+class _Search:
+    """The search for extremals between one start and goal."""
+
+    def __init__(self, robot: Robot, start: Vector, goal: Vector):
+        self._robot, self._start, self._goal = robot, start, goal
+        self._shooter = Shooter(robot, start, goal)
+        self._changed = set[tuple]()
+
+    def candidates(self) -> list[Candidate]:
+        """Return the extremals that are worth a comparison, the fastest that holds last."""
+        found: list[Candidate] = []
+        seen: list[tuple] = []
+        lots = slp_solutions(self._robot, self._start, self._goal)
+        for number, lot in enumerate(lots, start=1):
+            for solution in sorted(lot, key=lambda each: each.duration):
+                key, duration = self._read_off(solution).key(), solution.duration
+                known = any(key == other and abs(duration / t - 1.0) < AGREE - 1.0
+                            for other, t in seen)  # fmt: skip
+                if known or duration > SLACK * least_time(found):
+                    continue
+                seen.append((key, duration))
+                candidate = self._near(solution)
+                if candidate is not None:
+                    found.append(candidate)
+            if number >= 2 and least_time(found) < np.inf:
+                break
+        return found
+
+    def _near(self, solution: SlpSolution) -> Candidate | None:
+        """Return the extremal near a solution: bang-bang if that holds, else a singular arc."""
+        latest = None
+        for attempt in range(2):
+            if attempt == 1:
+                programs = SequentialPrograms(self._robot, self._start, self._goal)
+                solution = programs.refined(solution)
+                if solution.miss > ARRIVED:
+                    break
+            found, trail = None, list[Candidate]()
+            for switching in self._structures(solution):
+                found = self._revised(switching, None, trail) or found
+                if found is not None and found.holds:
+                    return found
+            latest = found or latest
+            found = self._with_handovers(trail) or self._with_singular_arc(solution, found)
+            if found is not None:
+                return found
+        return latest
+
+    def _read_off(self, solution: SlpSolution) -> Switching:
+        arcs = boundary_arcs_of(self._robot, solution)
+        return read_off(solution.controls, solution.duration, arcs)
+
+    def _structures(self, solution: SlpSolution) -> Iterator[Switching]:
+        """Yield the structures that a solution may have.
+
+        Brief times at limits of position are contact points or boundary arcs, and other efforts
+        may keep joints at limits of speed.
+        """
+        known: list[tuple] = []
+        contact = Kind.CONTACT_POSITION
+        for brief, beside in ((contact, None), (Kind.POSITION, None), (contact, 0), (contact, 1)):
+            arcs = boundary_arcs_of(self._robot, solution, brief, beside)
+            switching = read_off(solution.controls, solution.duration, arcs)
+            if switching.key() not in known:
+                known.append(switching.key())
+                yield switching
+
+    def _revised(
+        self, switching: Switching, costate: Vector | None, trail: list[Candidate]
+    ) -> Candidate | None:
+        """Return the extremal of a structure, changed to what its own conditions ask for.
+
+        All on the way go to `trail`.
+        """
+        latest = None
+        for _ in range(REVISIONS):
+            found = self._extremal(switching, costate)
+            if found is None:
+                return latest
+            latest, costate = found, found.extremal.costate
+            trail.append(found)
+            if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
+                return latest
+            changed = revised(found.along, found.extremal.switching)
+            if changed.key() == switching.key():
+                return latest
+            switching = changed
+        return latest
+
+    def _with_handovers(self, tries: list[Candidate]) -> Candidate | None:
+        """Return an extremal with another end of a boundary arc of speed, if one holds.
+
+        Of the candidates to try that one is changed which lacks least; each only once.
+        """
+        new: dict[tuple, Candidate] = {}
+        for each in tries:
+            switching = each.extremal.switching
+            new[(switching.key(), round(switching.t_final, 7))] = each
+        marks = [mark for mark in new if mark not in self._changed]
+        if not marks or len(self._changed) >= HANDOVERS:
+            return None
+        mark = min(marks, key=lambda each: new[each].certificate.lack)
+        self._changed.add(mark)
+        best, seen = new[mark], {each.extremal.switching.key() for each in tries}
+        for switching in with_handovers(self._robot, best.along, best.extremal.switching):
+            if switching.key() in seen:
+                continue
+            seen.add(switching.key())
+            found = self._extremal(switching, best.extremal.costate)
+            if found is not None and found.holds:
+                return found
+        return None
+
+    def _with_singular_arc(
+        self, solution: SlpSolution, latest: Candidate | None
+    ) -> Candidate | None:
+        """Return the first extremal with a singular arc whose certificate holds, if any."""
+        arcs = boundary_arcs_of(self._robot, solution)
+        inside = between_limits(solution.controls, self._read_off(solution), arcs)
+        tries = [(each, solution.costate) for each in inside]
+        if latest is not None:
+            hints = near_zero(latest.along, latest.extremal.switching)
+            tries += [(each, latest.extremal.costate) for each in hints]
+        for switching, costate in tries[: WITH_LIMITS if arcs else SINGULAR_TRIES]:
+            found = self._revised(switching, costate, [])
+            if found is not None and found.holds:
+                return found
+        return None
+
+    def _extremal(self, switching: Switching, costate: Vector | None) -> Candidate | None:
+        """Return the extremal of a structure with its evidence, if Newton's method finds one."""
+        extremal = self._shooter.solve(switching, costate)
+        if extremal is None:
+            return None
+        along = trajectory_of(self._robot, self._start, extremal)
+        if along is None:
+            return None
+        proof = certificate(self._robot, self._goal, extremal, along)
+        return Candidate(extremal, along, proof, limit_passed(self._robot, along))

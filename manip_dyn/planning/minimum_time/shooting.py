@@ -1,0 +1,281 @@
+"""Extremals: motions that meet all of Pontryagin's conditions, by Newton's method on times.
+
+Unknown are the costates at the start (2 n), the times of the m switches and the final time. As
+many equations: rest at the goal (2 n), a switching function that is zero at each of its switches
+(m) and H = 0 at the end. Their derivatives come from the variational equations, so Newton's
+method is exact; the costates enter linearly and need no guess. This is shooting over as many
+arcs as there are (Kaya, Noakes 2003, Computational method for time-optimal switching control;
+for the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
+
+A joint that comes to a limit is on a boundary arc until its next switch, and its switching
+function is zero meanwhile. A limit of speed adds the condition that the speed is the limit; a
+limit of position that the joint comes to rest at it, with a jump of its position's costate as
+another unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl, Sethi,
+Vickson 1995, SIAM Review 37, section 4, with direct adjoining).
+
+Any joint's effort k can keep joint i at its limit of speed: a_i = 0 gives the effort, S_k = 0 the
+multiplier. As H is continuous, an effort can only jump where its S is zero, and only the costate
+of v_i can jump, toward the inside. So there is a handover to another effort l either where
+S_l = 0, or where k has come to its limit: then a_i = 0 with both at limits, S_l falls to zero with
+that costate, and S_k gets the sign that its limit asks for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.newton import Damping, damped_newton
+from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, smooth
+from manip_dyn.planning.minimum_time.flow import Flow
+from manip_dyn.planning.minimum_time.structure import Extremal, Switching
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
+ARRIVED = 1e-8
+"""Largest weighted residual of an extremal."""
+
+
+class Shot(NamedTuple):
+    """What a structure with costates leads to.
+
+    Attributes:
+        residual: Final state minus goal (2 n,), what has to be zero at switches, H (1,).
+        jacobian: Its derivatives by costates, switches, final time and jumps.
+        by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
+        weights: What makes the equations comparable: short distances and speeds times time over
+            the distance, efforts at limits.
+    """
+
+    residual: Vector
+    jacobian: Vector
+    by_unknown: Vector
+    weights: Vector
+
+
+class Shooter:
+    """Shoots for one start and goal."""
+
+    def __init__(self, robot: Robot, q0: Vector, qf: Vector):
+        """From rest at `q0` (n,) to rest at `qf` (n,)."""
+        n = self.n = robot.n
+        self.limits = np.array(robot.tau_max)
+        self.start = np.concatenate([q0, np.zeros(n)])
+        self.goal = np.concatenate([qf, np.zeros(n)])
+        self._robot = robot
+        self._distance = min(1.0, float(np.abs(self.goal - self.start).max()))
+        inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.asarray(q0)))
+        self._gains = np.diag(inverse) * self.limits
+        self._kernels = customize(robot).unchecked
+        self._flow = Flow(robot)
+
+    def solve(self, switching: Switching, costate: Vector | None = None) -> Extremal | None:
+        """Return the extremal that Newton's method finds from a structure, or None.
+
+        The structure may come out with fewer switches: those that meet cancel. A guess of the
+        costates (2 n,) is needed only where there are singular arcs.
+        """
+        for _ in range(4):
+            with np.errstate(all="ignore"):  # what is not finite is refused
+                found = self._newton(switching, costate)
+            if found is None:
+                return None
+            switching, costate = found.switching, found.costate
+            rounding = 1e-9 * switching.t_final
+            if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
+                ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
+                return found._replace(switching=switching._replace(times=ordered))
+            switching = switching.tidied()
+        return None
+
+    def _newton(self, switching: Switching, costate: Vector | None) -> Extremal | None:
+        n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
+        unknown = np.concatenate(
+            [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
+        )
+        linear = np.r_[: 2 * n, 2 * n + m + 1 : len(unknown)]
+        if switching.has_singular:
+            if costate is None:
+                return None
+            unknown[: 2 * n] = costate
+        shot = self.shoot(switching, unknown)
+        if shot is None:
+            return None
+        if not switching.has_singular:
+            # From zero costates: the switching functions and H are linear in them.
+            rows = shot.jacobian[2 * n :, linear]
+            unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
+            shot = self.shoot(switching, unknown)
+        if shot is None:
+            return None
+
+        def step(_: Vector, here: Shot) -> tuple[Vector, float]:
+            weights = here.weights
+            step = -_solved(weights[:, None] * here.jacobian, weights * here.residual)
+            longest = np.abs(step[2 * n : 2 * n + m + 1]).max()
+            return step, min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
+
+        unknown, end, _ = damped_newton(
+            unknown, shot, lambda x: self.shoot(switching, x), _size, step, DAMPING
+        )
+        if not _size(end) <= ARRIVED:
+            return None
+        t_final = float(unknown[2 * n + m])
+        found = switching._replace(times=unknown[2 * n : 2 * n + m], t_final=t_final)
+        residual = float(np.abs(end.residual).max())
+        free = not (switching.has_singular or switching.has_limits)
+        curvature = self._curvature(found, end) if free else np.inf
+        return Extremal(found, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
+
+    def shoot(self, switching: Switching, unknown: Vector) -> Shot | None:
+        """Return where the unknowns lead to, or None where the numbers end."""
+        n = self.n
+        states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
+        last = states + switches
+        y = np.concatenate([self.start, unknown[:states]])
+        by_unknown = np.zeros((2 * states, len(unknown)))
+        by_unknown[states:, :states] = np.eye(states)
+        moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
+        weights: list[float] = [1.0 / self._distance] * n + [
+            switching.t_final / self._distance
+        ] * n
+        residual: list[float] = [0.0] * states
+        jacobian: list[Vector] = [np.zeros(len(unknown))] * states
+        rates = np.empty(2 * states)
+        arcs = moved.arcs()
+        for place, (begin, end, controls) in enumerate(arcs):
+            flow = self._flow.along(controls)
+            if flow is None:
+                return None
+            if place > 0:
+                by_unknown[:, states + place - 1] -= flow.rates(y)
+            flown = flow.moved_with_derivatives(y, end - begin)
+            if flown is None:
+                return None
+            y, by_start = flown
+            rates = flow.rates(y)
+            by_unknown = by_start @ by_unknown
+            by_unknown[:, states + place] += rates
+            if place < switches:
+                joint, value = switching.joints[place], switching.values[place]
+                for column, (where, component) in enumerate(jumping, start=last + 1):
+                    if where == place:
+                        y[component] += unknown[column]
+                        by_unknown[component, column] += 1.0
+                conditions = self._conditions(y, joint, controls[joint], value, arcs[place + 1][2])
+                for weight, zero, slopes in conditions:
+                    weights.append(weight)
+                    residual.append(zero)
+                    jacobian.append(slopes @ by_unknown)
+        jacobian[:states] = by_unknown[:states]
+        residual[:states] = y[:states] - self.goal
+        gradient = np.concatenate([-rates[states:], rates[:states]])
+        residual.append(float(1.0 + y[states:] @ rates[:states]))
+        jacobian.append(gradient @ by_unknown)
+        weights.append(1.0)
+        rows = np.array(jacobian)
+        if not np.all(np.isfinite(rows)):
+            return None
+        return Shot(np.array(residual), rows, by_unknown, np.array(weights))
+
+    def _conditions(
+        self, y: Vector, joint: int, before: Control, value: Control, later: Controls
+    ) -> list[tuple[float, float, Vector]]:
+        """Return weights, what has to be zero at a switch and its derivatives by (x, p), (4 n,).
+
+        The switching function; its rate where a singular arc ends; the distance from the limit
+        where a joint leaves it or has a contact point; its acceleration where that is smooth.
+        """
+        n, unit = self.n, np.eye(4 * self.n)
+        q, v, p_q, p_v = y.reshape(4, n).copy()
+        if before.is_singular:
+            row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
+            return [(float(self.limits.mean()), float(row[0]), row[1:])]
+        found: list[tuple[float, float, Vector]] = []
+        if value.kind == Kind.CONTACT_SPEED or smooth(before, value):
+            keeper = value if value.is_boundary_arc_of_speed else before
+            kept, free = keeper.kept_or_own(joint), list(later)
+            free[joint] = before if before.is_full else later[joint]
+            found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, tuple(free))))
+        limiting = value if value.is_contact else before
+        if limiting.is_at_limit:
+            kept = limiting.kept_or_own(joint)
+            speed, position = limits_of(self._robot, joint, limiting)
+            found.append((1.0, float(v[kept] - speed), unit[n + kept]))
+            if position is not None:
+                found.append((1.0, float(q[joint] - position), unit[joint]))
+            return found
+        # Neither the switching function nor its slopes depend on the efforts.
+        curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
+        inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2, joint]
+        slopes = np.concatenate([curves, np.zeros(2 * n), inverse])
+        return [*found, (float(self.limits.mean()), float(inverse @ p_v), slopes)]
+
+    def _acceleration(self, y: Vector, joint: int, controls: Controls) -> tuple[float, Vector]:
+        """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
+        flow, slopes = self._flow.along(controls), np.zeros(len(y))
+        if flow is None:
+            return np.nan, slopes
+        for i in range(2 * self.n):
+            step = 1e-6 * (1e-2 + abs(y[i])) * np.eye(len(y))[i]
+            ends = [flow.rates(y + side * step)[self.n + joint] for side in (1, -1)]
+            slopes[i] = (ends[0] - ends[1]) / (2.0 * step[i])
+        return float(flow.rates(y)[self.n + joint]), slopes
+
+    def _curvature(self, switching: Switching, shot: Shot) -> float:
+        """Return the least eigenvalue of the Lagrangian's Hessian where the goal is kept.
+
+        The derivative of the Lagrangian T + p(T) . (x(T) - goal) by a switch is the jump of H
+        there, 2 s limit S with s the sign before it, and by T it is H.
+        """
+        n, m = self.n, len(switching.joints)
+        ends = shot.by_unknown
+        x_by_time, p_by_costate, p_by_time = (
+            ends[: 2 * n, 2 * n :],
+            ends[2 * n :, : 2 * n],
+            ends[2 * n :, 2 * n :],
+        )
+        _, sizes, right = np.linalg.svd(x_by_time)
+        free = right[int((sizes > 1e-9 * sizes[0]).sum()) :]
+        if len(free) == 0:
+            return np.inf
+        jumps = np.ones(m + 1)
+        for place, (_, _, controls) in enumerate(switching.arcs()[:-1]):
+            joint = switching.joints[place]
+            jumps[place] = 2.0 * controls[joint].direction * self.limits[joint]
+        rows = shot.jacobian[2 * n :]
+        kept = rows[:, 2 * n :] - rows[:, : 2 * n] @ np.linalg.solve(p_by_costate, p_by_time)
+        hessian = jumps[:, None] * kept
+        reduced = free @ (0.5 * (hessian + hessian.T)) @ free.T
+        return float(np.linalg.eigvalsh(reduced)[0])
+
+
+def _size(shot: Shot) -> float:
+    """Return the largest weighted residual."""
+    return float(np.abs(shot.weights * shot.residual).max())
+
+
+def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:
+    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit.
+
+    The limit is that at which the effort of `joint` keeps its own joint or another one.
+    """
+    side = control.direction
+    kept = (joint, side) if control.kind == Kind.CONTACT_SPEED else control.kept(joint)
+    if kept is not None:
+        return float(kept[1] * robot.v_max[kept[0]]), None
+    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
+
+
+def _solved(matrix: Vector, right: Vector) -> Vector:
+    """Return the solution of least norm where there are several or none."""
+    try:
+        found = np.linalg.solve(matrix, right)
+        if np.all(np.isfinite(found)) and np.abs(matrix @ found - right).max() < 1e-6:
+            return np.asarray(found, dtype=np.float64)
+    except np.linalg.LinAlgError:
+        pass
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0], dtype=np.float64)

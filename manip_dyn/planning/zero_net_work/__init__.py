@@ -1,0 +1,1 @@
+"""Zero net work: one switch per joint, the straight path, slew rates, the thesis's grid search."""

@@ -1,0 +1,228 @@
+"""The thesis's own search for zero-net-work motions, compiled, to compare with.
+
+Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal.
+Switching positions go in steps from the goal to the start, those of the first joint fastest;
+after the last the step is halved and all begins anew. Each trial is integrated in steps of 1e-4 s
+(the largest that the programs allow) with the efforts decided at every step: a joint is driven
+until its switching position, then braked, and held from the first step on at which it is within
+`near` of its goal; a remaining speed stays. The trial is over when both are held, and is the
+answer if the work on the links, the kinetic energy that is left, is small enough.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.compiled import compiled
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.locked_joints import kernels_of
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector, finite_vector, positive
+
+TIME_STEP = 1e-4
+"""Largest step of the thesis's programs (RWORK(2)), s."""
+
+
+class Grid(NamedTuple):
+    """What the search is about, for two joints.
+
+    Attributes:
+        start: Start (2,), rad or m.
+        goal: Goal (2,), rad or m.
+        limit: Limits of the efforts (2,).
+        least: Least distance of the switching positions from the goal (2,).
+        length: Largest distance (2,).
+        near: How near its goal a joint counts as arrived, rad or m.
+        enough: How much work on the links counts as none, J.
+        dt: Step of the integration, s.
+        longest: When a trial is given up, s.
+        most: After how many trials to give up.
+    """
+
+    start: Vector
+    goal: Vector
+    limit: Vector
+    least: Vector
+    length: Vector
+    near: float
+    enough: float
+    dt: float
+    longest: float
+    most: int
+
+
+class GridWork(NamedTuple):
+    """Arrays that a trial works with.
+
+    Attributes:
+        y: State (4,).
+        z: State between (4,).
+        k1, k2, k3, k4: Rates (4,).
+        q: Positions (2,).
+        v: Velocities (2,).
+        modes: Efforts, and 1 for driven joints and 0 for locked ones (4,).
+        energies: Kinetic and potential energy (2,).
+        switch: Switching positions (2,).
+        times: Switches and arrivals, s (4,).
+    """
+
+    y: Vector
+    z: Vector
+    k1: Vector
+    k2: Vector
+    k3: Vector
+    k4: Vector
+    q: Vector
+    v: Vector
+    modes: Vector
+    energies: Vector
+    switch: Vector
+    times: Vector
+
+
+@compiled(short=True, python=False)
+def trial(kernels, grid, work):
+    """Integrate until both joints are held or for long enough; return the energy that is left."""
+    y, k1, k2, k3, k4, z = work.y, work.k1, work.k2, work.k3, work.k4, work.z
+    p, times, dt = work.modes, work.times, grid.dt
+    for i in range(2):
+        y[i] = grid.start[i]
+        y[2 + i] = times[i] = times[2 + i] = 0.0
+        p[2 + i] = 1.0
+    t = 0.0
+    while True:
+        left = 0
+        for i in range(2):
+            toward = 1.0 if grid.start[i] < grid.goal[i] else -1.0
+            if p[2 + i] != 0.0 and toward * (grid.goal[i] - y[i]) < grid.near:
+                p[2 + i] = 0.0
+                times[2 + i] = t
+            if p[2 + i] != 0.0:
+                left += 1
+                braking = toward * (y[i] - work.switch[i]) > 0.0
+                p[i] = -toward * grid.limit[i] if braking else toward * grid.limit[i]
+                if not braking:
+                    times[i] = t
+        if left == 0:
+            for i in range(2):
+                work.q[i] = y[i]
+                work.v[i] = y[2 + i]
+            call_kernel(kernels.energy, (work.q, work.v, work.energies))
+            return work.energies[0]
+        if t > grid.longest:
+            return inf
+        call_kernel(kernels.locked_joint_motion, (y, p, k1))
+        for i in range(4):
+            z[i] = y[i] + 0.5 * dt * k1[i]
+        call_kernel(kernels.locked_joint_motion, (z, p, k2))
+        for i in range(4):
+            z[i] = y[i] + 0.5 * dt * k2[i]
+        call_kernel(kernels.locked_joint_motion, (z, p, k3))
+        for i in range(4):
+            z[i] = y[i] + dt * k3[i]
+        call_kernel(kernels.locked_joint_motion, (z, p, k4))
+        for i in range(4):
+            y[i] += dt / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i])
+        t += dt
+
+
+@compiled(short=True)
+def try_grids(kernels, grid, work, step):
+    """Try the grids from a step on; return how many trials it took, and the last step.
+
+    The trials are negative if so many were not enough.
+    """
+    trials = 0
+    while True:
+        second = grid.least[1]
+        while True:
+            first = grid.least[0]
+            while True:
+                for i in range(2):
+                    toward = 1.0 if grid.start[i] < grid.goal[i] else -1.0
+                    work.switch[i] = grid.goal[i] - toward * (first if i == 0 else second)
+                trials += 1
+                left = trial(kernels, grid, work)
+                if left < grid.enough:
+                    return trials, step
+                if trials >= grid.most:
+                    return -trials, step
+                if first >= grid.length[0]:
+                    break
+                first += step
+            if second >= grid.length[1]:
+                break
+            second += step
+        step *= 0.5
+
+
+class GridSearch(NamedTuple):
+    """What the grid search found.
+
+    Attributes:
+        success: Whether it found a motion within the allowed trials.
+        q_switch: Switching positions (2,), rad or m.
+        t_switch: Switching times (2,), s; 0 for a joint that is held from the start.
+        t_arrival: When each joint was first held, s (2,).
+        step: The last step of the grid, rad or m.
+        trials: How many motions were integrated.
+    """
+
+    success: bool
+    q_switch: Vector
+    t_switch: Vector
+    t_arrival: Vector
+    step: float
+    trials: int
+
+
+def grid_search(
+    robot: Robot,
+    q0: ArrayLike,
+    qf: ArrayLike,
+    step: float = 0.01,
+    near: float = 1e-4,
+    enough: float = 1e-4,
+    longest: float = 2.0,
+    most: int = 1_000_000,
+    window: tuple[ArrayLike, ArrayLike] | None = None,
+) -> GridSearch:
+    """Search switching positions as the thesis does.
+
+    Args:
+        robot: An arm with two joints.
+        q0: Start (2,), rad or m, at rest.
+        qf: Goal (2,), rad or m.
+        step: First step of the grid: 0.01 in A.7, 0.001 in A.4, rad or m.
+        near: `Xerror`: how near its goal a joint counts as arrived, rad or m.
+        enough: `Werror`: how much work on the links counts as none, 1e-4 in A.7, 3e-4 in A.4, J.
+            Taken for both links together.
+        longest: `Tstop`: when a trial is given up, s.
+        most: After how many trials to give up.
+        window: Least and largest distance (2,) of the switching positions from the goal, rad or
+            m; default: the whole distance, as in the thesis.
+    """
+    if robot.n != 2:
+        raise ManipDynError(f"robot '{robot.name}' has {robot.n} joints; the grid expects 2")
+    start, goal = finite_vector("start", q0, 2), finite_vector("goal", qf, 2)
+    least, length = np.zeros(2), np.abs(goal - start)
+    if window is not None:
+        least = np.clip(finite_vector("window", window[0], 2), 0.0, length)
+        length = np.clip(finite_vector("window", window[1], 2), least, length)
+    grid = Grid(
+        start, goal, robot.tau_max, least, length, positive("near", near),
+        positive("enough", enough), TIME_STEP, positive("longest", longest, "s"), most,
+    )  # fmt: skip
+    q, v, energies, switch = np.zeros((4, 2))
+    y, z, k1, k2, k3, k4, modes, times = np.zeros((8, 4))
+    work = GridWork(y, z, k1, k2, k3, k4, q, v, modes, energies, switch, times)
+    trials, last = try_grids(
+        kernels_of(robot), by_reference(grid), by_reference(work), positive("step", step)
+    )
+    return GridSearch(trials > 0, work.switch, work.times[:2], work.times[2:], last, abs(trials))

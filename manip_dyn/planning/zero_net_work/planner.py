@@ -1,0 +1,108 @@
+"""Zero-net-work planning for any arm (Fan 2003, chapters 3 to 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.codegen import customize
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
+from manip_dyn.planning.plan import Plan
+from manip_dyn.planning.zero_net_work.locked_joint_motion import LockedJointMotion
+from manip_dyn.planning.zero_net_work.ramped import slew_rates, with_ramps
+from manip_dyn.planning.zero_net_work.replay import PROVED
+from manip_dyn.planning.zero_net_work.search import Found, Task, find, why_not
+from manip_dyn.planning.zero_net_work.straight_path import straight_path
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+METHOD = "zero_net_work"
+STILL = 1e-6
+"""A joint whose start and goal differ by less (rad or m) is held at its goal."""
+
+
+def plan_zero_net_work(
+    robot: Robot, q0: ArrayLike, qf: ArrayLike, slew_rate: ArrayLike | None = None
+) -> Plan:
+    """Plan a rest-to-rest motion by efforts at their limits that switch once per joint.
+
+    Every joint is driven by plus or minus its effort limit until its switch and by the opposite
+    until it rests at its goal; one that arrives before the others is held there by the effort that
+    holds it (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on every link is zero
+    (eq. 4.47). Every plan was integrated anew before it is returned, and found at rest at the goal
+    with efforts, speeds and positions within their limits.
+
+    Where no such motion is found the status is ``near_minimum`` and `reason` says why. The plan is
+    then the fastest motion along the straight joint path.
+
+    With a slew rate the plan has `Plan.ramps`: its efforts begin and end at those that hold the
+    arm and change no faster than that; all joints arrive together. ``near_minimum`` then says that
+    the search was not over.
+
+    Args:
+        robot: The arm.
+        q0: Start (n,), rad or m, at rest.
+        qf: Goal (n,), rad or m.
+        slew_rate: Most that the efforts may change, one for all joints or (n,), N m/s or N/s;
+            None: they may jump.
+
+    Raises:
+        ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, or none
+            of these motions exists.
+    """
+    customize(robot)  # refuses what is no robot
+    rates = None if slew_rate is None else slew_rates(robot, slew_rate)
+    plan = _with_jumps(robot, q0, qf)
+    if rates is None:
+        return plan
+    return with_ramps(plan, holding_effort(robot, "start", plan.q0), rates)
+
+
+def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
+    start, goal = checked_postures(robot, q0, qf)
+    moving = np.flatnonzero(np.abs(goal - start) > STILL)
+    check_effort_limits(robot, moving)
+    holding_effort(robot, "start", start)
+    hold = holding_effort(robot, "goal", goal)
+    if not moving.size:
+        none: list[list[float]] = [[] for _ in range(robot.n)]
+        return Plan(robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, METHOD,
+                    "solved", "start and goal are the same")  # fmt: skip
+    task = Task(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
+    found = find(robot, task)
+    if found.verdict == PROVED:
+        return _single_switch_plan(robot, start, task, hold, found)
+    return _near_minimum_plan(robot, start, task, hold, found)
+
+
+def _single_switch_plan(
+    robot: Robot, start: Vector, task: Task, hold: Vector, found: Found
+) -> Plan:
+    switches: list[list[float]] = [[] for _ in range(robot.n)]
+    arrivals = [0.0] * robot.n
+    for place, joint in enumerate(task.moving):
+        switches[joint] = [float(found.x[2 * place])]
+        arrivals[joint] = float(found.x[2 * place + 1])
+    return Plan(
+        robot, start, task.goal, max(arrivals), switches, arrivals,
+        LockedJointMotion(robot, found.nodes, found.x), hold, METHOD, "solved",
+        "every joint switches once between its effort limits",
+        single_switch=int(task.moving[0]) if len(task.moving) == 1 else None,
+    )  # fmt: skip
+
+
+def _near_minimum_plan(
+    robot: Robot, start: Vector, task: Task, hold: Vector, nearest: Found
+) -> Plan:
+    lack = f"no motion with full efforts and one switch per joint: {why_not(robot, nearest)}"
+    try:
+        path = straight_path(robot, task.start, task.goal)
+    except ManipDynError as none:
+        raise ManipDynError(f"{lack}; {none}") from none
+    moving, end = set(task.moving.tolist()), path.t_final
+    switches = [list(path.switches) if i in moving else [] for i in range(robot.n)]
+    arrivals = [end if i in moving else 0.0 for i in range(robot.n)]
+    reason = f"{lack}; the fastest along the straight joint path instead"
+    return Plan(robot, start, task.goal, end, switches, arrivals, path, hold, METHOD,
+                "near_minimum", reason)  # fmt: skip

@@ -1,0 +1,236 @@
+"""The fastest motion along the straight joint path: what every arm that can hold itself can do.
+
+On q(s) = q0 + s d the arm has one degree of freedom, whose efforts are linear in the path's
+acceleration u and in the square x of its speed::
+
+    tau = A(s) u + C(s) x + D sqrt(x) + B(s)
+
+with A = M d, C the Coriolis terms at unit speed, D the damping and B weight and springs (Shin,
+McKay 1985). As in Pham, Pham (2018), a backward pass over a grid finds the greatest x from which
+the rest of the path can be done, and a forward pass takes the greatest u that stays below; u is
+constant between two grid points and obeys the limits at both. The net work of such a motion is
+zero on every link, as of any from rest to rest.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import rk4_step
+from manip_dyn.planning.motion import Samples, held_samples
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+INTERVALS = 100
+MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
+"""Shares of the effort limits that are left for what happens between two grid points."""
+WITHIN = 9
+"""Points at which each interval is checked."""
+REPLAY_STEPS = (400, 1600, 6400)
+"""Runge-Kutta steps over the whole motion, at least one per interval; more where few miss."""
+MISS = 1e-7
+"""By how much all pieces together may miss where the next begins, rad, m and per s."""
+
+
+class PathEfforts(NamedTuple):
+    """The efforts' coefficients A, C, D, B at the grid points, (k, n) each."""
+
+    acceleration: Vector
+    square: Vector
+    speed: Vector
+    rest: Vector
+
+
+class PathMotion:
+    """A motion along the path: speed and piecewise constant acceleration of its parameter."""
+
+    def __init__(self, robot: Robot, start: Vector, goal: Vector, x: Vector):
+        """Take the squared speeds (k,) at equal distances from 0 to 1, 1/s^2."""
+        self._kernels = customize(robot).unchecked
+        self._start, self._direction = start, goal - start
+        self.speed = np.sqrt(x)
+        self.parameter = np.linspace(0.0, 1.0, len(x))
+        width = 1.0 / (len(x) - 1)
+        self.acceleration = np.diff(x) / (2.0 * width)
+        durations = 2.0 * width / (self.speed[:-1] + self.speed[1:])
+        self.knots = np.concatenate([[0.0], np.cumsum(durations)])
+
+    @property
+    def t_final(self) -> float:
+        """Time of arrival, s."""
+        return float(self.knots[-1])
+
+    @property
+    def switches(self) -> list[float]:
+        """Times at which driving, braking and cruising turn into each other, s."""
+        pushes = self.acceleration
+        signs = np.sign(np.where(np.abs(pushes) < 1e-9 * np.abs(pushes).max(), 0.0, pushes))
+        return [float(t) for t in self.knots[1:-1][signs[1:] != signs[:-1]]]
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t` s."""
+        s, speed, _ = self._at(t)
+        return self._start + s * self._direction, speed * self._direction
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) from time `t` s on."""
+        s, speed, push = self._at(t)
+        direction = self._direction
+        return self._kernels.inverse_dynamics(
+            self._start + s * direction, speed * direction, push * direction
+        )
+
+    def samples(self, period: float) -> Samples:
+        """Return efforts every `period` s and from every switch on."""
+        times = {0.0, *np.arange(0.0, self.t_final, period).tolist(), *self.switches}
+        return held_samples(sorted(times), self.effort)
+
+    def _at(self, t: float) -> tuple[float, float, float]:
+        k = int(np.searchsorted(self.knots, t, side="right")) - 1
+        k = min(max(k, 0), len(self.acceleration) - 1)
+        since, push = t - self.knots[k], float(self.acceleration[k])
+        speed = self.speed[k] + push * since
+        return self.parameter[k] + (self.speed[k] + 0.5 * push * since) * since, speed, push
+
+
+def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
+    """Return the motion along the straight joint path, proved; refuse it where there is none."""
+    _check_held(robot, start, goal)
+    coefficients = path_efforts(robot, start, goal)
+    with np.errstate(divide="ignore"):
+        fastest = float(np.min(robot.v_max / np.abs(goal - start))) ** 2
+    for margin in MARGINS:
+        x = fastest_squares(*coefficients, (1.0 - margin) * robot.tau_max, min(fastest, 1e12))
+        if not np.all(x[1:-1] > 0.0):
+            continue
+        motion = PathMotion(robot, start, goal, x)
+        if not _within_limits(robot, motion):
+            continue
+        if any(_replayed(robot, motion, steps) < MISS for steps in REPLAY_STEPS):
+            return motion
+    raise ManipDynError("along the straight joint path the efforts leave too little to move")
+
+
+def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
+    """Return the efforts' coefficients at the grid points."""
+    efforts, d = customize(robot).unchecked.inverse_dynamics, goal - start
+    zero = np.zeros(robot.n)
+    rows = []
+    for s in np.linspace(0.0, 1.0, INTERVALS + 1):
+        q = start + s * d
+        rest = efforts(q, zero, zero)
+        damping = robot.damping * d
+        rows.append(
+            (efforts(q, zero, d) - rest, efforts(q, d, zero) - rest - damping, damping, rest)
+        )
+    return PathEfforts(*(np.array(each) for each in zip(*rows, strict=True)))
+
+
+@compiled(short=True)
+def fastest_squares(a, c, d, b, limit, fastest):
+    """Return the squares (k,) of the path's greatest speeds at the grid points.
+
+    `a`, `c`, `d`, `b` are the efforts' coefficients (k, n), `limit` the effort limits (n,),
+    `fastest` the square of the path's speed limit.
+    """
+    last = a.shape[0] - 1
+    width = 1.0 / last
+    most = np.zeros(last + 1)
+    for k in range(last - 1, -1, -1):
+        low, high = 0.0, fastest
+        middle = fastest
+        for _ in range(100):
+            least, greatest = _pushes(
+                a, c, d, b, limit, k, width, middle, most[k + 1], most[k + 1]
+            )
+            if least <= greatest:
+                low = middle
+            else:
+                high = middle
+            middle = 0.5 * (low + high)
+        most[k] = low
+    x = np.zeros(last + 1)
+    for k in range(last):
+        behind = x[k]
+        for _ in range(5):
+            least, greatest = _pushes(a, c, d, b, limit, k, width, x[k], most[k + 1], behind)
+            if least > greatest + 1e-9 * (1.0 + abs(greatest)):
+                return np.zeros(last + 1)
+            behind = max(x[k] + 2.0 * width * greatest, 0.0)
+        x[k + 1] = behind
+    x[last] = 0.0
+    return x
+
+
+@inlined
+def _pushes(a, c, d, b, limit, k, width, x, most, behind):
+    """Return the interval of accelerations from the square `x` at `k` to at most `most`.
+
+    The damping at the next grid point is taken for the square `behind`.
+    """
+    least, greatest = -x / (2.0 * width), (most - x) / (2.0 * width)
+    for end in range(2):
+        row, root = k + end, np.sqrt(behind if end == 1 else x)
+        for i in range(limit.shape[0]):
+            slope = a[row, i] + (2.0 * width * c[row, i] if end == 1 else 0.0)
+            rest = c[row, i] * x + d[row, i] * root + b[row, i]
+            if abs(slope) < 1e-12:
+                if abs(rest) > limit[i]:
+                    return 1.0, -1.0
+                continue
+            one, other = (-limit[i] - rest) / slope, (limit[i] - rest) / slope
+            least = max(least, min(one, other))
+            greatest = min(greatest, max(one, other))
+    return least, greatest
+
+
+def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
+    """Refuse an arm that cannot hold itself at rest somewhere on the path."""
+    efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
+    for s in np.linspace(0.0, 1.0, 2 * INTERVALS + 1):
+        effort = efforts(start + s * (goal - start), zero, zero)
+        for i in np.flatnonzero(np.abs(effort) > robot.tau_max * (1.0 + 1e-9)):
+            raise ManipDynError(
+                f"at {100 * s:.0f} % of the straight joint path joint '{robot.joint_names[i]}' "
+                f"needs the effort {effort[i]:.4g} to be held; its limit is {robot.tau_max[i]:.4g}"
+            )
+
+
+def _within_limits(robot: Robot, motion: PathMotion) -> bool:
+    """Return whether efforts and speeds keep their limits, also between the grid points."""
+    for before, after in zip(motion.knots[:-1], motion.knots[1:], strict=True):
+        for t in np.linspace(before, np.nextafter(after, 0.0), WITHIN):
+            if np.any(np.abs(motion.effort(float(t))) > robot.tau_max):
+                return False
+            if np.any(np.abs(motion.state(float(t))[1]) > robot.v_max * (1.0 + 1e-9)):
+                return False
+    return True
+
+
+def _replayed(robot: Robot, motion: PathMotion, most: int) -> float:
+    """Return by how much the arm under its limited efforts leaves the motion, piece after piece.
+
+    Each interval begins where the motion is: an arm under gravity amplifies whatever an
+    integrator leaves, and the question here is whether the efforts give the motion.
+    """
+    forward, n = customize(robot).unchecked.forward_dynamics, robot.n
+
+    def rates(t: float, y: Vector) -> Vector:
+        effort = np.clip(motion.effort(min(t, last)), -robot.tau_max, robot.tau_max)
+        return np.concatenate([y[n:], forward(y[:n], y[n:], effort)])
+
+    missed = 0.0
+    for before, after in zip(motion.knots[:-1], motion.knots[1:], strict=True):
+        last = np.nextafter(after, 0.0)
+        steps = int(np.ceil(most * (after - before) / motion.t_final))
+        step = (after - before) / steps
+        y = np.concatenate(motion.state(before))
+        for k in range(steps):
+            y = rk4_step(rates, before + k * step, y, step)
+        missed += float(np.abs(y - np.concatenate(motion.state(after))).max())
+    return missed

@@ -1,0 +1,97 @@
+"""Plans of any kind in closed loop: exact where the model is, robust where it is not."""
+
+import numpy as np
+import pytest
+from closed_loop import execute
+from goals import GOALS, planned
+
+import manip_dyn as md
+from manip_dyn.planning import PlanExecutor, Tuning
+from manip_dyn.simulation import Disturbance, Simulation
+
+
+def executed(name, extra, mass_scale=1.0, disturbance=None, tuning=None, **options):
+    """Return simulation and executor `extra` seconds after the planned end."""
+    robot, plan = planned(name)
+    real = md.load_robot(GOALS[name][1], mass_scale=mass_scale) if mass_scale != 1.0 else robot
+    simulation = Simulation(real, plan.q0, np.zeros(robot.n))
+    if disturbance is not None:
+        simulation.disturbance = disturbance
+    executor = PlanExecutor(robot, plan, options.get("period", 1e-3), tuning)
+    options = {"period": 1e-3} | options
+    execute(simulation, executor, duration=plan.t_final + extra, **options)
+    return simulation, executor
+
+
+@pytest.mark.parametrize("period", [1e-3, 2.3e-3])
+@pytest.mark.parametrize("name", GOALS)
+def test_every_plan_ends_at_its_goal_on_time(name, period):
+    simulation, executor = executed(name, 2.0 * period, period=period)
+    np.testing.assert_allclose(simulation.q, executor.plan.qf, atol=1e-6)
+    np.testing.assert_allclose(simulation.v, 0.0, atol=5e-5)
+    assert executor.arrived
+    assert executor.returns == 0
+    assert executor.extra_time == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["two joints, one held early", "three switches", "seven joints"])
+def test_mean_efforts_end_there_a_little_later(name):
+    simulation, _ = executed(name, 1.5, sampled=True)
+    np.testing.assert_allclose(simulation.q, GOALS[name][3], atol=1e-6)
+
+
+@pytest.mark.parametrize("mass_scale", [0.9, 1.1])
+@pytest.mark.parametrize("name", GOALS)
+def test_wrong_masses_cost_time_but_it_arrives(name, mass_scale):
+    simulation, executor = executed(name, 3.0, mass_scale=mass_scale)
+    assert executor.arrived
+    assert 0.0 <= executor.extra_time < 3.0
+    np.testing.assert_allclose(simulation.q, GOALS[name][3], atol=1e-3)
+
+
+@pytest.mark.parametrize("share", [-0.3, 0.3])
+@pytest.mark.parametrize("name", GOALS)
+def test_a_push_leads_to_a_new_motion_that_arrives(name, share):
+    """A third of the effort limits of all joints, for a quarter of the motion."""
+    robot, plan = planned(name)
+    begin, end = (round(1e9 * part * plan.t_final) for part in (0.25, 0.5))
+    push = Disturbance(share * robot.tau_max, begin, end)
+    simulation, executor = executed(name, 4.0, disturbance=push)
+    assert executor.arrived
+    np.testing.assert_allclose(simulation.q, plan.qf, atol=1e-5)
+
+
+def test_a_push_at_the_goal_is_answered():
+    _, plan = planned("two joints, one held early")
+    late = round(1e9 * (plan.t_final + 0.2))
+    push = Disturbance(np.array([20.0, -5.0]), late, late + 300_000_000)
+    simulation, executor = executed("two joints, one held early", 3.0, disturbance=push)
+    assert executor.arrived
+    assert executor.returns > 0
+    np.testing.assert_allclose(simulation.q, plan.qf, atol=1e-5)
+
+
+def test_without_new_motions_feedback_alone_arrives():
+    name = "two joints, one held early"
+    simulation, executor = executed(name, 4.0, mass_scale=1.1, tuning=Tuning(off_plan=np.inf))
+    assert executor.returns == 0
+    np.testing.assert_allclose(simulation.q, [0.0, 0.0], atol=1e-4)
+
+
+def test_stop_comes_to_rest_and_stays():
+    robot, plan = planned("seven joints")
+    simulation = Simulation(robot, plan.q0, np.zeros(7))
+    executor = PlanExecutor(robot, plan, 1e-3)
+    execute(simulation, executor, 1e-3, 0.4)
+    executor.stop(0.4, simulation.q, simulation.v)
+    execute(simulation, executor, 1e-3, 1.5)
+    assert executor.arrived
+    np.testing.assert_allclose(simulation.q, executor.goal, atol=1e-4)
+    assert np.abs(executor.goal - plan.qf).max() > 0.05
+
+
+def test_bad_horizon():
+    robot = md.load_robot("one_link_horizontal")
+    plan = md.plan_zero_net_work(robot, [1.0], [0.0])
+    with pytest.raises(md.ManipDynError, match="horizon is 0 s"):
+        PlanExecutor(robot, plan, 0.0)

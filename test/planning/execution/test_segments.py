@@ -1,0 +1,78 @@
+"""The efforts of one control period: whole nanoseconds, limits, impulse."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.planning import PlanExecutor, mean_effort
+from manip_dyn.planning.execution.braking import Move
+from manip_dyn.simulation import Simulation
+
+WRIST = ([0.1, 0.5, 0, 0.9, 0, -0.4, 0.01], [0.1, 0.5, 0, 0.9, 0, -0.4, 0])
+PLANS = {
+    "one_link_horizontal": ([1.0], [0.0]),
+    "one_link_vertical": ([-1.5], [1.5]),
+    "ibm7535": ([0.975, 0.0], [0.0, 0.0]),
+    "pa10": WRIST,
+}
+LEFT = (0.0, 2e-10, 1e-9, 1e-7, 1e-5, 0.3e-3, 1e-3)
+"""Times to rest at the sample, s."""
+AHEAD = (-1e-5, -1.0001e-7, -0.9999e-7, 0.0, 1e-12, 1e-9, 1e-5)
+"""Speeds above that of the braking curve at the sample, rad/s."""
+
+
+@pytest.mark.parametrize("ahead", AHEAD)
+@pytest.mark.parametrize("name", PLANS)
+def test_segments_begin_at_rising_nanoseconds(name, ahead):
+    """The simulator refuses a schedule with two efforts at one time."""
+    robot = md.load_robot(name)
+    plan = md.plan_zero_net_work(robot, *PLANS[name])
+    joint = plan.single_switch
+    curve = Move.of(robot, joint, plan.q0[joint], plan.qf).curve
+    for left in LEFT:
+        q, v = plan.qf.copy(), np.zeros(robot.n)
+        q[joint], v[joint] = curve.state(left)
+        v[joint] += curve.sign * ahead
+        segments = PlanExecutor(robot, plan, 1e-3).segments(0.0, q, v)
+        times = [round(each.offset * 1e9) for each in segments]
+        assert times[0] == 0
+        assert np.all(np.diff(times) > 0), f"{times} ns, {left} s before rest"
+
+
+@pytest.mark.parametrize("distance", [1.0, 0.25])
+def test_arrival_on_a_sample_is_one_switch(distance):
+    """I = 10, limit 10: at rest after 2 sqrt(distance) s, a whole number of 1/64 s."""
+    robot = md.load_robot("one_link_horizontal")
+    executor = PlanExecutor(robot, md.plan_zero_net_work(robot, [distance], [0.0]), 1 / 64)
+    simulation = Simulation(robot, [distance], [0.0])
+    for _ in range(round(2 * np.sqrt(distance) * 64) + 5):
+        segments = executor.segments(simulation.time_ns * 1e-9, simulation.q, simulation.v)
+        times = [simulation.time_ns + round(each.offset * 1e9) for each in segments]
+        simulation.law = md.Schedule(robot, times, [each.effort for each in segments])
+        simulation.advance(15_625_000)
+    np.testing.assert_allclose(simulation.q, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_mean_effort_has_the_impulse_of_the_segments(name):
+    robot = md.load_robot(name)
+    plan = md.plan_zero_net_work(robot, *PLANS[name])
+    period = 0.1 * plan.t_final
+    q, v = plan.state(plan.t_switch - 0.04 * plan.t_final)
+    executor = PlanExecutor(robot, plan, period)
+    segments = executor.segments(0.0, q, v)
+    assert len(segments) == 2
+    switch = segments[1].offset
+    impulse = switch * segments[0].effort + (period - switch) * segments[1].effort
+    np.testing.assert_allclose(mean_effort(segments, period) * period, impulse)
+    np.testing.assert_array_equal(mean_effort(segments, 0.5 * switch), segments[0].effort)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_efforts_stay_within_the_limits(name):
+    robot = md.load_robot(name)
+    executor = PlanExecutor(robot, md.plan_zero_net_work(robot, *PLANS[name]), 1e-3)
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        for segment in executor.segments(0.0, *rng.uniform(-1.5, 1.5, size=(2, robot.n))):
+            assert np.all(np.abs(segment.effort) <= robot.tau_max)

@@ -1,0 +1,44 @@
+"""Minimum-time plans along limits of position and speed."""
+
+import pytest
+from arms import write_shipped
+from extremals import along_limits, check
+
+import manip_dyn as md
+
+
+def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
+    """The way over the speed and the speed over the acceleration, 1 rad/s^2."""
+    change = ('velocity="10"', 'velocity="0.5"')
+    robot = md.load_robot(write_shipped(tmp_path, "one_link_horizontal", change))
+    plan = md.plan_minimum_time(robot, [1.0], [0.0])
+    assert plan.t_final == pytest.approx(1.0 / 0.5 + 0.5, abs=1e-9)
+    assert plan.switch_times == [[pytest.approx(0.5, abs=1e-9), pytest.approx(2.0, abs=1e-9)]]
+    assert plan.certificate.limit_arcs == (("joint_1", "speed", *plan.switch_times[0]),)
+    assert plan.effort(1.0) == pytest.approx([0.0], abs=1e-9)
+    check(plan)
+
+
+def test_a_speed_limit_is_kept(tmp_path):
+    path = write_shipped(tmp_path, "ibm7535", ('velocity="20"', 'velocity="3"'))
+    plan = md.plan_minimum_time(md.load_robot(path), [1.5, 0.2], [0.0, 0.0])
+    assert "speed" in {kind for _, kind, _, _ in plan.certificate.limit_arcs}
+    along_limits(plan)
+
+
+def test_a_joint_rests_at_its_stop(cylindrical):
+    plan = md.plan_minimum_time(cylindrical, [2.14, -0.46], [1.38, -0.32])
+    ((joint, kind, begin, end),) = plan.certificate.limit_arcs
+    assert (joint, kind) == ("slide", "position")
+    q, v = plan.state(0.5 * (begin + end))
+    assert (q[1], v[1]) == pytest.approx((-0.5, 0.0), abs=1e-8)
+    along_limits(plan)
+
+
+def test_a_joint_comes_to_its_speed_limit_without_acceleration():
+    """Its effort is at the limit against it when it arrives."""
+    start, goal = [-0.59971848, -1.89429841], [-2.57137445, 0.50474327]
+    plan = md.plan_minimum_time(md.load_robot("rr"), start, goal)
+    assert plan.certificate.jumps.size == 1
+    assert plan.certificate.singular_effort == pytest.approx(1.0, abs=1e-8)
+    along_limits(plan)

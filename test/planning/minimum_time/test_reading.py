@@ -1,0 +1,40 @@
+"""Structures are read off efforts in cells."""
+
+import numpy as np
+import pytest
+
+from manip_dyn.planning.minimum_time.controls import at_position, directions, full, keeps
+from manip_dyn.planning.minimum_time.reading import read_off
+from manip_dyn.planning.minimum_time.structure import BoundaryArc
+
+FAST, BACK = keeps(0, 0, 1.0, 1.0), keeps(0, 0, -1.0, -1.0)
+
+
+FAR, DOWN = at_position(1.0), full(-1.0)
+
+
+@pytest.mark.parametrize(
+    ("arcs", "signs", "rows"),
+    [
+        ([(0, 3, FAST)], [1.0, 1.0], [(0.0, FAST), (3.1, DOWN)]),
+        ([(4, 6, BACK)], [1.0, 1.0], [(3.0, DOWN), (3.9, BACK)]),
+        ([(1, 3, FAST), (3, 4, FAR)], [1.0, 1.0], [(0.9, FAST), (3.0, FAR), (4.1, DOWN)]),
+        ([(1, 4, FAST), (3, 5, FAR)], [1.0, 1.0], [(0.9, FAST), (4.0, FAR), (5.1, DOWN)]),
+    ],
+)
+def test_boundary_arcs_may_begin_at_once_and_follow_each_other(arcs, signs, rows):
+    u = np.array([[1.0, 1.0]] * 3 + [[-1.0, 1.0]] * 3)
+    switching = read_off(u, 6.0, [BoundaryArc(0, *each) for each in arcs])
+    assert directions(switching.controls).tolist() == signs
+    assert switching.joints == (0,) * len(rows)
+    assert switching.times == pytest.approx([t for t, _ in rows])
+    assert switching.values == tuple(value for _, value in rows)
+
+
+def test_structures_are_read_off_controls():
+    u = np.array([[1.0, -1], [1, -0.5], [0, -1], [-1, 1], [-1, 1], [-1, 1]])
+    switching = read_off(u, 6.0)
+    assert switching.controls == (full(1.0), full(-1.0))
+    first, second = switching.per_joint()
+    assert first == pytest.approx([2.5])
+    assert second == pytest.approx([1.375, 1.625, 3.0])

@@ -1,0 +1,68 @@
+"""The compiled programs of the planners give the same as plain Python."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.linear_solve import factorize, solve
+from manip_dyn.planning.minimum_time.linear_program import linear_program_of, solve_linear_program
+from manip_dyn.planning.zero_net_work.shooting import Problem, shoot, work_of
+
+
+def shot():
+    """Shoot for a double integrator that is driven by 1 for 1 s and braked until 2.1 s."""
+
+    def locked_joint_motion(y, modes, out):
+        out[0], out[1] = y[1], modes[0] * modes[1]
+
+    def run(t, t_end, p, y, space):
+        _, modes = p
+        a, h = modes[0] * modes[1], t_end - t
+        y[0], y[1] = y[0] + h * y[1] + 0.5 * h * h * a, y[1] + h * a
+        return 0
+
+    class Kernels:
+        pass
+
+    kernels = Kernels()
+    kernels.locked_joint_motion, kernels.run = locked_joint_motion, run
+    one = np.ones(1)
+    problem = Problem(np.zeros(2), one, np.zeros(1, dtype=np.int64), one, np.arange(2))
+    work = work_of(1, 1, None)
+    return shoot(kernels, np.array([1.0, 2.1]), problem, 0, 0.0, work, work.residual), work
+
+
+def program():
+    """Solve a linear program of 3 rows and 12 variables."""
+    rng, rows, count = np.random.default_rng(5), 3, 12
+    stated = linear_program_of(count, rows)
+    stated.columns[:], stated.cost[:] = rng.normal(size=count * rows), rng.normal(size=count)
+    stated.low[:], stated.high[:] = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
+    stated.right[:] = stated.columns.reshape(count, rows).T @ rng.uniform(stated.low, stated.high)
+    pivots = solve_linear_program(by_reference(stated), count, rows, 1e3)
+    return [pivots, *stated.x, *stated.multipliers]
+
+
+def test_a_linear_program_is_the_same_in_python():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    found = subprocess.run(
+        [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
+    )
+    plain = json.loads(found.stdout)
+    np.testing.assert_allclose(plain["program"], program(), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(plain["residual"], [-0.005, -0.1], atol=1e-15)
+    np.testing.assert_allclose(plain["solution"], [1.0, 2.0], rtol=1e-14)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    a, pivots, b = np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2), np.array([5.0, 4.0])
+    factorize(a, pivots)
+    solve(a, pivots, b)
+    went, work = shot()
+    print(json.dumps({"program": program(), "residual": [*work.residual], "solution": [*b]}))

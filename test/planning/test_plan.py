@@ -1,0 +1,108 @@
+"""What every plan has, whichever method made it."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.errors import ManipDynError
+
+START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
+"""Fan (2003), table 6.3."""
+
+
+@pytest.mark.parametrize("time", [np.nan, np.inf, np.array([0.1, 0.2]), np.array([0.1]), "soon"])
+def test_times_are_finite_numbers(time):
+    arm = md.load_robot("ibm7535")
+    plans = [
+        md.plan_minimum_time(arm, START, GOAL),
+        md.plan_minimum_time(arm, GOAL, GOAL),
+        md.plan_zero_net_work(arm, START, GOAL),
+        md.plan_zero_net_work(arm, START, GOAL, slew_rate=500.0),
+    ]
+    for plan in plans:
+        for read in (plan.effort, plan.state, getattr(plan, "costate", plan.state)):
+            with pytest.raises(ManipDynError, match="time is"):
+                read(time)
+
+
+def test_a_plan_is_read_at_any_time():
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
+    assert plan.state(-1.0)[0] == pytest.approx(plan.q0)
+    assert plan.state(9.0)[0] == pytest.approx(plan.qf)
+    assert plan.effort(9.0) == pytest.approx([0.0, 0.0])
+    times = [t for t, _ in plan.samples(1e-3)]
+    switches = sorted(t for each in plan.switch_times for t in each)
+    assert times == pytest.approx([0.0, *switches, plan.t_final])
+    assert plan.joint_names == ("shoulder", "elbow")
+
+
+@pytest.mark.parametrize("plan", [md.plan_minimum_time, md.plan_zero_net_work])
+def test_what_is_no_robot_is_refused(plan):
+    with pytest.raises(ManipDynError, match="robot is 'ibm7535'; expected a Robot"):
+        plan("ibm7535", [0.0, 0.0], [1.0, 0.0])
+
+
+PLANS = {
+    "zero net work": lambda: md.plan_zero_net_work(ibm(), START, GOAL),
+    "one joint": lambda: md.plan_zero_net_work(ibm(), [0.975, 0.0], GOAL),
+    "straight path": lambda: md.plan_zero_net_work(ibm(), [-1.18, -0.48], [2.06, -0.57]),
+    "ramps": lambda: md.plan_zero_net_work(ibm(), START, GOAL, slew_rate=500.0),
+    "minimum time": lambda: md.plan_minimum_time(ibm(), START, GOAL),
+    "at the goal": lambda: md.plan_minimum_time(ibm(), GOAL, GOAL),
+}
+
+
+def ibm():
+    return md.load_robot("ibm7535")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_method_makes_the_same_kind_of_plan(name):
+    plan = PLANS[name]()
+    robot = plan.robot
+    assert type(plan) is md.Plan
+    assert plan.success == (plan.status in ("solved", "at_goal"))
+    assert plan.success == (name != "straight path")
+    assert plan.t_final == max(plan.arrival_times)
+    assert plan.knots[0] == 0.0
+    assert plan.knots[-1] == pytest.approx(plan.t_final, abs=1e-12)
+    for t, q, tau in ((-1.0, plan.q0, plan.effort(0.0)), (plan.t_final, plan.qf, plan.hold)):
+        np.testing.assert_allclose(plan.state(t)[0], q, atol=1e-12)
+        np.testing.assert_array_equal(plan.effort(t), tau)
+    times, efforts = zip(*plan.samples(0.01), strict=True)
+    assert times[0] == 0.0
+    assert np.all(np.diff(times) > 0.0)
+    assert efforts[-1] == pytest.approx(plan.hold)
+    assert np.all(np.abs(efforts) <= robot.tau_max)
+    assert np.abs(plan.net_work).max() <= 1e-9 * plan.peak_work
+    first = [places[0] if places else np.nan for places in plan.switch_positions]
+    np.testing.assert_array_equal(plan.q_switch, first)
+
+
+def test_evidence_is_absent_where_there_is_none():
+    has = {
+        name: [
+            kind
+            for kind in ("certificate", "extremal", "ramps", "single_switch", "switching")
+            if getattr(plan(), kind) is not None
+        ]
+        for name, plan in PLANS.items()
+    }
+    assert has == {
+        "zero net work": [],
+        "one joint": ["single_switch"],
+        "straight path": [],
+        "ramps": ["ramps"],
+        "minimum time": ["certificate", "extremal", "switching"],
+        "at the goal": [],
+    }
+    with pytest.raises(ManipDynError, match="there are no costates: every joint switches once"):
+        PLANS["zero net work"]().costate(0.1)
+
+
+def test_at_the_goal_a_plan_holds_at_any_time():
+    """Before time 0, too."""
+    plan = PLANS["at the goal"]()
+    assert plan.effort(-0.1) == pytest.approx(plan.hold)
+    assert plan.net_work == pytest.approx([0.0, 0.0])
+    assert plan.peak_work == 0.0

@@ -1,0 +1,50 @@
+"""How planning is built: no cycles, no long chains of imports, nothing private across files."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from manip_dyn import planning
+
+ROOT = Path(planning.__file__).parent
+NAME = planning.__name__
+FLOORS = 5
+"""Most modules of planning that import each other in a row."""
+
+
+def name_of(path):
+    """Return the dotted name of a file."""
+    return ".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    )
+
+
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imports(name):
+    """Return module and imported name of all imports inside planning, wherever in the file."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAME):
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+@cache
+def chain(name, above=()):
+    """Return the longest chain of imports that begins with a module."""
+    assert name not in above, f"{name} imports itself by way of {above}"
+    below = {module for module, _ in imports(name)}
+    return (name, *max((chain(each, (*above, name)) for each in below), key=len, default=()))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_chains_of_imports_are_short(name):
+    longest = chain(name)
+    assert len(longest) <= FLOORS, " > ".join(longest)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_nothing_private_is_imported(name):
+    assert not [each for each in imports(name) if each[1].startswith("_")]

@@ -1,0 +1,44 @@
+"""Work on links is their kinetic energy, and zero from rest to rest."""
+
+import numpy as np
+import pinocchio
+import pytest
+
+import manip_dyn as md
+from manip_dyn.planning.work import link_powers
+from manip_dyn.robot.reference import Reference
+
+PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "goal"),
+    [
+        ("ibm7535", [0.76, 0.2618], [0.0, 0.0]),
+        ("cylindrical", [0.2, 0.3], [0.0, 0.0]),
+        ("pa10", *PA10),
+    ],
+)
+def test_work_on_each_link_is_its_kinetic_energy(name, start, goal):
+    """The principle of work and energy, with pinocchio's energy of every single body."""
+    robot = md.load_robot(name)
+    plan = md.plan_zero_net_work(robot, start, goal)
+    curves, data = plan.work_curves, robot.model.createData()
+    for t, work in list(zip(*curves, strict=True))[1:-1:7]:
+        pinocchio.forwardKinematics(robot.model, data, *plan.state(t))
+        energies = [0.5 * robot.model.inertias[i].vtiv(data.v[i]) for i in range(1, robot.n + 1)]
+        assert work == pytest.approx(energies, abs=1e-8 * plan.peak_work)
+    assert plan.peak_work > 0.0
+
+
+def test_powers_add_up_to_that_of_the_efforts_and_the_weight():
+    """Reactions inside the arm cancel; rotors and dampers keep their share."""
+    robot, rng = md.load_robot("pa10"), np.random.default_rng(5)
+    q, v, a = rng.uniform(-1.0, 1.0, (3, 4, 7))
+    reference = Reference(robot)
+    for i in range(4):
+        efforts = reference.inverse_dynamics(q[i], v[i], a[i])
+        gravity = reference.inverse_dynamics(q[i], 0 * v[i], 0 * a[i])
+        expected = v[i] @ (efforts - gravity - robot.armature * a[i] - robot.damping * v[i])
+        powers = link_powers(robot, q[i : i + 1], v[i : i + 1], a[i : i + 1])
+        assert powers.sum() == pytest.approx(expected, rel=1e-10)

@@ -1,0 +1,29 @@
+"""The thesis's grid search beside the plans."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning.zero_net_work.grid_search import grid_search
+
+NEAR = 1e-4
+"""`Xerror` of the thesis's programs: a joint so near its goal counts as arrived."""
+
+
+def test_the_grid_search_finds_the_same_motion():
+    """Table 5.3 by the thesis's program: as near as its rule of arrival and its grid allow."""
+    robot = md.load_robot("cylindrical")
+    found = grid_search(robot, [np.pi / 4, 0.0], [0.0, 0.0], step=1e-3, enough=3e-4, longest=1.5)
+    plan = md.plan_zero_net_work(robot, [np.pi / 4, 0.0], [0.0, 0.0])
+    assert found.success
+    assert found.q_switch[0] == pytest.approx(plan.q_switch[0], abs=NEAR)
+    assert found.t_switch[0] == pytest.approx(plan.switch_times[0][0], abs=3e-4)
+    assert 0.0 < plan.t_final - found.t_arrival[0] < np.sqrt(2.0 * NEAR * 1.17 / 2.0)
+
+
+def test_the_grid_search_gives_up_and_takes_two_joints_only():
+    found = grid_search(md.load_robot("cylindrical"), [0.2, 0.3], [0.0, 0.0], most=5)
+    assert (found.success, found.trials) == (False, 5)
+    with pytest.raises(ManipDynError, match="has 7 joints; the grid expects 2"):
+        grid_search(md.load_robot("pa10"), np.zeros(7), np.zeros(7))

@@ -1,0 +1,199 @@
+"""Plans with a slew rate: closed forms, replays, ramps and limits, refusals, execution."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import manip_dyn as md
+from manip_dyn.errors import ManipDynError
+from manip_dyn.planning import PlanExecutor
+from manip_dyn.robot.reference import Reference
+
+PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5])
+IBM = ([0.76, 0.2618], [0.0, 0.0])
+
+
+def fastest(distance, inertia, effort, slew_rate):
+    """Return the least time of a double integrator whose effort begins and ends at 0.
+
+    Acceleration a, its rate j: the ramp takes a / j; with x the time from the start to the end of
+    the full effort, (x) (x + a / j) = distance / a. Where the full effort is not reached, the
+    rate alone is bang-bang: j, -j, j.
+    """
+    ramp, square = effort / slew_rate, distance * inertia / effort
+    x = -0.5 * ramp + np.sqrt(0.25 * ramp**2 + square)
+    if x > ramp:
+        return 2.0 * (x + ramp)
+    return float(np.cbrt(32.0 * distance * inertia / slew_rate))
+
+
+def replay(plan):
+    """Return position and velocity errors (n,) at the end, by SciPy and pinocchio's dynamics."""
+    reference, n = Reference(plan.robot), plan.robot.n
+    y = np.concatenate([plan.q0, np.zeros(n)])
+
+    def rates(t, y):
+        # at the end itself the effort is that which holds the goal
+        tau = plan.effort(min(t, np.nextafter(plan.t_final, 0.0)))
+        return np.concatenate([y[n:], reference.forward_dynamics(y[:n], y[n:], tau)])
+
+    for begin, end in itertools.pairwise(plan.ramps.corners):
+        run = solve_ivp(rates, (begin, end), y, method="DOP853", rtol=1e-10, atol=1e-12)
+        y = run.y[:, -1]
+    return y[:n] - plan.qf, y[n:]
+
+
+def check(plan):
+    """Hold a plan to what every plan with ramps promises."""
+    robot, reference = plan.robot, Reference(plan.robot)
+    assert np.abs(replay(plan)).max() < 1e-6
+    zero = np.zeros(robot.n)
+    assert plan.effort(0.0) == pytest.approx(
+        reference.inverse_dynamics(plan.q0, zero, zero), abs=1e-9
+    )
+    assert plan.effort(plan.t_final) == pytest.approx(plan.hold)
+    times = np.unique([*np.linspace(0.0, plan.t_final, 1500), *plan.ramps.corners])
+    efforts = np.array([plan.effort(t) for t in times])
+    assert np.all(np.abs(efforts) <= robot.tau_max * (1.0 + 1e-9))
+    rounding = 1e-12 * robot.tau_max
+    change = np.abs(np.diff(efforts, axis=0)) - rounding
+    assert np.all(change <= plan.ramps.slew_rate * np.diff(times)[:, None] * (1.0 + 1e-9))
+    for t in times[::5]:
+        q, v = plan.state(t)
+        assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-9))
+        assert np.all((q >= robot.q_min - 1e-9) & (q <= robot.q_max + 1e-9))
+    assert np.abs(plan.net_work).max() <= 1e-6 * plan.peak_work
+    assert {len(times) for times in plan.switch_times} <= {1, 2}
+    assert plan.arrival_times == [plan.t_final] * robot.n
+    assert f"{plan.ramps.t_final_without:.6g} s without ramps" in plan.reason
+
+
+# ------------------------------------------------------------------------ one joint
+@settings(max_examples=8, deadline=None)
+@given(st.floats(-3.0, 3.0).filter(lambda q: abs(q) > 0.05), st.floats(0.0, 4.0))
+def test_a_double_integrator_has_a_closed_form(distance, exponent):
+    robot, slew_rate = md.load_robot("one_link_horizontal"), 10.0**exponent
+    plan = md.plan_zero_net_work(robot, [distance], [0.0], slew_rate=slew_rate)
+    expected = fastest(abs(distance), 10.0, 10.0, slew_rate)
+    assert plan.status == "solved"
+    assert plan.t_final == pytest.approx(expected, rel=1e-6)
+    assert plan.switch_times == [[pytest.approx(0.5 * expected, rel=1e-5)]]
+    assert np.abs(replay(plan)).max() < 1e-8
+
+
+def test_without_bound_the_slew_rate_changes_nothing():
+    """One joint: the two families are the same then."""
+    robot = md.load_robot("one_link_horizontal")
+    plan = md.plan_zero_net_work(robot, [1.0], [0.0])
+    for slew_rate in (1e4, 1e6, 1e8):
+        ramped = md.plan_zero_net_work(robot, [1.0], [0.0], slew_rate=slew_rate)
+        assert ramped.ramps.t_final_without == plan.t_final
+        assert ramped.t_final - plan.t_final == pytest.approx(10.0 / slew_rate, rel=0.1)
+
+
+# ------------------------------------------------------------------------- any arm
+def test_a_higher_slew_rate_is_faster_and_every_plan_holds():
+    """Towards the motion with jumps the gain goes to zero with the time of a ramp."""
+    robot = md.load_robot("ibm7535")
+    plans = [md.plan_zero_net_work(robot, *IBM, slew_rate=s) for s in (30, 100, 1e4, 1e6)]
+    for plan in plans:
+        check(plan)
+        assert plan.status == "solved"
+    times = np.array([plan.t_final for plan in plans])
+    assert np.all(np.diff(times) < 0.0)
+    assert 0.0 < times[2] - times[3] < 2.0 * 25.0 / 1e4
+
+
+@pytest.mark.parametrize("name", ["rr", "ibm7535"])
+def test_a_random_goal_is_planned_and_its_plan_holds(name):
+    robot, rng = md.load_robot(name), np.random.default_rng(7)
+    low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
+    start, goal = rng.uniform(low, high), rng.uniform(low, high)
+    check(md.plan_zero_net_work(robot, start, goal, slew_rate=20.0 * robot.tau_max))
+
+
+def test_seven_joints_under_gravity():
+    plan = md.plan_zero_net_work(md.load_robot("pa10"), *PA10, slew_rate=300.0)
+    check(plan)
+    assert plan.moving_joints == list(range(7))
+
+
+def test_each_joint_has_its_own_slew_rate():
+    plan = md.plan_zero_net_work(md.load_robot("ibm7535"), *IBM, slew_rate=[200.0, 40.0])
+    check(plan)
+    inside = 0.5 * (plan.ramps.corners[1:] + plan.ramps.corners[:-1])
+    slopes = np.array([(plan.effort(t + 1e-7) - plan.effort(t - 1e-7)) / 2e-7 for t in inside])
+    assert np.abs(slopes).max(axis=0) == pytest.approx([200.0, 40.0], rel=1e-6)
+
+
+# ----------------------------------------------------------------- execution and output
+def test_samples_have_the_impulse_of_the_plan():
+    plan = md.plan_zero_net_work(md.load_robot("ibm7535"), *IBM, slew_rate=100.0)
+    times, efforts = zip(*plan.samples(1e-2), strict=True)
+    impulse = np.diff(times) @ np.array(efforts[:-1])
+    pieces = itertools.pairwise(plan.ramps.corners)
+    exact = sum((b - a) * plan.effort(0.5 * (a + b)) for a, b in pieces)
+    assert times[0] == 0.0
+    assert times[-1] == plan.t_final
+    assert efforts[-1] == pytest.approx(plan.hold)
+    assert impulse == pytest.approx(exact, abs=1e-9)
+    assert np.abs(np.diff(efforts, axis=0)).max() <= 100.0 * 1e-2 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "motion"), [("ibm7535", IBM), ("one_link_horizontal", ([1], [0]))]
+)
+def test_the_executor_tracks_the_ramps(name, motion):
+    """In closed loop with 1 ms; one joint is tracked too, not switched by its position."""
+    robot, period = md.load_robot(name), 1e-3
+    plan = md.plan_zero_net_work(robot, *motion, slew_rate=10.0 * robot.tau_max.max())
+    simulation = md.simulation.Simulation(
+        robot, plan.q0, np.zeros(robot.n), md.simulation.Integrator(step=period)
+    )
+    executor = PlanExecutor(robot, plan, period)
+    assert executor.timed
+    while simulation.time_ns < (plan.t_final + 2 * period) * 1e9:
+        segments = executor.segments(simulation.time_ns * 1e-9, simulation.q, simulation.v)
+        times = [simulation.time_ns + round(s.offset * 1e9) for s in segments]
+        simulation.law = md.Schedule(robot, times, [s.effort for s in segments])
+        simulation.advance(round(period * 1e9))
+    assert executor.arrived
+    assert np.abs(simulation.q - plan.qf).max() < 1e-5
+    assert executor.returns == 0
+
+
+# -------------------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    ("slew_rate", "words"),
+    [
+        (0.0, "slew_rate of joint 'shoulder' is 0; expected a number above 0"),
+        ([5.0, -1.0], "slew_rate of joint 'elbow' is -1"),
+        (np.nan, "slew_rate is [nan, nan]; expected finite numbers"),
+        (np.inf, "slew_rate is [inf, inf]"),
+        ([1.0, 2.0, 3.0], "slew_rate has shape (3,); expected (2,)"),
+        ("fast", "slew_rate is"),
+    ],
+)
+def test_bad_slew_rates_are_refused(slew_rate, words):
+    with pytest.raises(ManipDynError) as error:
+        md.plan_zero_net_work(md.load_robot("ibm7535"), *IBM, slew_rate=slew_rate)
+    assert words in str(error.value)
+
+
+def test_where_no_motion_is_found_that_is_said():
+    """Efforts that need a minute to follow the weight cannot keep the arm up on its way."""
+    robot = md.load_robot("rr")
+    with pytest.raises(
+        ManipDynError, match=r"change by at most 1 per second was found: no search"
+    ):
+        md.plan_zero_net_work(robot, [0.5, 0.5], [0.0, 1.0], slew_rate=1.0)
+
+
+def test_a_goal_at_the_start_needs_no_ramps():
+    plan = md.plan_zero_net_work(md.load_robot("ibm7535"), IBM[0], IBM[0], slew_rate=1.0)
+    assert (plan.t_final, plan.status) == (0.0, "solved")
+    assert plan.ramps is None

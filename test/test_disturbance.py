@@ -1,0 +1,38 @@
+"""Disturbances of a simulation, and arms that are lighter or heavier than known."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.simulation import Disturbance, Simulation
+
+
+def test_a_disturbance_is_an_impulse_at_exact_times():
+    """One link without weight, I = 10: the speed is the impulse over I, efforts included."""
+    robot = md.load_robot("one_link_horizontal")
+    simulation = Simulation(robot, [0.0], [0.0])
+    simulation.law = md.Schedule(robot, [0], [[2.0]])
+    simulation.disturbance = Disturbance(np.array([30.0]), 1_234_567, 3_456_789)
+    simulation.advance(5_000_000)
+    impulse = 2.0 * 5e-3 + 30.0 * (3_456_789 - 1_234_567) * 1e-9
+    assert simulation.v[0] == pytest.approx(impulse / 10.0, rel=1e-12)
+    assert abs(simulation.energy().residual) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["pa10", "ibm7535"])
+def test_mass_scale_scales_all_but_the_rotors(name):
+    """Without damping and springs, inverse dynamics is linear in masses and inertias."""
+    light, heavy = md.load_robot(name), md.load_robot(name, mass_scale=1.1)
+    rng = np.random.default_rng(2)
+    q, v, a = rng.normal(size=(3, light.n))
+    own = md.customize(light).inverse_dynamics(q, v, a) - light.damping * v - light.armature * a
+    more = md.customize(heavy).inverse_dynamics(q, v, a) - heavy.damping * v - heavy.armature * a
+    assert not light.stiffness.any()
+    np.testing.assert_allclose(more, 1.1 * own, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(heavy.tau_max, light.tau_max)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, np.nan])
+def test_bad_mass_scale(factor):
+    with pytest.raises(md.ManipDynError, match=r"mass_scale is .*; expected a number above 0"):
+        md.load_robot("ibm7535", mass_scale=factor)
