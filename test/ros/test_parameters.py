@@ -61,6 +61,13 @@ def test_bad_parameter_is_refused_at_the_start(ros, node, parameters, words):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
+def test_a_refused_node_leaves_nothing_behind(ros):
+    with pytest.raises(ManipDynError):
+        ros.start(SimulatorNode, robot="ibm7535", step=-0.1)
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep")
+    assert ros.probe.get_node_names().count("simulator") == 1
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
