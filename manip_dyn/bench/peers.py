@@ -73,7 +73,7 @@ def casadi_loops(robot: Robot, states: Vector) -> list[Candidate]:
     """Return CasADi-generated C of two algorithms, each with gcc -O3 -march=native.
 
     The expressions are CasADi's: of articulated bodies with the robot's own inertias, as its
-    users would write them, and of our equations with regrouped inertias.
+    users would write them, and of our equations in base parameters.
     """
     if not installed("casadi") or shutil.which("gcc") is None:
         return []

@@ -106,7 +106,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
-    """Return the best posture on the way down from one start."""
+    """Return the best posture found in a descent from one start."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
     best = _Attempt(q, rows * _error(kernels, goal, q))

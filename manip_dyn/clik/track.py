@@ -40,13 +40,13 @@ def track(
         q0: Joint positions (n,) at the start, on or off the path. Default: a posture on the
             path's first pose, searched from the middle of the joint ranges.
         duration: Path time to track, s, rounded up to whole steps. Default: the path's, one
-            round of an endless one.
+            lap of an endless one.
         settings: Gain, inverse, null space and limits.
         tolerance: Errors that count as being on the path, m and rad; what the start is off
             the path comes on top, and fades with the gain.
 
     Raises:
-        ManipDynError: For bad arguments. What goes wrong on the way is in the result.
+        ManipDynError: For bad arguments. What goes wrong later is in the result.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):

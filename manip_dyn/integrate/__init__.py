@@ -1,5 +1,6 @@
 """Initial value problems; knows nothing of robots."""
 
+from manip_dyn.integrate.choices import Sampling, StepControl
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import right_hand_side
 from manip_dyn.integrate.jacobian import Jacobian
@@ -24,10 +25,12 @@ __all__ = [
     "Options",
     "RightHandSide",
     "RungeKutta",
+    "Sampling",
     "Series",
     "Solution",
     "Space",
     "Status",
+    "StepControl",
     "Tableau",
     "compile_engine",
     "integrate",

@@ -19,7 +19,7 @@ from manip_dyn.validate import finite_vector
 ARRIVED = 1e-3
 """Error below which the tool is on its path, m and rad."""
 PATIENCE = 5.0
-"""How long to wait for that at the end of the way to it, s."""
+"""How long to wait for that at the end of the approach to it, s."""
 
 
 class Reference:
@@ -27,15 +27,15 @@ class Reference:
 
     Attributes:
         tracker: The tracker; it is one step ahead of `sample`.
-        path: The path that is to be followed, after the way to it.
+        path: The path that is to be followed, after the approach to it.
         sample: The present sample.
-        on_path: Whether the way to the path is over.
+        on_path: Whether the approach to the path is over.
     """
 
     sample: TrackingSample
 
     def __init__(self, tracker: Tracker, speed: float = 0.1, angular_speed: float = 0.5):
-        """Take a tracker of the path and the speeds on the way to it, m/s and rad/s."""
+        """Take a tracker of the path and the speeds of the approach, m/s and rad/s."""
         self.tracker, self.path = tracker, tracker.path
         self._speeds = speed, angular_speed
         self.begin()
@@ -69,9 +69,9 @@ class Reference:
         first = self.tracker.sample()
         if np.abs(first.error).max() <= ARRIVED:
             return
-        way = Line(first.actual, first.desired, *self._speeds)
+        approach = Line(first.actual, first.desired, *self._speeds)
         self.on_path = False
-        self.tracker.follow(way, q)
+        self.tracker.follow(approach, q)
 
     def advance(self) -> TrackingSample:
         """Advance by one step and return the new sample."""
@@ -85,7 +85,7 @@ class Reference:
 
     @property
     def path_time(self) -> float:
-        """Where on the path the arm is, or will be after the way to it, s."""
+        """Where on the path the arm is, or will be after the approach, s."""
         return self.sample.path_time if self.on_path else self._path_time
 
     @property

@@ -17,8 +17,8 @@ from manip_dyn.validate import finite_vector, positive
 class Circle(Path):
     """A circle with constant or tangent-following tool orientation.
 
-    By default that of Sariyildiz et al. (2011): at full speed from the first moment on, round
-    after round. The radius follows from the two printed speeds: linear speed / angular speed.
+    By default that of Sariyildiz et al. (2011): at full speed from the first moment on, lap
+    after lap. The radius follows from the two printed speeds: linear speed / angular speed.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 The wanted speed towards the goal is k e while the error e is small and sqrt(2 a e) beyond, the
 speed from which a constant deceleration a stops at the goal; speed and acceleration are bounded.
 The desired pose never gets further than a leash ahead of the tool, so that a goal out of reach
-pulls the arm as near to it as it can get, and a later one is not first met half-way.
+pulls the arm as near to it as it can get, and the arm turns to a later one at once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Follower(Target):
         self.goal = self._leashed(goal, here)
 
     def _leashed(self, pose: Pose, anchor: Pose) -> Pose:
-        """Return `pose`, or what lies on the way to it where the leash from `anchor` ends."""
+        """Return `pose`, or what lies between where the leash from `anchor` ends."""
         ahead = task_error(pose, anchor, "log")
         leash = np.array([self.bounds.linear_leash, self.bounds.angular_leash])
         lengths = np.array([np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])])
@@ -104,10 +104,10 @@ class Follower(Target):
         return moved(anchor, ahead * np.repeat(share, 3))
 
 
-def moved(pose: Pose, way: Vector) -> Pose:
-    """Return `pose` moved by `way` (6,): a translation, and a turn about a fixed axis."""
-    turn = Rotation.from_rotvec(way[3:]).as_matrix()
-    return Pose(pose.position + way[:3], turn @ pose.rotation)
+def moved(pose: Pose, displacement: Vector) -> Pose:
+    """Return `pose` moved by `displacement` (6,): a translation, and a turn about a fixed axis."""
+    turn = Rotation.from_rotvec(displacement[3:]).as_matrix()
+    return Pose(pose.position + displacement[:3], turn @ pose.rotation)
 
 
 def _approach(error: Vector, rate: float, acceleration: float) -> Vector:

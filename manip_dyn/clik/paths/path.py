@@ -24,8 +24,8 @@ class Path:
 
     Attributes:
         parameters: Numbers of the path.
-        duration: Time from start to end, or of one round, s; infinite without either.
-        period: Time of one round at full speed, s; None if there are no rounds.
+        duration: Time from start to end, or of one lap, s; infinite without either.
+        period: Time of one lap at full speed, s; None if there are no laps.
         settled: When the path has come up to speed, s.
         function: The compiled function.
     """

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
-from manip_dyn.clik.tracking.tracker import REASONS, Tracker
+from manip_dyn.clik.tracking.tracker import Tracker
+from manip_dyn.integrate import Status
 from manip_dyn.validate import Vector
 
 
@@ -32,6 +33,7 @@ class Tracking:
         drift: Change of the joint positions over each full cycle at full speed (k, n); None if
             there was none, or if path time did not always go forwards.
         success: Whether the whole path was followed within the tolerance.
+        status: How the integration ended; TOO_MANY_STEPS where speed limits took too long.
         reason: What happened, in words.
         method: Name of the integrator.
     """
@@ -51,6 +53,7 @@ class Tracking:
     held: np.ndarray
     drift: Vector | None
     success: bool
+    status: Status
     reason: str
     method: str
 
@@ -66,7 +69,9 @@ def tracking_of(tracker: Tracker, rows: Vector, end: float, tolerance: float) ->
         for part in (slice(0, 3), slice(3, 6))
     )
     allowed = _allowed(tracker, rows[:, 0], position, orientation, tolerance)
-    success, reason = _judged(tracker, rows, np.stack([position, orientation]), allowed, end)
+    status, success, reason = _judged(
+        tracker, rows, np.stack([position, orientation]), allowed, end
+    )
     return Tracking(
         t=rows[:, 0],
         q=q,
@@ -83,6 +88,7 @@ def tracking_of(tracker: Tracker, rows: Vector, end: float, tolerance: float) ->
         held=held != 0.0,
         drift=_drift(tracker, rows[:, 1], q, v / rows[:, 2:3]),
         success=success,
+        status=status,
         reason=reason,
         method=tracker.method,
     )
@@ -108,7 +114,7 @@ def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vec
     if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
         return None  # ab4 may turn the clock back where speed limits stop it at once
     end = path_time[-1]
-    if not path.twist(end).any():  # the last round is not one at full speed: it stops
+    if not path.twist(end).any():  # the last lap is not one at full speed: it stops
         end -= max(path.settled, tracker.step_size)
     whole = end - path.settled + 1e-6 * tracker.step_size
     count = int(whole / path.period)
@@ -122,16 +128,17 @@ def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vec
 
 def _judged(
     tracker: Tracker, rows: Vector, errors: Vector, allowed: Vector, end: float
-) -> tuple[bool, str]:
-    """Return whether the path was followed, and sentences about what happened."""
+) -> tuple[Status, bool, str]:
+    """Return how it ended, whether the path was followed, and sentences about what happened."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
     n, names = tracker.robot.n, tracker.robot.joint_names
     finished = path_time[-1] >= end
     off = np.any(errors > allowed, axis=0)
-    told = []
-    if tracker.status:
-        told.append(f"{REASONS.get(tracker.status, 'it stopped')} after {t[-1]:.3f} s")
+    status, told = tracker.status, []
+    if status is not Status.SUCCESS:
+        told.append(f"{tracker.status.meaning} after {t[-1]:.3f} s")
     elif not finished:
+        status = Status.TOO_MANY_STEPS
         told.append(f"only {path_time[-1]:.3f} s of the path were done in {t[-1]:.3f} s")
     if off.any():
         told.append(_where(tracker, rows, errors, off))
@@ -145,10 +152,10 @@ def _judged(
     for k in np.flatnonzero(held.any(axis=1))[:1]:
         joints = ", ".join(names[i] for i in np.flatnonzero(held[k]))
         told.append(f"joint {joints} met its limit at {t[k]:.3f} s")
-    success = bool(finished and not off.any() and not tracker.status)
+    success = status is Status.SUCCESS and not off.any()
     if success:
         told.insert(0, "the path was followed")
-    return success, "; ".join(told)
+    return status, success, "; ".join(told)
 
 
 def _where(tracker: Tracker, rows: Vector, errors: Vector, off: np.ndarray) -> str:

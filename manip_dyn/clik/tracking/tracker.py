@@ -21,8 +21,6 @@ from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector, finite_vector, positive
 
-REASONS = {Status.NON_FINITE: "numbers became infinite or NaN"}
-
 
 class Tracker:
     """Integrates q' = J^+(q) (twist_d + K e) along a path in fixed steps.
@@ -71,7 +69,7 @@ class Tracker:
 
     @property
     def settings(self) -> ClikSettings:
-        """The law's constants; they can be changed on the way."""
+        """The law's constants; they can be changed at any time."""
         return self._settings
 
     @settings.setter

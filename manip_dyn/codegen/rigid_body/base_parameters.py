@@ -21,7 +21,7 @@ from manip_dyn.robot import Body
 from manip_dyn.validate import Vector
 
 
-def regrouped(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
+def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
     """Return equivalent parameters (floats) of the bodies, base to tips.
 
     What reaches the base drops out: it never moves, so only the potential energy, and that by

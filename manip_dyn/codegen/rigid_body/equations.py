@@ -14,7 +14,7 @@ from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates, su
 from manip_dyn.codegen.graph.expression import Scalar
 from manip_dyn.codegen.rigid_body import algorithms
 from manip_dyn.codegen.rigid_body import kinematics as motion
-from manip_dyn.codegen.rigid_body.base_parameters import regrouped
+from manip_dyn.codegen.rigid_body.base_parameters import with_base_parameters
 from manip_dyn.codegen.rigid_body.factorization import Factors, factorized, inverted, solved
 from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
@@ -37,7 +37,7 @@ class Equations:
         self.n = robot.n
         self.bodies, self.frame = robot.bodies, frame
         self.parents = [body.parent for body in robot.bodies]
-        self.rigid = regrouped(robot.bodies, rigid_bodies(robot.bodies))
+        self.rigid = with_base_parameters(robot.bodies, rigid_bodies(robot.bodies))
         self.tip_frame = robot.tip_frame
         self.gravity, self.armature = robot.gravity.tolist(), robot.armature.tolist()
         self.damping, self.stiffness = robot.damping.tolist(), robot.stiffness.tolist()
@@ -235,7 +235,7 @@ class Equations:
             self.bodies, rigid, poses, self.armature, left
         )
         graph = q[0].graph
-        return min(factored, articulated, key=lambda way: graph.count(way).total())
+        return min(factored, articulated, key=lambda each: graph.count(each).total())
 
     def _held_accelerations(self, q, v, drive) -> list[Any]:
         """Solve M_dd a_d = tau_d - h_d for the driven joints d; the held ones get 0.

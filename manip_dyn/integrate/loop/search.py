@@ -47,7 +47,7 @@ def copy_row(signals, source, target):
 def next_trial(now, signals, width):
     """Return the next length to try in the bracket, s.
 
-    Regula falsi on the earliest of the crossings, or the middle in every third round; never
+    Regula falsi on the earliest of the crossings, or the middle in every third trial; never
     closer to an end than half of the `width`, s, so that the bracket closes from both sides.
     """
     low, high = now.low, now.high

@@ -1,4 +1,4 @@
-"""How an integration ended, as a code that compiled loops return."""
+"""How an integration, a simulation or a tracked path ended; a code that compiled loops return."""
 
 from enum import IntEnum
 
@@ -18,6 +18,21 @@ class Status(IntEnum):
     """The number of steps, failed ones included, reached its limit."""
     PAUSED = 5
     """A record is full: make room and go on; `integrate` never returns it."""
+
+    @property
+    def meaning(self) -> str:
+        """The same in words."""
+        return MEANINGS[self]
+
+
+MEANINGS = {
+    Status.SUCCESS: "the end was reached",
+    Status.EVENT: "a terminal event was found",
+    Status.NON_FINITE: "numbers became infinite or NaN",
+    Status.STEP_UNDERFLOW: "the tolerances need too small a step",
+    Status.TOO_MANY_STEPS: "too many steps",
+    Status.PAUSED: "a record is full",
+}
 
 
 SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED = (int(s) for s in Status)

@@ -240,7 +240,7 @@ def differentiate(p, out, by_time):
 
 
 @compiled(short=True, counted=False)
-def worn(t, y, p, out):
+def needs_repartition(t, y, p, out):
     """Write how far the condition number is above what asks for a new partition, (1,).
 
     It is called after each step, and so counts the turns of rotational springs.

@@ -97,7 +97,7 @@ class Joint:
         kind: One of `JOINTS`.
         bodies: Names of two bodies, or "ground".
         points: Where (3,), m; for ``distance`` a point of each body (2, 3). ``component`` keeps
-            the way between a point of each body along an axis of the first.
+            the distance between a point of each body along an axis of the first.
         axis: Of a revolute or translational joint, or of ``component`` (3,); for a universal
             joint an axis of each body (2, 3), perpendicular.
         name: For messages.

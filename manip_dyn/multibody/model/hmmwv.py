@@ -44,9 +44,9 @@ CHASSIS_HEIGHT = 0.26
 ROD = 0.1
 """Length of the rod from the lower arm to the spindle, m."""
 STRUT_LEVER, STRUT_LENGTH = 1.37, 0.4
-"""Where the strut stands, as a share of the way from the upper arm's axis to its ball joint, and
-its length, m. The mass at the foot falls with the square of the share: at the ball joint, share
-1, it is 14.5 kg and the eigenvalue -1.38e5 per s; this share is the one with the paper's."""
+"""Where the strut stands, as a share of the distance from the upper arm's axis to its ball joint,
+and its length, m. The mass at the foot falls with the square of the share: at the ball joint,
+share 1, it is 14.5 kg and the eigenvalue -1.38e5 per s; this share is the one with the paper's."""
 
 # x forward, y left, z up, inches, from the middle of the lower arm's axis; left side.
 FRONT = {

@@ -85,9 +85,9 @@ def bumps(mechanism: Mechanism, q: Vector, t: float) -> list[tuple[Vector, float
     found = []
     for each in mechanism.forces:
         if isinstance(each, Tyre) and each.switches:
-            way = (t - 0.5 * sum(each.switches)) * each.speed
+            travel = (t - 0.5 * sum(each.switches)) * each.speed
             wheel = q[7 * names.index(each.body) : 7 * names.index(each.body) + 2]
-            found.append((np.array([wheel[0] - way, wheel[1], 0.0]), each.bump))
+            found.append((np.array([wheel[0] - travel, wheel[1], 0.0]), each.bump))
     return found
 
 
