@@ -100,7 +100,7 @@ def nodes(context):
 def node(name, robot):
     """Return a node of this package; it ends, and so does everything."""
     given = LaunchConfiguration("params_file")
-    parameters = [given, robot, {"use_sim_time": LaunchConfiguration("use_sim_time")}]
+    parameters = [given, robot | {"use_sim_time": LaunchConfiguration("use_sim_time")}]
     if name in ("simulator", "mechanism"):
         # The file comes last, so that what it says holds.
         parameters = [{"publish_clock": LaunchConfiguration("use_sim_time")}, given]
@@ -125,7 +125,7 @@ def viewer(name, parameters=None, **options):
         executable=name,
         namespace=LaunchConfiguration("namespace"),
         output="screen",
-        parameters=[parameters or {}, {"use_sim_time": LaunchConfiguration("use_sim_time")}],
+        parameters=[{"use_sim_time": LaunchConfiguration("use_sim_time")} | (parameters or {})],
         **options,
     )
 

@@ -174,7 +174,7 @@ BAD = [
 BAD_CONTROL = [
     ({"controller": "pid"}, "controller is 'pid'; expected pi or paper"),
     ({"norm": "mean"}, "norm is 'mean'"),
-    ({"estimate": "rough"}, "estimate is 'rough'"),
+    ({"estimate": "sacled"}, "estimate is 'sacled'; .*did you mean 'scaled'"),
     ({"first_step": 0.0}, "first_step is 0 s"),
     ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
     ({"min_step": -1.0}, "min_step is -1 s"),

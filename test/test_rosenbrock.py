@@ -367,7 +367,6 @@ def test_nothing_is_allocated_and_the_machine_code_is_kept():
             {"rtol": 1e-15},
             "rtol is 1e-15, but method 'rosenbrock_w' is of order 2; expected 1e-14",
         ),
-        ({"estimate": "sacled"}, "did you mean 'scaled'"),
         ({"jacobian": lambda t, y: y}, r"expected a function \(t, y, p, out, by_time\)"),
     ],
 )

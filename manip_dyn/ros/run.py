@@ -60,6 +60,13 @@ def run(kind: type[Work], args: list[str] | None = None) -> int:
 
     0 after SIGINT or SIGTERM, 2 with one clear line when its parameters or robot are refused.
     """
+    try:
+        return _run(kind, args)
+    except KeyboardInterrupt:
+        return STOPPED  # by a second signal, while the node was ending
+
+
+def _run(kind: type[Work], args: list[str] | None) -> int:
     # The pacing thread must get the interpreter within a fraction of a control period.
     sys.setswitchinterval(2e-4)
     work: Work | None = None

@@ -61,6 +61,13 @@ def test_bad_parameter_is_refused_at_the_start(ros, node, parameters, words):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
+def test_a_refused_node_leaves_nothing_behind(ros):
+    with pytest.raises(ManipDynError) as refused:
+        ros.start(SimulatorNode, robot="ibm7535", step=-0.1)
+    names = ros.probe.get_node_names()
+    assert "simulator" not in names, f"there still, while '{refused.value}' is looked at"
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

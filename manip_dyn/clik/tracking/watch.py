@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.clik import Path, TrackingSample, task_error
+from manip_dyn.clik.paths import Path
 from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.task.task_error import task_error
+from manip_dyn.clik.tracking.record import TrackingSample
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 

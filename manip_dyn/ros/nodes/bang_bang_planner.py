@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 
-import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -25,6 +24,7 @@ from manip_dyn.ros.parameters.bang_bang_planner import (
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.planner.effort_topics import EffortTopics
+from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.motion import Measured, Motion
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.run import run
@@ -148,9 +148,13 @@ class BangBangPlannerNode:
 
     def _begin(self, goal: Vector) -> bool:
         """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
-        code, reason = self._hindrance()
-        if code or self._measured is None:
-            self._refuse(code, reason)
+        if self._measured is None:
+            sentence = "no joint state was heard; expected the arm on joint_states"
+            self._refuse("no_joint_states", sentence)
+            return False
+        hindered = self._hindrance(self._measured)
+        if hindered is not None:
+            self._refuse(*hindered)
             return False
         start, self._goal = self._measured.q, goal
         method = self._parameters.method
@@ -161,23 +165,10 @@ class BangBangPlannerNode:
         )
         return True
 
-    def _hindrance(self) -> tuple[str, str]:
-        """Return what is in the way of a new motion, as a code and a sentence."""
-        if self._measured is None:
-            return "no_joint_states", "no joint state was heard; expected the arm on joint_states"
-        fastest, rest = float(np.abs(self._measured.v).max()), self._parameters.rest_speed
-        if fastest > rest:
-            return "arm_moves", (
-                f"the arm moves at up to {fastest:.3g} rad/s or m/s; a new motion "
-                f"expects it to rest (rest_speed {rest:g})"
-            )
-        if self._worker.busy or self._prepared is not None:
-            return "busy", "a plan is being made; expected its end or ~/abort before a new goal"
-        if not self._efforts.connected():
-            return "nobody_listens", (
-                f"nobody listens on {self._efforts.name}; expected a simulator or a controller"
-            )
-        return "", ""
+    def _hindrance(self, measured: Measured) -> Hindrance | None:
+        busy = self._worker.busy or self._prepared is not None
+        rest_speed, efforts = self._parameters.rest_speed, self._efforts
+        return hindrance(measured, rest_speed, busy, efforts.connected(), efforts.name)
 
     def _on_prepared(self, result: Motion | ManipDynError) -> None:
         if isinstance(result, ManipDynError):

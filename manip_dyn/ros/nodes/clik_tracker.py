@@ -24,10 +24,11 @@ from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.law import settings_from
 from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.run import run
+from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.dynamic import DynamicMode
 from manip_dyn.ros.tracker.kinematic import KinematicMode
 from manip_dyn.ros.tracker.live_target import LiveTarget
-from manip_dyn.ros.tracker.mode import Calls, Mode
+from manip_dyn.ros.tracker.mode import Mode
 from manip_dyn.ros.tracker.topics import TrackerTopics
 
 TRAIL_EVERY = 0.2

@@ -19,7 +19,7 @@ from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.pacing import PacingStatistics, PeriodStatistics
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
-from manip_dyn.ros.tracker.mode import Calls
+from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.validate import Vector
 
 SEND_AGAIN = 1.0

@@ -13,7 +13,7 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.run import unless_shut_down
-from manip_dyn.ros.tracker.mode import Calls
+from manip_dyn.ros.tracker.calls import Calls
 
 
 class KinematicMode:

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import RLock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from rclpy.node import Node
 
-from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.control.reference import Reference
 from manip_dyn.ros.pacing import PacingStatistics
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
-
-
-class Calls(NamedTuple):
-    """What a mode calls.
-
-    Attributes:
-        begun: When the path begins, with the stamp at path time 0, ns.
-        before_step: Before every step of the reference.
-        told: With every new stamp, ns, and the sample that belongs to it.
-        lock: Held meanwhile, where time passes in a thread of its own.
-    """
-
-    begun: Callable[[int], None]
-    before_step: Callable[[], None]
-    told: Callable[[int, TrackingSample], None]
-    lock: RLock
+from manip_dyn.ros.tracker.calls import Calls
 
 
 class Mode(Protocol):
