@@ -4,8 +4,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.on_demand import on_demand
-from manip_dyn.errors import ManipDynError
 
 if TYPE_CHECKING:
     from manip_dyn import multibody as multibody

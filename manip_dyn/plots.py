@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan
 from manip_dyn.robot import Robot
 

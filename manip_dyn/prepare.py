@@ -18,19 +18,19 @@ import numpy as np
 
 from manip_dyn.clik import Circle, ClikSettings, Tracker, middle_posture, posture_for, track
 from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
-from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.codegen import customize
 from manip_dyn.core.announcement import say_nothing
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.generated import cache_directory
+from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
-from manip_dyn.errors import ManipDynError
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.share import share_directory, shipped_robots
 from manip_dyn.simulation import Integrator, Schedule, Simulation, gravity_compensation, simulate
-from manip_dyn.validate import Vector, finite_vector
 
 FIRST = ("pa10", "ibm7535")
 """The arm that is simulated and tracks, and the one that is planned for, before all others."""
@@ -83,7 +83,7 @@ def _track(robot: Robot) -> None:
     q = posture_for(robot, circle.pose(0.0), q)
     track(robot, circle, q0=q, duration=0.2)
     settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
-    reference = Reference(Tracker(robot, circle, q, PERIOD, settings))
+    reference = JointReference(Tracker(robot, circle, q, PERIOD, settings))
     controller = ComputedTorque(robot, STIFFNESS, DAMPING, PERIOD)
     reference.advance()
     controller.efforts(q, 0.0 * q, reference.motion)

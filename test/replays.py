@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from manip_dyn.robot.reference import Reference
+from manip_dyn.robot.oracle import Oracle
 
 
 def replay(robot, plan, tolerance=1e-12):
     """Return position and velocity errors (n,) at the end of a plan under its efforts alone."""
-    reference, n = Reference(robot), robot.n
+    reference, n = Oracle(robot), robot.n
     jumps = [0.0, *(t for times in plan.switch_times for t in times), *plan.arrival_times]
     edges = plan.knots if hasattr(plan.motion, "parameter") else np.array(jumps)
     edges = np.unique(edges)

@@ -6,7 +6,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.clik.control.arm_driver import ArmDriver
 from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
-from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.simulation import Simulation, held
 
 STEP = 0.002
@@ -24,7 +24,7 @@ class Driven:
             tool[:3, 3] - 0.1 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.05, 0.5,
             ramp=0.5,
         )  # fmt: skip
-        self.reference = Reference(md.Tracker(robot, circle, START, STEP))
+        self.reference = JointReference(md.Tracker(robot, circle, START, STEP))
         self.begun = []
         controller = ComputedTorque(robot, STIFFNESS, DAMPING, STEP)
         self.driver = ArmDriver(self.reference, controller, self.begun.append, **options)

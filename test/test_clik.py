@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.clik import ClikSettings, Pose, Tracker, posture_for
-from manip_dyn.errors import ManipDynError
-from manip_dyn.share import share_directory
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import share_directory
 
 SIX = ("rk1", "rk2", "rk4", "euler_trapezoidal", "ab4", "abm4")
 DOWN = np.diag([1.0, -1.0, -1.0])

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn import clik, share
+from manip_dyn import clik
 from manip_dyn.clik.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
-from manip_dyn.clik.control.reference import Reference
-from manip_dyn.clik.paths.follower import Bounds, Follower
+from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.paths.smooth_target import Bounds, Follower
+from manip_dyn.core import share
 
 RNG = np.random.default_rng(5)
 BENT = np.array([0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0])
@@ -20,7 +21,7 @@ def tool(q):
 
 
 def reference(path, q, step=0.01, **settings):
-    return Reference(clik.Tracker(ROBOT, path, q, step, clik.ClikSettings(**settings)))
+    return JointReference(clik.Tracker(ROBOT, path, q, step, clik.ClikSettings(**settings)))
 
 
 @pytest.mark.parametrize("period", [1e-3, 1e-2])

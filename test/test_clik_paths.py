@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.clik import Timing
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 TURNED = Rotation.from_euler("xyz", [0.3, -0.7, 1.1])
 AGAIN = Rotation.from_euler("xyz", [-0.4, 0.2, 2.0])

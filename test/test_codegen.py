@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import manip_dyn as md
 from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.robot import Reference
+from manip_dyn.robot import Oracle
 
 ARMS = (*SHIPPED, "panda", "ur3", "ur5", "ur10", "kinova", "xarm7", "z1", "so100", "tree2")
 BOUND = 1e-12
@@ -35,7 +35,7 @@ def relative(actual, expected):
 @pytest.mark.parametrize("name", ARMS)
 def test_kernels_agree_with_pinocchio(tmp_path, name):
     robot = load(name, tmp_path)
-    kernels, reference = md.customize(robot), Reference(robot)
+    kernels, reference = md.customize(robot), Oracle(robot)
     rng = np.random.default_rng(4)
     for _ in range(20):
         state = random_state(robot, rng)
@@ -57,7 +57,7 @@ def test_every_example_robot_agrees_with_pinocchio(path):
         robot = md.load_robot(path)
     except md.ManipDynError as error:
         pytest.skip(f"refused: {error}")
-    equations, reference = Equations(robot, robot.tip_frame), Reference(robot)
+    equations, reference = Equations(robot, robot.tip_frame), Oracle(robot)
     q, v, a = random_state(robot, np.random.default_rng(1))
     # Efforts of a real motion: in light fingers any others make huge accelerations.
     tau = reference.inverse_dynamics(q, v, a)
@@ -75,7 +75,7 @@ def test_every_example_robot_agrees_with_pinocchio(path):
 def test_laws_hold_on_random_trees(tmp_path_factory, seed, joints):
     """M is symmetric positive definite, ID undoes FD, and energy changes by the power."""
     robot = md.load_robot(random_tree(tmp_path_factory.mktemp("tree"), seed, joints))
-    kernels, reference = md.customize(robot), Reference(robot)
+    kernels, reference = md.customize(robot), Oracle(robot)
     q, v, tau = random_state(robot, np.random.default_rng(seed))
     mass = kernels.mass_matrix(q)
     np.testing.assert_array_equal(mass, mass.T)
@@ -93,7 +93,7 @@ def test_laws_hold_on_random_trees(tmp_path_factory, seed, joints):
 def test_long_chains_agree_with_their_derivatives_in_loops(tmp_path):
     """Fourteen joints, whose derivatives are solved for in loops, alone and in a batch."""
     robot = md.load_robot(random_tree(tmp_path, 3, joints=14))
-    kernels, reference = md.customize(robot), Reference(robot)
+    kernels, reference = md.customize(robot), Oracle(robot)
     states = [random_state(robot, np.random.default_rng(k)) for k in range(70)]
     batch = kernels.batch.forward_dynamics_derivatives(*np.moveaxis(states, 0, -1))
     for k, state in enumerate(states):
@@ -131,7 +131,7 @@ def test_any_frame_has_its_kinematics(tmp_path, link):
     kernels = md.customize(robot, frame=link)
     q, v, _ = random_state(robot, np.random.default_rng(2))
     pose = kernels.forward_kinematics
-    assert relative(pose(q), Reference(robot).frame_pose(link, q)) < BOUND
+    assert relative(pose(q), Oracle(robot).frame_pose(link, q)) < BOUND
     rate = (pose(q + step * v) - pose(q - step * v)) / (2 * step)
     np.testing.assert_allclose((kernels.jacobian(q) @ v)[:3], rate[:3, 3], atol=1e-8)
 

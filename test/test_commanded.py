@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation import Disturbance, Simulation, held
 from manip_dyn.simulation.commanded import CommandedArm
 

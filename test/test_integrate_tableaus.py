@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from problems import EMBEDDED, advance_evenly, scripted_engine
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS, RungeKutta, Tableau, tableaus
 from manip_dyn.integrate.tableaus.tableau import euler_trapezoidal
 

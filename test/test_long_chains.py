@@ -11,7 +11,7 @@ from numba.core.errors import TypingError
 
 import manip_dyn as md
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, LONGEST, LONGEST_MASS
-from manip_dyn.robot import Reference
+from manip_dyn.robot import Oracle
 
 ROBOTS = {
     "chain13": lambda folder: random_chain(folder, 1, joints=LONGEST + 1),
@@ -28,7 +28,7 @@ def kernels(request, tmp_path_factory):
 
 def states(kernels, count):
     rng = np.random.default_rng(kernels.robot.n)
-    reference = Reference(kernels.robot)
+    reference = Oracle(kernels.robot)
     for _ in range(count):
         q, v, a = random_state(kernels.robot, rng)
         # Efforts of a real motion: any others make huge accelerations in light tips.
@@ -44,17 +44,17 @@ def relative(actual, expected):
 def test_the_mass_matrix_is_pinocchios(kernels):
     for q, *_ in states(kernels, 5):
         mass = kernels.mass_matrix(q)
-        assert relative(mass, Reference(kernels.robot).mass_matrix(q)) < 1e-12
+        assert relative(mass, Oracle(kernels.robot).mass_matrix(q)) < 1e-12
         np.testing.assert_array_equal(mass, mass.T)
 
 
 def test_the_energy_is_pinocchios(kernels):
     for q, v, *_ in states(kernels, 5):
-        assert relative(kernels.energy(q, v), Reference(kernels.robot).energy(q, v)) < 1e-12
+        assert relative(kernels.energy(q, v), Oracle(kernels.robot).energy(q, v)) < 1e-12
 
 
 def test_derivatives_of_the_inverse_dynamics_are_pinocchios(kernels):
-    reference = Reference(kernels.robot)
+    reference = Oracle(kernels.robot)
     for q, v, a, _ in states(kernels, 5):
         ours = kernels.inverse_dynamics_derivatives(q, v, a)
         for one, expected in zip(
@@ -64,7 +64,7 @@ def test_derivatives_of_the_inverse_dynamics_are_pinocchios(kernels):
 
 
 def test_derivatives_of_the_forward_dynamics_are_pinocchios(kernels):
-    reference = Reference(kernels.robot)
+    reference = Oracle(kernels.robot)
     for q, v, _, tau in states(kernels, 5):
         conditioned = np.finfo(float).eps * np.linalg.cond(reference.mass_matrix(q))
         ours = kernels.forward_dynamics_derivatives(q, v, tau)
@@ -171,12 +171,12 @@ import manip_dyn as md
 from manip_dyn.codegen.loops import dynamics
 from manip_dyn.codegen.loops.tree import tree_of
 from manip_dyn.codegen.loops.workspace import workspace_size
-from manip_dyn.robot import Reference
+from manip_dyn.robot import Oracle
 robot = md.load_robot(sys.argv[1])
 q, v, tau = np.random.default_rng(0).normal(size=(3, robot.n))
 memory, out = np.empty(workspace_size(robot.n)), np.empty((3, robot.n, robot.n))
 dynamics.forward_dynamics_derivatives(tree_of(robot), memory, q, v, tau, out)
-expected = np.array(Reference(robot).forward_dynamics_derivatives(q, v, tau))
+expected = np.array(Oracle(robot).forward_dynamics_derivatives(q, v, tau))
 print(np.abs(out - expected).max() / np.abs(expected).max())
 """
 

@@ -17,7 +17,7 @@ from arms import (
 from bodies import Bodies
 
 import manip_dyn as md
-from manip_dyn.share import shipped_robots
+from manip_dyn.core.share import shipped_robots
 
 RNG = np.random.default_rng(2011)
 

@@ -12,8 +12,8 @@ from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.clik import ClikSettings, Pose, VelocitySolver, middle_posture
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 PACKAGES = ("manip_dyn", "numba", "numpy", "pin", "pin-pink", "mink", "daqp")
 GAIN, DAMPING = 2.0, 1e-3

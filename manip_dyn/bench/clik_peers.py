@@ -13,8 +13,8 @@ import pinocchio
 from manip_dyn.bench.peers import bare_urdf, installed
 from manip_dyn.bench.timing import Candidate
 from manip_dyn.clik import Pose
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 STEP = 1e-3
 """Over which peers integrate their velocities, s."""

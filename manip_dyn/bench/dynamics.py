@@ -13,8 +13,8 @@ from manip_dyn.bench import peers
 from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 STATES = 512
 CHECKED = "manip_dyn, checked"

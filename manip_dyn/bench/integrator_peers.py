@@ -14,8 +14,8 @@ from scipy.integrate import solve_ivp
 from manip_dyn.bench.graphs import motion
 from manip_dyn.bench.peers import installed
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 Solver = Callable[[], Vector]
 Candidates = Iterator[tuple[str, Iterable[Solver]]]

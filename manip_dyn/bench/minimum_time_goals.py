@@ -15,10 +15,10 @@ import numpy as np
 import pinocchio
 from scipy.integrate import solve_ivp
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.validate import Vector
 
 ROBOTS = ("rr", "ibm7535", "cylindrical")
 

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from manip_dyn.bench.record import SUITES, clean_commit, read_record
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 PLACE = re.compile(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 

@@ -22,8 +22,8 @@ from manip_dyn.codegen.rigid_body import algorithms
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import joint_poses
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 def installed(package: str) -> bool:

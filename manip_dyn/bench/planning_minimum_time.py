@@ -13,8 +13,8 @@ import numpy as np
 
 from manip_dyn.bench.graphs import motion
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 INTERVALS = 100
 

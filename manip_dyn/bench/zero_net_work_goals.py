@@ -16,10 +16,10 @@ import pinocchio
 from scipy.integrate import solve_ivp
 
 from manip_dyn.bench.minimum_time_goals import ROBOTS, Outcome
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.validate import Vector
 
 
 def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:

@@ -7,7 +7,7 @@ import os
 import sys
 from importlib import import_module
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 COMMANDS = {

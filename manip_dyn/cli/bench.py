@@ -11,7 +11,7 @@ from manip_dyn.bench import SUITES, bench
 from manip_dyn.bench.record import clean_commit, keep
 from manip_dyn.bench.timing import setting
 from manip_dyn.cli.options import DONE
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import load_robot
 
 OF_ROBOTS = ("dynamics", "clik")

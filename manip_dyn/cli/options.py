@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot, load_robot
 
 DONE, FAILED = 0, 1

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from manip_dyn.cli.options import DONE, add_robot_options, numbers, print_content, robot_of
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.plots import plot_plan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from manip_dyn.cli.options import DONE, add_robot_options, robot_of
+from manip_dyn.core.share import shipped_robots
 from manip_dyn.robot import load_robot
-from manip_dyn.share import shipped_robots
 
 
 def configure(command: argparse.ArgumentParser) -> None:

@@ -26,8 +26,8 @@ from manip_dyn.clik import (
     posture_for,
     track,
 )
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import finite_vector
+from manip_dyn.core.checks import finite_vector
+from manip_dyn.core.errors import ManipDynError
 
 
 def configure(command: argparse.ArgumentParser) -> None:

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.task.pose import Pose, checked_pose
 from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector
 
 STARTS = 20
 """Postures at random that are tried after the guess and the middle posture."""

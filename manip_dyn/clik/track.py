@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.posture import posture_for
+from manip_dyn.clik.tracking.path_follower import Tracker, check_path
 from manip_dyn.clik.tracking.result import Tracking, tracking_of
-from manip_dyn.clik.tracking.tracker import Tracker, check_path
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import nanoseconds, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.validate import nanoseconds, positive
 
 PATIENCE = 10
 """How many times longer than the path a motion may take that speed limits slow down."""

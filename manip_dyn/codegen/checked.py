@@ -19,9 +19,9 @@ from numba import types
 from manip_dyn.codegen.in_place import InPlace
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
 from manip_dyn.core.addresses import address_for, call_writing
+from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.validate import Vector, finite_vector
 
 FLOAT = np.dtype(np.float64)
 BYTES = FLOAT.itemsize

@@ -16,9 +16,9 @@ from manip_dyn.codegen.programs.build import kernel_module
 from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.taylor.taylor import Taylor
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot, check_inertia_tensor
-from manip_dyn.validate import Vector, finite_vector
 
 NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 

@@ -40,10 +40,10 @@ _WORD = ir.IntType(64)
 
 def by_reference(fields: Fields) -> Fields:
     """Return what Python reads as the named tuple and compiled code as a reference to it."""
-    return fields if PLAIN else Reference(fields)  # type: ignore[return-value]
+    return fields if PLAIN else TupleReference(fields)  # type: ignore[return-value]
 
 
-class Reference:
+class TupleReference:
     """A named tuple and its machine words."""
 
     def __init__(self, fields: Any):
@@ -56,11 +56,11 @@ class Reference:
         self.address = _place(self.words)
         kind = tuple(marks)
         if kind not in _known:
-            _known[kind] = ReferenceType(typeof(fields))
+            _known[kind] = TupleReferenceType(typeof(fields))
         self._numba_type_ = _known[kind]
 
 
-_known: dict[tuple, ReferenceType] = {}
+_known: dict[tuple, TupleReferenceType] = {}
 """Types by what tells them apart."""
 
 
@@ -86,13 +86,13 @@ def _place(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-class ReferenceType(types.Type):
+class TupleReferenceType(types.Type):
     """A reference in compiled code."""
 
     def __init__(self, fields: Any):
         """Take the type of the named tuple."""
         self.fields = fields
-        super().__init__(name=f"Reference({fields})")
+        super().__init__(name=f"TupleReference({fields})")
 
     def place(self, name: str) -> tuple[int, Any]:
         """Return the word at which a field begins, and its type."""
@@ -107,7 +107,7 @@ def _size(kind: Any) -> int:
     return sum(_size(each) for each in kind.types) if hasattr(kind, "types") else 1
 
 
-@register_model(ReferenceType)
+@register_model(TupleReferenceType)
 class _Model(models.PrimitiveModel):
     """A pointer to words."""
 
@@ -115,7 +115,7 @@ class _Model(models.PrimitiveModel):
         super().__init__(manager, kind, _WORD.as_pointer())
 
 
-@unbox(ReferenceType)
+@unbox(TupleReferenceType)
 def _unboxed(_kind, value, c):
     number = c.pyapi.object_getattr_string(value, "address")
     pointer = c.pyapi.long_as_voidptr(number)
@@ -127,17 +127,17 @@ def _unboxed(_kind, value, c):
 class _Attributes(AttributeTemplate):
     """The types of the fields."""
 
-    key = ReferenceType
+    key = TupleReferenceType
 
     def generic_resolve(self, reference, name):  # type: ignore[override]
         """Return the type of a field."""
         if name not in reference.fields.fields:
             return None
         _, kind = reference.place(name)
-        return ReferenceType(kind) if isinstance(kind, types.NamedTuple) else kind
+        return TupleReferenceType(kind) if isinstance(kind, types.NamedTuple) else kind
 
 
-@lower_getattr_generic(ReferenceType)
+@lower_getattr_generic(TupleReferenceType)
 def _field(context, builder, kind, value, name):
     """Emit the value of a field."""
     first, field = kind.place(name)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
-from manip_dyn.errors import ManipDynError, closest
 
 REPORT_EVERY = 0.25
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.share import example_robot, share_directory
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import example_robot, share_directory
 
 
 class Run(NamedTuple):

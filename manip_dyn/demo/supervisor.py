@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import share_directory
 from manip_dyn.demo.scenarios import Run, Scenario
-from manip_dyn.errors import ManipDynError
-from manip_dyn.share import share_directory
 
 
 class RunFailedError(ManipDynError):

@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import not_negative, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate.steps.control import CONTROLLERS, ESTIMATES, NORMS
-from manip_dyn.validate import not_negative, positive
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import not_negative
+from manip_dyn.core.checks import not_negative
+from manip_dyn.core.errors import ManipDynError
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import OPTIONS, is_compiled
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import Vector
+from manip_dyn.core.errors import ManipDynError
 
 
 def jitted(function: Any) -> Any:

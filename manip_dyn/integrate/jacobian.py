@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 
 _SAME = 1e-9
 """How far rates of positions may be from velocities, relative beyond 1."""

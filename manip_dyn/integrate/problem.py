@@ -10,7 +10,8 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate.choices import Sampling, StepControl
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import checked_function, first_trial, right_hand_side
@@ -26,7 +27,6 @@ from manip_dyn.integrate.methods.taylor import (
     Taylor,
     order_for,
 )
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
 SMALLEST_RTOL = 1e-14

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate.steps.dense import DenseOutput
 from manip_dyn.integrate.steps.status import Status
-from manip_dyn.validate import Vector
 
 
 class FoundEvents(NamedTuple):

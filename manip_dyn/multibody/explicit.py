@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.integrate import ode
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.state_space import needs_repartition, rates
@@ -24,7 +25,6 @@ from manip_dyn.multibody.model.partition import Partition
 from manip_dyn.multibody.model.partition import partition as partition_of
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.validate import Vector, positive
 
 HIGHEST_ORDER = 12
 Sample = tuple[float, Vector, Vector, float]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.kernels.primitives import rotation, turning
 from manip_dyn.multibody.model.elements import GROUND
 from manip_dyn.multibody.model.joints import across
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.validate import Vector
 
 MOVING = ("revolute", "translational")
 """Joints with one coordinate."""

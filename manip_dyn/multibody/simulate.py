@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector, positive
 from manip_dyn.integrate import Status, StepControl
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
-from manip_dyn.validate import Vector, positive
 
 
 @dataclass(frozen=True)

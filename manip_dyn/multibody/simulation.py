@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, StepControl, integrate
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import Taylor
@@ -20,7 +21,6 @@ from manip_dyn.multibody.equations.memory import Memory, memory_of
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.model.partition import Partition, partition
-from manip_dyn.validate import Vector
 
 RTOL = 1e-6
 """Relative tolerance by default."""

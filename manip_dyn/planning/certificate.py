@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7

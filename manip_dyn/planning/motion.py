@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 Samples = list[tuple[float, Vector]]
 """Times, s, and efforts (n,), each held until the next."""

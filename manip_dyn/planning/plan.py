@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.motion import Motion, MotionWithCostates, Samples, add_if_new
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite, positive
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 POINTS = 16
 """Points of the Gauss-Legendre rule between two knots."""

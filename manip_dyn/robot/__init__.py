@@ -4,6 +4,6 @@ from manip_dyn.robot.bodies import Body, Frame
 from manip_dyn.robot.checks import check_inertia_tensor
 from manip_dyn.robot.load import load_robot
 from manip_dyn.robot.model import Robot
-from manip_dyn.robot.reference import Reference
+from manip_dyn.robot.oracle import Oracle
 
-__all__ = ["Body", "Frame", "Reference", "Robot", "check_inertia_tensor", "load_robot"]
+__all__ = ["Body", "Frame", "Oracle", "Robot", "check_inertia_tensor", "load_robot"]

@@ -7,7 +7,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.tree import (
     MOVABLE,
     child_of,
@@ -18,7 +19,6 @@ from manip_dyn.robot.tree import (
     path_to,
     root_links_of,
 )
-from manip_dyn.validate import Vector
 
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NUMBERS = {

@@ -15,7 +15,8 @@ import numpy as np
 from pinocchio import AngleAxis
 from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.robot import checks
 from manip_dyn.robot.tree import (
     MOVABLE,
@@ -27,7 +28,6 @@ from manip_dyn.robot.tree import (
     path_to,
     root_links_of,
 )
-from manip_dyn.share import share_directory, shipped_robots
 
 
 def find_urdf(source: str | Path) -> Path:

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.yaml_file import mapping, read_yaml
-from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot.checks import check_inertia_tensor
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity in the base frame when nothing else is said, m/s^2 (pinocchio's default)."""

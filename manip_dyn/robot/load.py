@@ -10,13 +10,13 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import pinocchio
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description, find_urdf
 from manip_dyn.robot.extras import Extras, Payload, read_extras
 from manip_dyn.robot.model import Robot
-from manip_dyn.robot.reference import Reference
-from manip_dyn.validate import Vector, positive
+from manip_dyn.robot.oracle import Oracle
 
 
 def load_robot(
@@ -143,7 +143,7 @@ def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
 def _check_mass_matrix(robot: Robot) -> None:
     """Refuse a joint that nothing resists: its acceleration would not be defined."""
     posture = np.full(robot.n, 0.1)
-    inertias = Reference(robot).mass_matrix(posture).diagonal()
+    inertias = Oracle(robot).mass_matrix(posture).diagonal()
     for joint, inertia in zip(robot.joint_names, inertias, strict=True):
         if inertia <= 1e-12:
             raise ManipDynError(

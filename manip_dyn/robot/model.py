@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pinocchio
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot.bodies import Body, Frame, frame_of
-from manip_dyn.validate import Vector
 
 
 @dataclass(frozen=True, eq=False)

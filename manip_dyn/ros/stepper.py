@@ -10,13 +10,13 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import nanoseconds
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN, Report, pacing_values
 from manip_dyn.ros.messages.stamps import to_time
-from manip_dyn.ros.pacing import Pacer
 from manip_dyn.ros.parameters.stepping import SteppingParameters
-from manip_dyn.ros.run import unless_shut_down
-from manip_dyn.validate import nanoseconds
+from manip_dyn.ros.runtime.pacing import Pacer
+from manip_dyn.ros.runtime.run import unless_shut_down
 
 HEARTBEAT = 0.1
 """Wall time between repeated messages while lockstep or pause lets no time pass, s."""

@@ -6,7 +6,7 @@ first one. What disturbs the arm begins with the first command.
 
 from __future__ import annotations
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule
 from manip_dyn.simulation.simulation import Disturbance, Simulation
 

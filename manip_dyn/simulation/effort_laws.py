@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector
 
 
 @runtime_checkable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import nanoseconds, not_negative
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Method
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER, order_for
-from manip_dyn.validate import nanoseconds, not_negative
 
 
 @dataclass(frozen=True)

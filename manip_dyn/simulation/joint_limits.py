@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Events
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import limit_distances
-from manip_dyn.validate import Vector
 
 
 class JointLimits:

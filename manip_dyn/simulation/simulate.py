@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, nanoseconds
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.integrate.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, Schedule, held
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
-from manip_dyn.validate import Vector, nanoseconds
 
 
 @dataclass(frozen=True)

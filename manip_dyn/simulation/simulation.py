@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.motion import (
-    Motion,
-    constant_motion,
-    feedback_motion,
+from manip_dyn.simulation.propagator import (
+    Propagator,
+    constant_propagator,
+    feedback_propagator,
     refuse_series,
-    weightless_motion,
+    weightless_propagator,
 )
-from manip_dyn.validate import Vector, finite_vector
 
 
 class Energy(NamedTuple):
@@ -97,7 +97,9 @@ class Simulation:
 
     def use(self, integrator: Integrator) -> None:
         """Go on with another integrator; the state stays."""
-        motions: dict[Feedback | None, Motion] = {None: constant_motion(self.kernels, integrator)}
+        motions: dict[Feedback | None, Propagator] = {
+            None: constant_propagator(self.kernels, integrator)
+        }
         self.integrator, self._motions = integrator, motions
 
     @staticmethod
@@ -186,11 +188,11 @@ class Simulation:
             motion.status,
         )
 
-    def _motion(self, law: Feedback) -> Motion:
+    def _motion(self, law: Feedback) -> Propagator:
         if law not in self._motions:
             if law.weightless:
-                motion = weightless_motion(self.kernels, self.integrator)
+                motion = weightless_propagator(self.kernels, self.integrator)
             else:
-                motion = feedback_motion(self.kernels, self.integrator, law)
+                motion = feedback_propagator(self.kernels, self.integrator, law)
             self._motions[law] = motion
         return self._motions[law]

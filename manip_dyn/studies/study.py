@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
 from manip_dyn.studies.report.findings import Findings
 

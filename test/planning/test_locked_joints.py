@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.robot.reference import Reference
+from manip_dyn.robot.oracle import Oracle
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ def test_locked_joints_do_not_accelerate_and_the_efforts_say_why(locked):
     rates, efforts = kernels.locked_joint_motion(y, drive), kernels.locked_joint_efforts(y, drive)
     assert np.all(rates[7:][driven == 0.0] == 0.0)
     assert efforts[driven == 1.0] == pytest.approx(10.0 * tau[driven == 1.0], abs=1e-10)
-    assert Reference(robot).forward_dynamics(q, v, efforts) == pytest.approx(rates[7:], abs=1e-8)
+    assert Oracle(robot).forward_dynamics(q, v, efforts) == pytest.approx(rates[7:], abs=1e-8)

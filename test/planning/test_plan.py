@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
 """Fan (2003), table 6.3."""

@@ -6,7 +6,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.planning.work import link_powers
-from manip_dyn.robot.reference import Reference
+from manip_dyn.robot.oracle import Oracle
 
 PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5])
 
@@ -35,7 +35,7 @@ def test_powers_add_up_to_that_of_the_efforts_and_the_weight():
     """Reactions inside the arm cancel; rotors and dampers keep their share."""
     robot, rng = md.load_robot("pa10"), np.random.default_rng(5)
     q, v, a = rng.uniform(-1.0, 1.0, (3, 4, 7))
-    reference = Reference(robot)
+    reference = Oracle(robot)
     for i in range(4):
         efforts = reference.inverse_dynamics(q[i], v[i], a[i])
         gravity = reference.inverse_dynamics(q[i], 0 * v[i], 0 * a[i])

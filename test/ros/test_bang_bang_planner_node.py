@@ -11,10 +11,10 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.core.share import share_directory
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS
-from manip_dyn.share import share_directory
 
 FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
 """Fan (2003), eqs. 6.21-6.23 with the elbow held: the shoulder is a double integrator."""

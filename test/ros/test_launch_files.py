@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from manip_dyn.core.share import share_directory
 from manip_dyn.demo.scenarios import SCENARIOS
-from manip_dyn.share import share_directory
 
 LAUNCH, CONFIG = share_directory() / "launch", share_directory() / "config"
 

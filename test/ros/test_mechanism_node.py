@@ -10,9 +10,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo.scenarios import Run, scenario
 from manip_dyn.demo.supervisor import perform
-from manip_dyn.errors import ManipDynError
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
 from manip_dyn.ros.nodes.mechanism import MechanismNode
 

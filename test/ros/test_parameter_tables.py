@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters

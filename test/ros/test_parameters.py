@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode

@@ -12,10 +12,10 @@ from harness import TIMEOUT, start_node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import share_directory
 from manip_dyn.demo.scenarios import Run, scenario
 from manip_dyn.demo.supervisor import perform
-from manip_dyn.errors import ManipDynError
-from manip_dyn.share import share_directory
 
 CONFIG = share_directory() / "config"
 

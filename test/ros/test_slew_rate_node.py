@@ -7,7 +7,7 @@ from harness import LATCHED
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 

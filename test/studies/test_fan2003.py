@@ -9,8 +9,8 @@ import pytest
 
 from manip_dyn.cli import main
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
-from manip_dyn.share import share_directory
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import share_directory
 from manip_dyn.studies.fan2003 import CASES, ITEMS, PUBLISHED, recompute
 from manip_dyn.studies.fan2003.arms import build_arm
 from manip_dyn.studies.fan2003.motions import pd_control

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from manip_dyn.cli import main
-from manip_dyn.errors import ManipDynError
-from manip_dyn.share import share_directory
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import share_directory
 from manip_dyn.studies.galhano1994 import FIGURES, PUBLISHED, recompute, table1
 from manip_dyn.studies.galhano1994.claims import at_equal_steps, at_equal_times, lost_gain
 from manip_dyn.studies.galhano1994.curves import Curve, Point

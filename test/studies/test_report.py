@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.studies.report.charts import Chart, Line, Panel, draw
 from manip_dyn.studies.report.claims import Claim, Evidence, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings

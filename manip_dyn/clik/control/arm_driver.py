@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.clik.control.computed_torque import ComputedTorque, Efforts, JointMotion
-from manip_dyn.clik.control.reference import Reference
-from manip_dyn.validate import Vector
+from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.core.checks import Vector
 
 
 class ArmDriver:
@@ -34,7 +34,7 @@ class ArmDriver:
 
     def __init__(
         self,
-        reference: Reference,
+        reference: JointReference,
         controller: ComputedTorque,
         begun: Callable[[int], None],
         before_step: Callable[[], None] = lambda: None,

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, positive
 
 STIFFNESS, DAMPING = 400.0, 40.0
 """Feedback by default, 1/s^2 and 1/s: both poles at 20 / s."""

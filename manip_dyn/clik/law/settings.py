@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.clik.task.task_error import ERRORS
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 INVERSES = ("pseudo_inverse", "constant", "manipulability", "filtered")
 PSEUDO_INVERSE, CONSTANT, MANIPULABILITY, FILTERED = range(4)

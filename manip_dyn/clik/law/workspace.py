@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from manip_dyn.clik.law.settings import NUMBERS, ROWS, ClikSettings
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.parts import Extent, N, Parts, reader
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 SCALE, DAMPED, ESCAPING, MEASURED = range(4)
 """Indices of `report`: speed scale, largest damping used, joint speed of the escape,

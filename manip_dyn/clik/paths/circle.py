@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
 from manip_dyn.clik.task.pose import checked_rotation
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import finite_vector, positive
+from manip_dyn.core.checks import finite_vector, positive
+from manip_dyn.core.errors import ManipDynError
 
 
 class Circle(Path):

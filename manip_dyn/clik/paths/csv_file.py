@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
 from manip_dyn.clik.task.pose import UNIT
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import Vector, positive
+from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.errors import ManipDynError
 
 COLUMNS = ("t", "x", "y", "z", "qx", "qy", "qz", "qw")
 

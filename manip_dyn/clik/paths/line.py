@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
 from manip_dyn.clik.task.pose import checked_pose
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import positive
+from manip_dyn.core.checks import positive
+from manip_dyn.core.errors import ManipDynError
 
 
 class Line(Path):

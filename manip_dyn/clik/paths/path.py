@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.paths.evaluate import HARMONIC, evaluate
 from manip_dyn.clik.paths.timing import Timing
 from manip_dyn.clik.task.pose import DESIRED, ROTATION, TWIST, Pose
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 
 class Path:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, isinf
 
-from manip_dyn.validate import not_negative, positive
+from manip_dyn.core.checks import not_negative, positive
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from manip_dyn.clik.paths.evaluate import SPLINE
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.paths.timing import Timing
 from manip_dyn.clik.task.pose import checked_pose
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import Vector, finite_vector, positive
+from manip_dyn.core.checks import Vector, finite_vector, positive
+from manip_dyn.core.errors import ManipDynError
 
 FASTEST = (100.0, 1000.0)
 """What is faster from one waypoint to the next is a jump, m/s and rad/s."""

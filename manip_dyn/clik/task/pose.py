@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from manip_dyn.errors import ManipDynError
-from manip_dyn.validate import Vector, finite_vector, rotation_matrix
+from manip_dyn.core.checks import Vector, finite_vector, rotation_matrix
+from manip_dyn.core.errors import ManipDynError
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
 """Where the parts of a desired pose begin, and its size."""

@@ -19,10 +19,10 @@ from math import atan2, sqrt
 import numpy as np
 
 from manip_dyn.clik.task.pose import Pose
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.late import late
-from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.validate import Vector
 
 ERRORS = ("columns", "quaternion", "log")
 COLUMNS, QUATERNION, LOG = range(3)

@@ -9,9 +9,9 @@ from manip_dyn.clik.law.joint_velocity import fill_jacobian
 from manip_dyn.clik.law.settings import CONTROLLED
 from manip_dyn.clik.law.workspace import DAMPED, ESCAPING, SCALE, task_of
 from manip_dyn.clik.task.pose import Pose
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 ROW_ERROR, ROW_DESIRED, ROW_ACTUAL, ROW_JOINTS = 6, 12, 24, 36
 """A row: t, path time, scale, damping, smallest singular value, escape; then these; q, v, held."""

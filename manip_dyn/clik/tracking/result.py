@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from manip_dyn.clik.tracking.path_follower import Tracker
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
-from manip_dyn.clik.tracking.tracker import Tracker
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import Status
-from manip_dyn.validate import Vector
 
 
 @dataclass(frozen=True)

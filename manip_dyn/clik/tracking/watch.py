@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.clik.paths import Path
-from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.paths.smooth_target import Follower
 from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.clik.tracking.record import TrackingSample
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 FADED = 14.0
 """After this many time constants 1 / gain what the start was off the path has faded, to 1e-6."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class Tree(NamedTuple):

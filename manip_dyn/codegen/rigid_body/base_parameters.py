@@ -17,8 +17,8 @@ import numpy as np
 
 from manip_dyn.codegen.rigid_body.inertia import Rigid
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Body
-from manip_dyn.validate import Vector
 
 
 def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from manip_dyn.codegen.graph import vectors as vec
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Body
-from manip_dyn.validate import Vector
 
 
 class Rigid(NamedTuple):

@@ -21,10 +21,10 @@ from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.taylor import power_series
 from manip_dyn.codegen.taylor.recurrences import SeriesWriter
+from manip_dyn.core.checks import Vector, finite_array, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
-from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_array, finite_vector
 
 HIGHEST_ORDER = 200
 """Far beyond what double precision can use: the cost grows with the order's square."""

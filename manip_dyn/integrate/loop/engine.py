@@ -25,15 +25,15 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.machine_code import is_kept
 from manip_dyn.core.specialized import specialized
-from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate.loop import time_loop
 from manip_dyn.integrate.loop.search import SIGNAL_ROWS
 from manip_dyn.integrate.loop.space import LIMITS, STATE, Record, Space, begin, cleared, record_of
 from manip_dyn.integrate.methods.method import Method, Options
-from manip_dyn.validate import Vector
 
 STEP = ("prepare", "attempt", "interpolate", "close", "adapt", "RATE")
 """What `time_loop` takes from a method's part."""

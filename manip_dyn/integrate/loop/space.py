@@ -8,9 +8,9 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload_attribute
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.validate import Vector
 
 LIMITS = np.dtype(
     [

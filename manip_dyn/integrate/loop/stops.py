@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 RESTART, RECORD = 1.0, 2.0
 TIME, EARLIEST, LATEST, MARK = range(4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.specialized import specialized
-from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate.methods.method import Method, Options, Step
 from manip_dyn.integrate.steps import explicit, first_step
 from manip_dyn.integrate.steps.stages import K, explicit_stages, weighted_sum

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import inlined
-from manip_dyn.validate import Vector
 
 
 @dataclass(frozen=True)

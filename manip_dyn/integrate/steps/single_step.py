@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 RightHandSide = Callable[[float, Vector], Vector]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]

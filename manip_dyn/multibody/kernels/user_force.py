@@ -17,7 +17,8 @@ from manip_dyn.codegen.backend.straight_line import Program
 from manip_dyn.codegen.graph import vectors as vec
 from manip_dyn.codegen.graph.derivatives import derivatives
 from manip_dyn.codegen.graph.expression import Graph
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.kernels.kernel import evaluate, kernel_address
 from manip_dyn.multibody.kernels.primitives import (
     SIZE,
@@ -26,7 +27,6 @@ from manip_dyn.multibody.kernels.primitives import (
     turning,
     two_bodies,
 )
-from manip_dyn.validate import finite_vector
 
 VALUE, BY_POSITION, BY_VELOCITY, BY_TIME = 0, SIZE, SIZE + SIZE**2, SIZE + 2 * SIZE**2
 """Where the generalized force (14,) and its derivatives, (14, 14) twice and (14,), begin."""

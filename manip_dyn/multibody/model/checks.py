@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.multibody.model.elements import GROUND, Force, Joint, RotationalSpring
 
 _PARALLEL = 1e-6

@@ -21,13 +21,13 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import mapping, read_yaml
-from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.multibody.model.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.robot.extras import STANDARD_GRAVITY
-from manip_dyn.share import share_directory
 
 FORCES = {"spring": Spring, "rotational_spring": RotationalSpring, "tyre": Tyre}
 IN_PYTHON = {"hmmwv": hmmwv}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.multibody.kernels.primitives import rotation
 from manip_dyn.multibody.kernels.user_force import UserForce
 from manip_dyn.robot import check_inertia_tensor
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 GROUND = "ground"
 JOINTS = {

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.model.elements import Joint, MovingBody, Spring, Tyre
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.validate import Vector
 
 INCH, MILE_PER_HOUR = 0.0254, 0.44704
 STRUT_STIFFNESS, STRUT_DAMPING = 2e7, 2e6

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.equations.tables import ROTATIONAL_SPRING, SPRING, TYRE
 from manip_dyn.multibody.kernels.primitives import DISTANCE, DOT_1, DOT_2, POINT
 from manip_dyn.multibody.model.elements import Joint, RotationalSpring, Spring, Tyre
-from manip_dyn.validate import Vector
 
 Pose = tuple[Vector, Vector]
 """Position (3,) and rotation (3, 3) of a body."""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.equations.tables import (
     ROTATIONAL_SPRING,
     SPRING,
@@ -49,7 +50,6 @@ from manip_dyn.multibody.model.elements import (
 )
 from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows
 from manip_dyn.multibody.model.partition import RANK_TOLERANCE, Partition, partition
-from manip_dyn.validate import Vector, finite_vector
 
 TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 RANK_TOLERANCE = 1e-9
 """Pivots below this part of the largest entry count as zero."""

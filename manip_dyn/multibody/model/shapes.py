@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.model.elements import GROUND, Joint, MovingBody, Spring, Tyre
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.validate import Vector
 
 THINNEST = 0.02
 """Smallest side of a box as a share of its longest."""

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.execution.joint_motion import JointMotion
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 TOLERANCES: dict[str, Any] = {
     "method": "DOP853",

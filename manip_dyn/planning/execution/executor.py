@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector, positive
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
-from manip_dyn.planning.execution.reference import Reference
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
+from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct, later
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, positive
 
 if TYPE_CHECKING:
     from manip_dyn.planning.execution.online_switching import OnlineSwitching
@@ -66,7 +66,7 @@ class PlanExecutor:
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
         self._feedback = Feedback(robot, self._tuning)
-        self._reference = Reference.of(plan, self._spacing)
+        self._reference = SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
         self._heard: float | None = None
         self._switching = self._online_switching()
@@ -131,7 +131,7 @@ class PlanExecutor:
         rest = began + segments[-1].offset
         if t < rest:
             return later(segments, t - began)
-        self._follow(rest, Reference.standing(self.goal, self.plan.hold))
+        self._follow(rest, SampledMotion.standing(self.goal, self.plan.hold))
         return []
 
     # ------------------------------------------------------------------------------- tracking
@@ -159,7 +159,7 @@ class PlanExecutor:
             self.arrival_time = end if heard is None or heard <= end else t
         self._heard = t
 
-    def _follow(self, begin: float, reference: Reference) -> None:
+    def _follow(self, begin: float, reference: SampledMotion) -> None:
         self._begin, self._reference = begin, reference
         self._switching = self._committed = None
         self._stopping = False
@@ -181,11 +181,11 @@ class PlanExecutor:
     def _stop(self, t: float, q: Vector, v: Vector) -> None:
         motion = stopping_motion(self._robot, q, v, self._spacing)
         hold = self._feedback.hold(q)
-        self._follow(t, Reference.standing(q.copy(), hold) if motion is None else motion)
+        self._follow(t, SampledMotion.standing(q.copy(), hold) if motion is None else motion)
 
     def _over(self, t: float) -> bool:
         return t >= self._begin + self._reference.t_final
 
     def _only_feedback(self, t: float) -> None:
         self._off_plan = np.inf
-        self._follow(t, Reference.standing(self.goal, self._feedback.hold(self.goal)))
+        self._follow(t, SampledMotion.standing(self.goal, self._feedback.hold(self.goal)))

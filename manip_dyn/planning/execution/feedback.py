@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, not_negative, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, not_negative, positive
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import rk4_step
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class JointMotion:

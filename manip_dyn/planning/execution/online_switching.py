@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scipy.optimize import brentq
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.execution.braking import Move
 from manip_dyn.planning.execution.feedback import Feedback
 from manip_dyn.planning.execution.segments import Segment, distinct
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class OnlineSwitching:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.planning.execution.reference import Reference, cells
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 SHARES = (0.8, 0.9, 0.98)
 """Shares of the effort limits that may be used, tried in this order."""
@@ -23,7 +23,7 @@ HALVINGS = 4
 
 def return_motion(
     robot: Robot, q: Vector, v: Vector, goal: Vector, spacing: float
-) -> Reference | None:
+) -> SampledMotion | None:
     """Return the shortest polynomial of degree five from (q, v) to rest at `goal`, or None."""
     rise = goal - q
 
@@ -43,7 +43,7 @@ def return_motion(
     return _shortest(robot, coefficients, spacing)
 
 
-def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> Reference | None:
+def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> SampledMotion | None:
     """Return the shortest polynomial from (q, v) to rest, every joint slowing down, or None."""
 
     def coefficients(duration: float) -> Vector:
@@ -53,7 +53,7 @@ def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> Refer
     return _shortest(robot, coefficients, spacing)
 
 
-def _shortest(robot: Robot, coefficients, spacing: float) -> Reference | None:
+def _shortest(robot: Robot, coefficients, spacing: float) -> SampledMotion | None:
     for share in SHARES:
         duration = SHORTEST
         while duration < LONGEST:
@@ -89,14 +89,14 @@ def _allowed(robot: Robot, rows: Vector, duration: float, share: float) -> bool:
     return all(np.all(np.abs(efforts(*each)) <= most) for each in zip(q, v, a, strict=True))
 
 
-def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> Reference:
+def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> SampledMotion:
     inverse = customize(robot).unchecked.inverse_dynamics
     times = cells(np.zeros(1), duration, spacing)
     q, v, _ = _motion(rows, times, duration)
     middles = zip(*_motion(rows, 0.5 * (times[:-1] + times[1:]), duration), strict=True)
     zero = np.zeros(robot.n)
     hold = inverse(q[-1], zero, zero)
-    return Reference(times, q, v, np.array([inverse(*each) for each in middles]), hold, hold)
+    return SampledMotion(times, q, v, np.array([inverse(*each) for each in middles]), hold, hold)
 
 
 def _motion(rows: Vector, times: Vector, duration: float) -> tuple[Vector, Vector, Vector]:

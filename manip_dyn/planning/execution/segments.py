@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 
 class Segment(NamedTuple):

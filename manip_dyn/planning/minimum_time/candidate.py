@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.certificate import FULL, Certificate
 from manip_dyn.planning.minimum_time.structure import Extremal
 from manip_dyn.planning.minimum_time.trajectory import Trajectory
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class Candidate(NamedTuple):

@@ -11,12 +11,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.minimum_time.controls import Controls, directions
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.planning.minimum_time.trajectory import SAMPLES, Trajectory, refined, refined_arcs
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 NOTHING = 1e-9
 """A switching function below this share of the largest is zero."""

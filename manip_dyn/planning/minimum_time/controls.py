@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 Controls = tuple["Control", ...]
 """What all efforts (n,) do."""

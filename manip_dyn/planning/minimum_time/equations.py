@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class Kernels(NamedTuple):

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.controls import Controls, directions
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.planning.motion import Samples
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class ExtremalMotion:

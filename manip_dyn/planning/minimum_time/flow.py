@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
 from manip_dyn.planning.minimum_time.controls import Controls, directions
 from manip_dyn.planning.minimum_time.equations import (
@@ -18,7 +19,6 @@ from manip_dyn.planning.minimum_time.equations import (
     variations,
 )
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
 

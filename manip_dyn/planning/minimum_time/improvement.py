@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.planning.minimum_time.cells import (
     CellMotion,
@@ -21,7 +22,6 @@ from manip_dyn.planning.minimum_time.linear_program import (
     linear_program_of,
     solve_linear_program,
 )
-from manip_dyn.validate import Vector
 
 NEAR = 0.03
 """Scaled distance from a limit from which on it is a row of the program."""

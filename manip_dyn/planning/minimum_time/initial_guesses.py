@@ -10,10 +10,10 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.minimum_time.equations import kernels_of
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 CELLS = 32
 """Parts of a motion with constant efforts."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
 from manip_dyn.planning.certificate import FULL
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
@@ -40,7 +41,6 @@ from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_z
 from manip_dyn.planning.minimum_time.structure import Switching
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 METHOD = "minimum_time"
 STILL = 1e-6

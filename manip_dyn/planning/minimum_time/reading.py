@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.controls import Control, full
 from manip_dyn.planning.minimum_time.structure import (
     BANG,
@@ -15,7 +16,6 @@ from manip_dyn.planning.minimum_time.structure import (
     alternating,
     assembled,
 )
-from manip_dyn.validate import Vector
 
 BESIDE = 1.0
 """Jumps within as many cells of a boundary arc are part of it."""

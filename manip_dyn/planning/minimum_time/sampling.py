@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal
 from manip_dyn.planning.minimum_time.trajectory import SAMPLES, Trajectory
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 def trajectory_of(robot: Robot, start: Vector, extremal: Extremal) -> Trajectory | None:

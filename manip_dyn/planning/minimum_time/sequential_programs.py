@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.equations import kernels_of
 from manip_dyn.planning.minimum_time.grid_limits import Transfer, farthest
 from manip_dyn.planning.minimum_time.improvement import (
@@ -27,7 +28,6 @@ from manip_dyn.planning.minimum_time.improvement import (
 )
 from manip_dyn.planning.minimum_time.initial_guesses import detours, smooth_motion
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 ITERATIONS = 60
 FINE, COARSE = 1e-6, 3e-4

@@ -27,12 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
 ARRIVED = 1e-8

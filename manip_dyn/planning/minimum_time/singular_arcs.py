@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.controls import SINGULAR, of_sign
 from manip_dyn.planning.minimum_time.structure import (
     BANG,
@@ -20,7 +21,6 @@ from manip_dyn.planning.minimum_time.structure import (
     assembled,
 )
 from manip_dyn.planning.minimum_time.trajectory import Trajectory
-from manip_dyn.validate import Vector
 
 NEAR_ZERO = (0.01, 0.003, 0.04)
 """Shares of the largest switching function that count as near zero, in the order of trial."""

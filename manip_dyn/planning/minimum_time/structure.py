@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.controls import (
     SINGULAR,
     Control,
@@ -17,7 +18,6 @@ from manip_dyn.planning.minimum_time.controls import (
     of_sign,
     smooth,
 )
-from manip_dyn.validate import Vector
 
 BANG = 0.999
 """Efforts in cells beyond this share of their limit count as being at it."""

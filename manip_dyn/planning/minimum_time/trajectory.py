@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 SAMPLES = 16
 """Samples per arc, more where a cubic between two of them has to be looked into."""

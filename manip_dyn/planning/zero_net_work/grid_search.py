@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled import compiled
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.locked_joints import kernels_of
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector, positive
 
 TIME_STEP = 1e-4
 """Largest step of the thesis's programs (RWORK(2)), s."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 Joints = NDArray[np.int64]
 """Indices of joints (m,)."""

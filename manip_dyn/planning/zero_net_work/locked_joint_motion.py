@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import Space
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.motion import Samples, held_samples
 from manip_dyn.planning.zero_net_work.replay import Nodes
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class LockedJointMotion:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.zero_net_work.locked_joint_motion import LockedJointMotion
@@ -15,7 +16,6 @@ from manip_dyn.planning.zero_net_work.replay import PROVED
 from manip_dyn.planning.zero_net_work.search import Found, Task, find, why_not
 from manip_dyn.planning.zero_net_work.straight_path import straight_path
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 METHOD = "zero_net_work"
 STILL = 1e-6

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.plan import FiniteRamps, Plan
 from manip_dyn.planning.zero_net_work.ramped_motion import RampedMotion
 from manip_dyn.planning.zero_net_work.ramped_search import MISS, RampedSearch, Result
 from manip_dyn.planning.zero_net_work.ramps import Ramps
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector
 
 SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
 """Durations of initial guesses: over that without ramps, of one to the next, over the expected."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.addresses import address_of, call_returning
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class Ramp(NamedTuple):

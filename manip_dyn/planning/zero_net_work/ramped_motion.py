@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.motion import Samples, add_if_new
 from manip_dyn.planning.zero_net_work.ramped_flow import RampedFlow
 from manip_dyn.planning.zero_net_work.ramps import Ramps
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 
 class RampedMotion:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.zero_net_work.ramped_flow import RampedFlow
 from manip_dyn.planning.zero_net_work.ramps import Ramps
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 NODES = 24
 """Parts of a motion at whose ends limits of position and speed are rows of the programs."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 
 @dataclass(frozen=True, eq=False)

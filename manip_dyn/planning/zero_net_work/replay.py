@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.planning.zero_net_work.shooting import (
     FINE,
@@ -17,7 +18,6 @@ from manip_dyn.planning.zero_net_work.shooting import (
     sort,
     tolerate,
 )
-from manip_dyn.validate import Vector
 
 NOTHING_FOUND, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
 """What a search says: Newton's method failed, a proved motion, or why the motion is refused."""

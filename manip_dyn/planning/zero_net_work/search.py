@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.zero_net_work.initial_guesses import (
@@ -37,7 +38,6 @@ from manip_dyn.planning.zero_net_work.replay import (
 )
 from manip_dyn.planning.zero_net_work.shooting import Problem, Work, newton, work_of
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 NEWTON_STEPS, TOLERANCE = 15, 1e-11
 """Most steps of Newton's method, and the residual at which it has arrived."""

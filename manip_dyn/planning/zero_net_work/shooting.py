@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.addresses import call_returning
 from manip_dyn.core.by_reference import value_of
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.integrate import Space
-from manip_dyn.validate import Vector
 
 NUDGE = 1e-6
 """How far a state is moved for a difference, rad, m and per s."""

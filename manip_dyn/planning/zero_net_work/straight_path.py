@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import rk4_step
 from manip_dyn.planning.motion import Samples, held_samples
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 INTERVALS = 100
 MARGINS = (1e-4, 1e-3, 1e-2, 0.1)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from manip_dyn.ros.pacing import PacingStatistics
+from manip_dyn.ros.runtime.pacing import PacingStatistics
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 

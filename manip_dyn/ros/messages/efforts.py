@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.stamps import to_duration, to_nanoseconds, to_time
 from manip_dyn.simulation import Schedule
-from manip_dyn.validate import Vector, finite_vector
 
 
 def effort_command(effort: Vector) -> Float64MultiArray:

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
 from manip_dyn import clik
+from manip_dyn.core.checks import Vector
 from manip_dyn.ros.messages.stamps import to_time
-from manip_dyn.validate import Vector
 
 
 def header(frame: str, stamp_ns: int) -> Header:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sensor_msgs.msg import JointState
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.stamps import to_time
-from manip_dyn.validate import Vector, finite_vector
 
 
 def joint_state(

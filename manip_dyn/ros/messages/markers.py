@@ -10,11 +10,11 @@ from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.multibody import Mechanism
 from manip_dyn.multibody.model.shapes import bumps, lines, shapes
 from manip_dyn.multibody.poses import body_poses
 from manip_dyn.ros.messages.geometry import point, pose, pose_numbers, quaternion, vector
-from manip_dyn.validate import Vector
 
 COLOURS = {
     "box": (0.55, 0.6, 0.5, 0.5),

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from manip_dyn.core.checks import finite_vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.joints import by_name
 from manip_dyn.ros.messages.stamps import to_nanoseconds
@@ -16,7 +17,6 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.monitors.free_log import FreeLog
 from manip_dyn.ros.monitors.report import Progress
 from manip_dyn.ros.parameters.monitor import MonitorParameters
-from manip_dyn.validate import finite_vector
 
 
 class FreeMonitor:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.multibody import Mechanism
 from manip_dyn.ros.monitors.samples import missed
-from manip_dyn.validate import Vector
 
 SETTLING = 0.5
 """How long before the end a body should have come to rest, s."""

@@ -11,6 +11,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.core.checks import finite_vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.joints import by_name
 from manip_dyn.ros.messages.stamps import to_nanoseconds
@@ -18,7 +19,6 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE, LATCHED
 from manip_dyn.ros.monitors.motion_log import MotionLog
 from manip_dyn.ros.monitors.report import Progress
 from manip_dyn.ros.parameters.monitor import MonitorParameters
-from manip_dyn.validate import finite_vector
 
 
 class MotionMonitor:

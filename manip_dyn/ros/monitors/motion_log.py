@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.ros.monitors.samples import missed
-from manip_dyn.validate import Vector
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.validate import Vector
+from manip_dyn.core.checks import Vector
 
 
 def missed(t: Vector) -> int:

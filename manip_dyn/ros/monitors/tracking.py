@@ -11,6 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from manip_dyn.clik import Pose
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.geometry import pose_from
 from manip_dyn.ros.messages.joints import by_name
@@ -19,7 +20,6 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE, LATCHED
 from manip_dyn.ros.monitors.report import Progress
 from manip_dyn.ros.monitors.tracking_log import TrackingLog, first_whole_lap
 from manip_dyn.ros.parameters.monitor import MonitorParameters
-from manip_dyn.validate import Vector
 
 
 class TrackingMonitor:

@@ -10,9 +10,9 @@ import numpy as np
 
 from manip_dyn.clik import Pose, task_error
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.monitors.samples import missed
-from manip_dyn.validate import Vector
 
 LATE = 0.02
 """Share of the path that may pass before the first sample is heard."""

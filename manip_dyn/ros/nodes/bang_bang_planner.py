@@ -10,7 +10,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages import diagnostics, joints
 from manip_dyn.ros.messages.efforts import trajectory_from
 from manip_dyn.ros.messages.stamps import to_nanoseconds
@@ -25,11 +26,10 @@ from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.planner.effort_topics import EffortTopics
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
-from manip_dyn.ros.planner.motion import Measured, Motion
+from manip_dyn.ros.planner.planned_motion import Measured, PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
-from manip_dyn.ros.run import run
-from manip_dyn.ros.worker import Worker
-from manip_dyn.validate import Vector
+from manip_dyn.ros.runtime.run import run
+from manip_dyn.ros.runtime.worker import Worker
 
 
 class BangBangPlannerNode:
@@ -46,8 +46,8 @@ class BangBangPlannerNode:
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)
         self._awaiting_start = self._goal is not None and parameters.autostart
-        self._motion: Motion | None = None
-        self._prepared: Motion | None = None
+        self._motion: PlannedMotion | None = None
+        self._prepared: PlannedMotion | None = None
         self._measured: Measured | None = None
         self._heard_at = time.monotonic()
         self._efforts = EffortTopics(node, self._robot, parameters)
@@ -161,7 +161,9 @@ class BangBangPlannerNode:
         self._status.tell(diagnostics.OK, "planning", "", f"planning: {method}")
         # In the worker's thread, where it may take its time.
         self._worker.start(
-            lambda: Motion(self._robot, self._plan(self._robot, start, goal), self._parameters)
+            lambda: PlannedMotion(
+                self._robot, self._plan(self._robot, start, goal), self._parameters
+            )
         )
         return True
 
@@ -170,7 +172,7 @@ class BangBangPlannerNode:
         rest_speed, efforts = self._parameters.rest_speed, self._efforts
         return hindrance(measured, rest_speed, busy, efforts.connected(), efforts.name)
 
-    def _on_prepared(self, result: Motion | ManipDynError) -> None:
+    def _on_prepared(self, result: PlannedMotion | ManipDynError) -> None:
         if isinstance(result, ManipDynError):
             self._refuse("no_plan", result)
         elif self._motion is None and self._measured is not None:
@@ -180,7 +182,7 @@ class BangBangPlannerNode:
             self._prepared = result
 
     # --------------------------------------------------------------- execution
-    def _execute(self, motion: Motion, measured: Measured) -> None:
+    def _execute(self, motion: PlannedMotion, measured: Measured) -> None:
         """Begin at the present state, which nothing has answered yet."""
         self._prepared, self._motion = None, motion
         stamp = motion.begin(measured.stamp_ns)
@@ -189,7 +191,7 @@ class BangBangPlannerNode:
         self._status.tell(diagnostics.OK, "executing", "", motion.beginning)
         self._control(motion, measured)
 
-    def _control(self, motion: Motion, measured: Measured) -> None:
+    def _control(self, motion: PlannedMotion, measured: Measured) -> None:
         segments = motion.segments(measured)
         if motion.returned():
             sentence = "the plan no longer fits: a new motion leads to the goal"

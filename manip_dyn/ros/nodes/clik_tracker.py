@@ -10,8 +10,8 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn.clik import TrackingSample
-from manip_dyn.clik.control.reference import Reference
-from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.paths.smooth_target import Follower
 from manip_dyn.clik.tracking.watch import TrackerWatch
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.robot_description import publish_description
@@ -23,7 +23,7 @@ from manip_dyn.ros.parameters.clik_tracker import (
 from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.law import settings_from
 from manip_dyn.ros.parameters.robot import robot_from
-from manip_dyn.ros.run import run
+from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.dynamic import DynamicMode
 from manip_dyn.ros.tracker.kinematic import KinematicMode
@@ -36,7 +36,7 @@ TRAIL_EVERY = 0.2
 
 
 class ClikTrackerNode:
-    """Wires a `Reference` to time, targets and topics; its mode lets the joints move."""
+    """Wires a `JointReference` to time, targets and topics; its mode lets the joints move."""
 
     name = "clik_tracker"
 
@@ -46,7 +46,7 @@ class ClikTrackerNode:
         self._parameters = parameters = declare(node, ClikTrackerParameters)
         self._robot = robot_from(parameters, "forward_kinematics", "inverse_dynamics")
         tracker = tracker_from(parameters, self._robot)
-        self._path, self._reference = tracker.path, Reference(tracker)
+        self._path, self._reference = tracker.path, JointReference(tracker)
         self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance)
         frame = parameters.base_frame or self._robot.base
         self._topics = TrackerTopics(node, frame, parameters.path_length)

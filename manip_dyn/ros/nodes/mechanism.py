@@ -9,7 +9,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
 from manip_dyn.multibody.poses import JointCoordinates
 from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
@@ -18,7 +18,7 @@ from manip_dyn.ros.messages.markers import Markers, pose_array
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.mechanism import MechanismParameters
-from manip_dyn.ros.run import run
+from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
 
 

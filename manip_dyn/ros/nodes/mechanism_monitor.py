@@ -16,7 +16,7 @@ from manip_dyn.ros.monitors.mechanism_log import MechanismLog
 from manip_dyn.ros.monitors.report import Progress, say
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.monitor import MechanismMonitorParameters
-from manip_dyn.ros.run import run
+from manip_dyn.ros.runtime.run import run
 
 
 class MechanismMonitorNode:

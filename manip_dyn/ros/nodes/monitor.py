@@ -17,7 +17,7 @@ from manip_dyn.ros.monitors.tracking import TrackingMonitor
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.monitor import MonitorParameters
 from manip_dyn.ros.parameters.robot import robot_from
-from manip_dyn.ros.run import run
+from manip_dyn.ros.runtime.run import run
 
 Finish = Callable[[dict[str, Any]], None]
 MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], object]] = {

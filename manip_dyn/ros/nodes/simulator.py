@@ -11,7 +11,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import nanoseconds
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
 from manip_dyn.ros.messages.efforts import efforts_from, schedule_from
 from manip_dyn.ros.messages.energy import energy_message
@@ -27,11 +28,10 @@ from manip_dyn.ros.parameters.simulator import (
     disturbance_from,
     integrator_from,
 )
-from manip_dyn.ros.run import run
+from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.simulation import EffortLaw, Simulation, gravity_compensation, held
 from manip_dyn.simulation.commanded import CommandedArm
-from manip_dyn.validate import nanoseconds
 
 
 class SimulatorNode:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.robot import RobotParameters
 from manip_dyn.ros.parameters.rows import Numbers, parameter
-from manip_dyn.validate import Vector, finite_vector
 
 
 def plan_none(robot: Robot, _q0: Vector, qf: Vector):

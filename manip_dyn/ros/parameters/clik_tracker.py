@@ -13,10 +13,11 @@ from manip_dyn.clik.control.computed_torque import (
     ComputedTorque,
     unstable_feedback,
 )
-from manip_dyn.clik.control.reference import Reference
-from manip_dyn.clik.paths.follower import Follower
-from manip_dyn.clik.tracking.tracker import unstable_gain
-from manip_dyn.errors import ManipDynError
+from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.paths.smooth_target import Follower
+from manip_dyn.clik.tracking.path_follower import unstable_gain
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
@@ -24,7 +25,6 @@ from manip_dyn.ros.parameters.law import LawParameters, settings_from
 from manip_dyn.ros.parameters.path import PathParameters, path_from
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
-from manip_dyn.validate import Vector
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> Tracker:
 
 def driver_from(
     parameters: ClikTrackerParameters,
-    reference: Reference,
+    reference: JointReference,
     begun: Callable[[int], None],
     before_step: Callable[[], None],
 ) -> ArmDriver:

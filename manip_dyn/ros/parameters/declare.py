@@ -21,7 +21,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.ros.parameters.rows import Numbers, P, Row, rows, with_values
 
 

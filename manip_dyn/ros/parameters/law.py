@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from manip_dyn.clik import ERRORS, INVERSES, ClikSettings
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.rows import Numbers, parameter
 
 

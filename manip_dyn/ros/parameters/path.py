@@ -13,10 +13,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
-from manip_dyn.clik.paths.follower import Bounds, Follower
-from manip_dyn.errors import ManipDynError
+from manip_dyn.clik.paths.smooth_target import Bounds, Follower
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter
-from manip_dyn.validate import Vector, finite_vector
 
 RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
 SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.ros.parameters.rows import parameter
-from manip_dyn.validate import Vector, finite_vector
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.clik import task_error, tool_pose
-from manip_dyn.clik.control.reference import Reference
-from manip_dyn.errors import ManipDynError
+from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages.efforts import effort_command
 from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
-from manip_dyn.ros.pacing import PacingStatistics, PeriodStatistics
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
+from manip_dyn.ros.runtime.pacing import PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
-from manip_dyn.validate import Vector
 
 SEND_AGAIN = 1.0
 """Wall time after which an unanswered command is sent again: it may have been lost, s."""
@@ -34,7 +34,11 @@ class DynamicMode:
     """
 
     def __init__(
-        self, node: Node, reference: Reference, parameters: ClikTrackerParameters, calls: Calls
+        self,
+        node: Node,
+        reference: JointReference,
+        parameters: ClikTrackerParameters,
+        calls: Calls,
     ):
         """Subscribe and publish."""
         self._node, self._reference, self._parameters = node, reference, parameters

@@ -7,12 +7,12 @@ from typing import Any
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
-from manip_dyn.ros.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
-from manip_dyn.ros.run import unless_shut_down
+from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
+from manip_dyn.ros.runtime.run import unless_shut_down
 from manip_dyn.ros.tracker.calls import Calls
 
 
@@ -20,7 +20,11 @@ class KinematicMode:
     """Makes a step of the reference every period and publishes its joints."""
 
     def __init__(
-        self, node: Node, reference: Reference, parameters: ClikTrackerParameters, calls: Calls
+        self,
+        node: Node,
+        reference: JointReference,
+        parameters: ClikTrackerParameters,
+        calls: Calls,
     ):
         """Make the publisher of joint states."""
         self._node, self._reference, self._parameters = node, reference, parameters

@@ -11,12 +11,12 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.paths.smooth_target import Follower
 from manip_dyn.clik.task.pose import UNIT
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages.geometry import pose_numbers, twist_numbers
 from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.validate import Vector, finite_vector
 
 WARN_AGAIN = 1.0
 """Wall time between two warnings of the same kind, s."""

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 from rclpy.node import Node
 
-from manip_dyn.clik.control.reference import Reference
-from manip_dyn.ros.pacing import PacingStatistics
+from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
+from manip_dyn.ros.runtime.pacing import PacingStatistics
 from manip_dyn.ros.tracker.calls import Calls
 
 
@@ -22,7 +22,11 @@ class Mode(Protocol):
     problem: str
 
     def __init__(
-        self, node: Node, reference: Reference, parameters: ClikTrackerParameters, calls: Calls
+        self,
+        node: Node,
+        reference: JointReference,
+        parameters: ClikTrackerParameters,
+        calls: Calls,
     ):
         """Make publishers; nothing is called yet."""
 

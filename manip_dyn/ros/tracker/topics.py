@@ -10,10 +10,10 @@ from nav_msgs.msg import Path
 from rclpy.node import Node
 
 from manip_dyn import clik
+from manip_dyn.core.checks import Vector
 from manip_dyn.ros.messages.geometry import header, pose_stamped, twist
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import LATCHED
-from manip_dyn.validate import Vector
 
 POSES_PER_LAP = 300
 TRAIL_PERIOD = 0.02

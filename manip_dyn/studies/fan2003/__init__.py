@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.bench.timing import setting
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
 from manip_dyn.studies.fan2003.arms import build_arm
@@ -30,7 +31,6 @@ from manip_dyn.studies.fan2003.replay import Printed, arrives_rounded, controlle
 from manip_dyn.studies.fan2003.settings import Settings
 from manip_dyn.studies.fan2003.verdicts import half_unit, judged
 from manip_dyn.studies.report.settings import read_settings
-from manip_dyn.validate import Vector
 
 CASES = tuple(PUBLISHED["cases"])
 

@@ -11,10 +11,10 @@ from xml.etree.ElementTree import Element
 
 import yaml
 
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import read_yaml
-from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.share import share_directory
 from manip_dyn.studies.fan2003.settings import Arm
 
 PLACES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.studies.fan2003.replay import Controlled, Printed
-from manip_dyn.validate import Vector
 
 Value = float | tuple[float, ...] | None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.studies.fan2003.cases import CaseFindings, Trace
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.validate import Vector
 
 STYLES = {"zero net work": (0, "-"), "minimum time": (3, "--"), "PD": (2, "-.")}
 TIME = "time [s]"

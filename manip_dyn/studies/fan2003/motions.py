@@ -9,6 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import brentq
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan
 from manip_dyn.planning.minimum_time.controls import directions
 from manip_dyn.planning.work import work_curves
@@ -17,7 +18,6 @@ from manip_dyn.robot import Robot
 from manip_dyn.simulation import Trajectory, simulate
 from manip_dyn.studies.fan2003.cases import MinimumTime, PdControl, SingleSwitch, Trace
 from manip_dyn.studies.fan2003.settings import Gains, Grid
-from manip_dyn.validate import Vector
 
 SAMPLES, WORK_KNOTS = 301, 81
 PD_DURATION, PD_PERIOD = 10.0, 0.01

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.locked_joints import kernels_of, locked_joint_engine
 from manip_dyn.planning.minimum_time.conditions import certificate
 from manip_dyn.planning.minimum_time.controls import directions, full
@@ -22,7 +23,6 @@ from manip_dyn.planning.minimum_time.sampling import trajectory_of
 from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.structure import Switching, alternating, assembled
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector
 
 TOLERANCES: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
 LONGEST = 4.0

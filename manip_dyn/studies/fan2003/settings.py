@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from manip_dyn.core.checks import finite_vector, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.yaml_file import mapping
-from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.studies.report.settings import (
     by_name,
     checked,
@@ -17,7 +18,6 @@ from manip_dyn.studies.report.settings import (
     one,
     text,
 )
-from manip_dyn.validate import finite_vector, positive
 
 CHAPTERS = ("5", "6")
 

@@ -17,7 +17,7 @@ from manip_dyn.integrate import METHODS
 from manip_dyn.studies.galhano1994.claims import claims
 from manip_dyn.studies.galhano1994.curves import Figure
 from manip_dyn.studies.galhano1994.figures import evenly_stepped, timed_figures, untimed_figure
-from manip_dyn.studies.galhano1994.findings import PUBLISHED, Galhano1994, Reference, StageRow
+from manip_dyn.studies.galhano1994.findings import PUBLISHED, Galhano1994, ReferenceRun, StageRow
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem
 from manip_dyn.studies.galhano1994.settings import Settings, Start
 from manip_dyn.studies.report.claims import Claim
@@ -72,7 +72,7 @@ def _with_figures(
 ) -> Galhano1994:
     """Return what was found with one robot's charts and, if they are complete, its claims."""
     problem = _problem(robot, settings.motions[robot], settings)
-    reference = Reference(robot, problem.reference.steps, problem.cross_check)
+    reference = ReferenceRun(robot, problem.reference.steps, problem.cross_check)
     untimed = []
     for name in names:
         progress(f"{name}, {robot}: errors")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import METHODS, Method
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem, Trial
 from manip_dyn.studies.galhano1994.settings import Settings
 from manip_dyn.studies.galhano1994.taylor_polynomials import heuristic_series, standard_series
 from manip_dyn.studies.report.stopwatch import median_seconds
-from manip_dyn.validate import Vector
 
 Error = Callable[[Vector, Vector], float]
 Row = tuple[Curve, tuple[Trial, ...]]

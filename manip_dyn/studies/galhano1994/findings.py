@@ -43,7 +43,7 @@ class StageRow(NamedTuple):
     status: str
 
 
-class Reference(NamedTuple):
+class ReferenceRun(NamedTuple):
     """How well a reference solution is known: its difference, rad, from an independent run."""
 
     robot: str
@@ -67,7 +67,7 @@ class Galhano1994(Findings):
     published = PUBLISHED
 
     table1: tuple[StageRow, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[ReferenceRun, ...] = ()
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import (
     METHODS,
     Engine,
@@ -30,7 +31,6 @@ from manip_dyn.robot import load_robot
 from manip_dyn.studies.galhano1994.curves import Point
 from manip_dyn.studies.galhano1994.taylor_polynomials import heuristic_series
 from manip_dyn.studies.report.stopwatch import Call, Timed
-from manip_dyn.validate import Vector
 
 REFERENCE_TOLERANCE = 1e-16
 CHECK_TOLERANCE = 1e-15

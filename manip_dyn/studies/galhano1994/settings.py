@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.yaml_file import mapping
 from manip_dyn.integrate import METHODS
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.report.settings import by_name, checked, count, each, known, numbers, text
-from manip_dyn.validate import Vector, finite_vector, positive
 
 FAMILIES = ("fig3", "fig4", "fig5", "fig6", "fig7")
 

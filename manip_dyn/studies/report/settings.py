@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import mapping, read_yaml
-from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.share import share_directory
-from manip_dyn.validate import Vector, finite_vector
 
 T = TypeVar("T")
 Check = Callable[[str, Any], Any]

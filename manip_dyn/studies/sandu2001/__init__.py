@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from manip_dyn.bench.timing import setting
+from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.sandu2001.findings import PUBLISHED, CarRow, ErrorRow, Sandu2001, TimeRow
 from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, reference, run
-from manip_dyn.validate import Vector
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])
 ITEMS = ("table1", "table2", "table3", "table4", "fig2", "fig5", "all")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import Jacobian, StepControl, integrate
 from manip_dyn.multibody import (
     Joint,
@@ -21,7 +22,6 @@ from manip_dyn.multibody import (
     simulate_mechanism,
 )
 from manip_dyn.robot import load_robot
-from manip_dyn.validate import Vector
 
 DURATION, REFERENCE_STEPS = 2.0, 2_000_000
 FIRST, SECOND, SPEED = 2.0 * math.pi, 23.0 * math.pi / 12.0, 10.0

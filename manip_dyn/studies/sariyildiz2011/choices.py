@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import METHODS
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.tables import Table
@@ -20,7 +21,6 @@ from manip_dyn.studies.sariyildiz2011.cases import (
     shown,
 )
 from manip_dyn.studies.sariyildiz2011.runs import Runs
-from manip_dyn.validate import Vector
 
 ROUNDING = 1e-14
 """m; what charts show at most and at least."""

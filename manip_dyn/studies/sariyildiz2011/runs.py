@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.clik import Circle, ClikSettings, Pose, Tracking, posture_for, track
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.sariyildiz2011.cases import Case, Run
 from manip_dyn.studies.sariyildiz2011.settings import Settings
-from manip_dyn.validate import Vector
 
 KEPT = 300
 """Samples of an error that are kept of a run: the largest of each stretch of time."""

@@ -9,7 +9,8 @@ from typing import Any
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import ERRORS, Circle
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.report.settings import (
     by_name,
@@ -21,7 +22,6 @@ from manip_dyn.studies.report.settings import (
     text,
     truth,
 )
-from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 
 def _three(what: str, value: Any) -> Vector:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from goals import GOALS, planned
 
-from manip_dyn.planning.execution.reference import Reference
+from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 
 @pytest.mark.parametrize("name", GOALS)
 def test_a_reference_is_the_plan(name):
     _, plan = planned(name)
-    reference = Reference.of(plan, 1e-3)
+    reference = SampledMotion.of(plan, 1e-3)
     for t in np.random.default_rng(0).uniform(0.0, plan.t_final, 40):
         for ours, theirs in zip(reference.state(t), plan.state(t), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-6)

@@ -7,7 +7,7 @@ from extremals import arrived, check
 
 import manip_dyn as md
 from manip_dyn.bench.planning_minimum_time import collocation, straight_path
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 MGL = 5.0 * 9.8 * 0.3
 """Fan (2003), section 4.2.4: m g l of the vertical link, N m."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
 
 NEAR = 1e-4

@@ -7,7 +7,7 @@ from replays import check
 from scipy.optimize import brentq
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 C1 = 0.416739 + 29.58 * 0.2**2 + 21.0 * 0.4**2
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import PlanExecutor
-from manip_dyn.robot.reference import Reference
+from manip_dyn.robot.oracle import Oracle
 
 PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5])
 IBM = ([0.76, 0.2618], [0.0, 0.0])
@@ -33,7 +33,7 @@ def fastest(distance, inertia, effort, slew_rate):
 
 def replay(plan):
     """Return position and velocity errors (n,) at the end, by SciPy and pinocchio's dynamics."""
-    reference, n = Reference(plan.robot), plan.robot.n
+    reference, n = Oracle(plan.robot), plan.robot.n
     y = np.concatenate([plan.q0, np.zeros(n)])
 
     def rates(t, y):
@@ -49,7 +49,7 @@ def replay(plan):
 
 def check(plan):
     """Hold a plan to what every plan with ramps promises."""
-    robot, reference = plan.robot, Reference(plan.robot)
+    robot, reference = plan.robot, Oracle(plan.robot)
     assert np.abs(replay(plan)).max() < 1e-6
     zero = np.zeros(robot.n)
     assert plan.effort(0.0) == pytest.approx(

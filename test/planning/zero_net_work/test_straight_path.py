@@ -6,7 +6,7 @@ from arms import ARM, changed, write, write_shipped
 from replays import check
 
 import manip_dyn as md
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.zero_net_work.straight_path import fastest_squares
 
 

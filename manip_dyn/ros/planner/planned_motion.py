@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, PlanExecutor, Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
-from manip_dyn.validate import Vector
 
 
 class Measured(NamedTuple):
@@ -20,7 +20,7 @@ class Measured(NamedTuple):
     v: Vector
 
 
-class Motion:
+class PlannedMotion:
     """Executes a plan.
 
     Attributes:

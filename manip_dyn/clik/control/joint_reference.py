@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.clik.control.computed_torque import JointMotion
-from manip_dyn.clik.paths.follower import Follower
 from manip_dyn.clik.paths.line import Line
+from manip_dyn.clik.paths.smooth_target import Follower
+from manip_dyn.clik.tracking.path_follower import Tracker
 from manip_dyn.clik.tracking.record import TrackingSample
-from manip_dyn.clik.tracking.tracker import Tracker
-from manip_dyn.validate import finite_vector
+from manip_dyn.core.checks import finite_vector
 
 ARRIVED = 1e-3
 """Error below which the tool is on its path, m and rad."""
@@ -22,7 +22,7 @@ PATIENCE = 5.0
 """How long to wait for that at the end of the approach to it, s."""
 
 
-class Reference:
+class JointReference:
     """What a tracker wants of the joints, one step at a time.
 
     Attributes:

@@ -14,12 +14,12 @@ from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.tracking.program import motion_of, tracking_engine
 from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
+from manip_dyn.core.checks import Vector, finite_vector, positive
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.late import compile_late
-from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Status
 from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
-from manip_dyn.validate import Vector, finite_vector, positive
 
 
 class Tracker:

@@ -11,7 +11,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 _LANDMARK = Path("urdf") / "pa10.urdf"
 

@@ -8,18 +8,18 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
-from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
 from manip_dyn.integrate.functions import jitted
 from manip_dyn.simulation import feedback, saturated
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
-from manip_dyn.validate import Vector
 
 
-class Motion:
+class Propagator:
     """Moves the state (q, v, work), (2 n + 1,), in place.
 
     Attributes:
@@ -46,7 +46,7 @@ class Motion:
         raise NotImplementedError
 
 
-class CompiledMotion(Motion):
+class CompiledPropagator(Propagator):
     """The whole loop over the steps in compiled code."""
 
     def __init__(
@@ -86,7 +86,7 @@ class CompiledMotion(Motion):
         return float(now.t)
 
 
-class InterpretedMotion(Motion):
+class InterpretedPropagator(Propagator):
     """RK4 in Python, for effort laws that numba cannot compile."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float):
@@ -114,17 +114,17 @@ class InterpretedMotion(Motion):
         return self._motion(y, self._law.effort(round(t * 1e9), y[:n], y[n : 2 * n]))
 
 
-def constant_motion(kernels: Kernels, integrator: Integrator) -> Motion:
+def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the motion under efforts that stay constant in each run."""
     taylor = integrator.method == "taylor"
     rhs = kernels.series_with_work.of_state if taylor else kernels.right_hand_side_with_work
     jacobian = None
     if integrator.implicit:
         jacobian = Jacobian(kernels.linearization_with_work, kernels.robot.n, mass=True)
-    return CompiledMotion(kernels, integrator, rhs, None, jacobian)
+    return CompiledPropagator(kernels, integrator, rhs, None, jacobian)
 
 
-def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
+def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the motion under the efforts that hold the arm's weight."""
     refuse_series(integrator, "gravity compensation")
     hold = specialized(
@@ -133,7 +133,7 @@ def weightless_motion(kernels: Kernels, integrator: Integrator) -> Motion:
     return _state_dependent(kernels, integrator, hold)
 
 
-def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> Motion:
+def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback) -> Propagator:
     """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot."""
     refuse_series(integrator, "a feedback law")
     n = kernels.robot.n
@@ -147,11 +147,11 @@ def feedback_motion(kernels: Kernels, integrator: Integrator, law: Feedback) -> 
                 f"needs: {str(error).strip().splitlines()[0]}; expected numpy functions of t, q "
                 "and v, or integrator 'rk4' with a fixed step and stop_at_limits false"
             ) from error
-        return InterpretedMotion(kernels, law, integrator.step)
+        return InterpretedPropagator(kernels, law, integrator.step)
     return _state_dependent(kernels, integrator, efforts)
 
 
-def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> Motion:
+def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> Propagator:
     """Return the motion under compiled ``efforts(t, y, p, tau)``."""
     n, jacobian = kernels.robot.n, None
     bound = {"efforts": efforts, "motion": kernels.in_place.motion_and_work, "N": n}
@@ -160,7 +160,7 @@ def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> 
     module: Any = specialized(feedback, **bound)
     if integrator.implicit:
         jacobian = Jacobian(module.derivatives, n, mass=True)
-    return CompiledMotion(kernels, integrator, module.rates, _parameters(kernels), jacobian)
+    return CompiledPropagator(kernels, integrator, module.rates, _parameters(kernels), jacobian)
 
 
 def _parameters(kernels: Kernels) -> tuple[Vector, ...]:

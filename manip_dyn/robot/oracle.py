@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import pinocchio
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.robot.model import Robot
-from manip_dyn.validate import Vector
 
 
-class Reference:
+class Oracle:
     """Dynamics and kinematics of one robot. Not safe to share between threads."""
 
     def __init__(self, robot: Robot):

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from manip_dyn.clik.paths.target import Target
 from manip_dyn.clik.task.pose import Pose, checked_pose
 from manip_dyn.clik.task.task_error import task_error
-from manip_dyn.validate import Vector, finite_vector, positive
+from manip_dyn.core.checks import Vector, finite_vector, positive
 
 RATE = 8.0
 """k, how fast small errors fade, 1/s; less where the step is long."""

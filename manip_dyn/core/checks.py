@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 Vector = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.execution.segments import Segment
-from manip_dyn.validate import Vector
 
 MOST_CELLS = 2000
 """Cells of a motion without the jumps of its efforts: long motions get longer cells."""
@@ -16,7 +16,7 @@ SAME = 1e-9
 """Times that differ by less are the same, s: commands count in nanoseconds."""
 
 
-class Reference(NamedTuple):
+class SampledMotion(NamedTuple):
     """A motion in cells of constant efforts, from time 0 on; at its end it rests.
 
     Attributes:
@@ -36,12 +36,12 @@ class Reference(NamedTuple):
     wait: Vector
 
     @classmethod
-    def standing(cls, q: Vector, hold: Vector) -> Reference:
+    def standing(cls, q: Vector, hold: Vector) -> SampledMotion:
         """Return the arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
         return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold, hold)
 
     @classmethod
-    def of(cls, plan, spacing: float) -> Reference:
+    def of(cls, plan, spacing: float) -> SampledMotion:
         """Sample a plan every `spacing` s and at every jump of its efforts."""
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)

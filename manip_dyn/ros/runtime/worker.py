@@ -10,8 +10,8 @@ from typing import Any
 from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.node import Node
 
-from manip_dyn.errors import ManipDynError
-from manip_dyn.ros.run import unless_shut_down
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.runtime.run import unless_shut_down
 
 
 class Worker:

@@ -14,7 +14,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 
-from manip_dyn.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError
 
 STOPPED, BAD_INPUT = 0, 2
 

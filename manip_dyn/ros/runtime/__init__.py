@@ -1,0 +1,1 @@
+"""What runs nodes: start and shut-down, workers, pacing."""
