@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.clik import Circle, ClikSettings, Tracker, middle_posture, posture_for, track
+from manip_dyn.clik import Circle, ClikSettings, PathFollower, middle_posture, posture_for, track
 from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.codegen import customize
@@ -83,7 +83,7 @@ def _track(robot: Robot) -> None:
     q = posture_for(robot, circle.pose(0.0), q)
     track(robot, circle, q0=q, duration=0.2)
     settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
-    reference = JointReference(Tracker(robot, circle, q, PERIOD, settings))
+    reference = JointReference(PathFollower(robot, circle, q, PERIOD, settings))
     controller = ComputedTorque(robot, STIFFNESS, DAMPING, PERIOD)
     reference.advance()
     controller.efforts(q, 0.0 * q, reference.motion)

@@ -24,7 +24,7 @@ class Driven:
             tool[:3, 3] - 0.1 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.05, 0.5,
             ramp=0.5,
         )  # fmt: skip
-        self.reference = JointReference(md.Tracker(robot, circle, START, STEP))
+        self.reference = JointReference(md.PathFollower(robot, circle, START, STEP))
         self.begun = []
         controller = ComputedTorque(robot, STIFFNESS, DAMPING, STEP)
         self.driver = ArmDriver(self.reference, controller, self.begun.append, **options)

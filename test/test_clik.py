@@ -7,7 +7,7 @@ from arms import load, random_state, write_shipped
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
-from manip_dyn.clik import ClikSettings, Pose, Tracker, posture_for
+from manip_dyn.clik import ClikSettings, PathFollower, Pose, posture_for
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 
@@ -243,7 +243,7 @@ def test_bad_tracking_options_are_refused(options, words):
 
 def test_tracker_starts_anew_after_reset():
     robot, path, q0 = scenario()
-    tracker = Tracker(robot, path, q0)
+    tracker = PathFollower(robot, path, q0)
     first = [tracker.step().q for _ in range(5)]
     tracker.reset()
     again = [tracker.step().q for _ in range(5)]
@@ -257,7 +257,7 @@ def test_a_target_without_end_needs_a_duration(pa10):
 
 def test_numbers_that_are_not_finite_stop_the_tracker_where_it_was(pa10):
     path, q0 = around_the_base(pa10)
-    tracker = Tracker(pa10, path, q0)
+    tracker = PathFollower(pa10, path, q0)
     before = tracker.step().q
     path.parameters[5] = np.nan
     after = tracker.step()

@@ -93,7 +93,7 @@ goal = md.customize(robot).forward_kinematics(np.full(robot.n, float(sys.argv[2]
 path = md.Target((goal[:3, 3], goal[:3, :3]))
 q0 = np.full(robot.n, float(sys.argv[3]))
 if len(sys.argv) > 4:
-    md.Tracker(robot, path, q0, 0.05)
+    md.PathFollower(robot, path, q0, 0.05)
 else:
     md.track(robot, path, "rk4", 0.05, q0, duration=1.0)
 """

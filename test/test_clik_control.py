@@ -7,7 +7,7 @@ import manip_dyn as md
 from manip_dyn import clik
 from manip_dyn.clik.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
 from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import Bounds, Follower
+from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
 from manip_dyn.core import share
 
 RNG = np.random.default_rng(5)
@@ -21,7 +21,7 @@ def tool(q):
 
 
 def reference(path, q, step=0.01, **settings):
-    return JointReference(clik.Tracker(ROBOT, path, q, step, clik.ClikSettings(**settings)))
+    return JointReference(clik.PathFollower(ROBOT, path, q, step, clik.ClikSettings(**settings)))
 
 
 @pytest.mark.parametrize("period", [1e-3, 1e-2])
@@ -51,7 +51,7 @@ def test_the_efforts_give_the_wanted_acceleration_and_respect_limits():
 def test_the_follower_keeps_its_bounds_and_arrives(step):
     bounds = Bounds(0.3, 1.0, 0.8, 3.0)
     start, goal = tool(BENT), tool(BENT + 0.2)
-    path = Follower(start, bounds)
+    path = SmoothTarget(start, bounds)
     path.aim(goal)
     here, previous, t = start, np.zeros(6), 0.0
     while t < 5.0:
@@ -67,7 +67,7 @@ def test_the_follower_keeps_its_bounds_and_arrives(step):
 
 
 def test_a_goal_out_of_reach_does_not_run_away_and_the_next_is_met_at_once():
-    path = Follower(tool(BENT))
+    path = SmoothTarget(tool(BENT))
     wanted = reference(path, BENT, gain=5.0)
     path.aim((np.array([0.0, 5.0, 0.5]), np.eye(3)))
     for _ in range(1500):
@@ -80,7 +80,7 @@ def test_a_goal_out_of_reach_does_not_run_away_and_the_next_is_met_at_once():
 
 
 def test_a_twist_is_followed_without_lag():
-    path = Follower(tool(BENT))
+    path = SmoothTarget(tool(BENT))
     wanted = reference(path, BENT)
     twist = np.array([0.0, 0.05, 0.02, 0.0, 0.0, 0.1])
     path.drift(twist)

@@ -237,7 +237,7 @@ def test_a_stretched_arm_waits_for_a_target_that_it_can_reach(pa10):
     start = md.customize(pa10).forward_kinematics(np.zeros(7))
     place, orientation = start[:3, 3], start[:3, :3]
     target = md.Target((place + np.array([0.0, 0.0, 0.1]), orientation))
-    tracker = md.Tracker(pa10, target, np.zeros(7), 0.02)
+    tracker = md.PathFollower(pa10, target, np.zeros(7), 0.02)
     rows = [tracker.step() for _ in range(100)]
     assert max(np.abs(row.q).max() for row in rows) < 1e-6
     target.set((place - np.array([0.0, 0.0, 0.3]), orientation))

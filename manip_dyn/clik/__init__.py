@@ -15,9 +15,9 @@ from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_fo
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.clik.task.task_error import ERRORS, task_error
 from manip_dyn.clik.track import track
-from manip_dyn.clik.tracking.path_follower import Tracker
+from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import TrackingSample
-from manip_dyn.clik.tracking.result import Tracking
+from manip_dyn.clik.tracking.result import TrackResult
 from manip_dyn.clik.velocity_solver import VelocitySolver
 
 __all__ = [
@@ -31,8 +31,8 @@ __all__ = [
     "Pose",
     "Target",
     "Timing",
-    "Tracker",
-    "Tracking",
+    "PathFollower",
+    "TrackResult",
     "TrackingSample",
     "VelocitySolver",
     "Waypoints",

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.posture import posture_for
-from manip_dyn.clik.tracking.path_follower import Tracker, check_path
-from manip_dyn.clik.tracking.result import Tracking, tracking_of
+from manip_dyn.clik.tracking.path_follower import PathFollower, check_path
+from manip_dyn.clik.tracking.result import TrackResult, tracking_of
 from manip_dyn.core.checks import nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
@@ -29,7 +29,7 @@ def track(
     duration: float | None = None,
     settings: ClikSettings | None = None,
     tolerance: float = 1e-3,
-) -> Tracking:
+) -> TrackResult:
     """Follow `path` with the tool of `robot` by closed-loop inverse kinematics.
 
     Args:
@@ -56,12 +56,12 @@ def track(
     if q0 is None:
         controlled = None if settings is None else checked_settings(settings).controlled
         q0 = posture_for(robot, path.pose(0.0), controlled=controlled)
-    tracker = Tracker(robot, path, q0, step, settings, method, deadlines=False)
-    rows = [tracker.look()[None, :]]
+    follower = PathFollower(robot, path, q0, step, settings, method, deadlines=False)
+    rows = [follower.look()[None, :]]
     end, taken, most = (steps - 1e-6) * step, 0, PATIENCE * max(steps, 1)
-    while tracker.path_time < end and taken < most and not tracker.status:
-        behind = (end - tracker.path_time) / step
+    while follower.path_time < end and taken < most and not follower.status:
+        behind = (end - follower.path_time) / step
         chunk = min(max(ceil(behind), 1), most - taken)
-        rows.append(tracker.run(chunk))
+        rows.append(follower.run(chunk))
         taken += chunk
-    return tracking_of(tracker, np.concatenate(rows), end, tolerance)
+    return tracking_of(follower, np.concatenate(rows), end, tolerance)

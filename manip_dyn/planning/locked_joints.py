@@ -24,7 +24,7 @@ from manip_dyn.robot import Robot
 TOLERANCES: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 2000}
 
 
-class Kernels(NamedTuple):
+class LockedJointKernels(NamedTuple):
     """Addresses of the kernels of one robot, and of `run` of the loop."""
 
     locked_joint_motion: int = 0
@@ -44,16 +44,18 @@ def rates(t, y, p, out):
 
 
 @lru_cache(maxsize=64)
-def kernels_of(robot: Robot) -> Kernels:
+def kernels_of(robot: Robot) -> LockedJointKernels:
     """Return what the loop and the search take to be about `robot`."""
-    *names, _ = Kernels._fields
-    return Kernels._make((*addresses(robot, *names), _address_of_run(robot.n)))
+    *names, _ = LockedJointKernels._fields
+    return LockedJointKernels._make((*addresses(robot, *names), _address_of_run(robot.n)))
 
 
 @lru_cache(maxsize=64)
 def _address_of_run(n: int) -> int:
     engine, y = locked_joint_engine(n), np.empty(2 * n)
-    return address_of(engine.run, 0.0, 0.0, (Kernels(), y), y, engine.space(**TOLERANCES))
+    return address_of(
+        engine.run, 0.0, 0.0, (LockedJointKernels(), y), y, engine.space(**TOLERANCES)
+    )
 
 
 @lru_cache(maxsize=64)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.control.computed_torque import JointMotion
 from manip_dyn.clik.paths.line import Line
-from manip_dyn.clik.paths.smooth_target import Follower
-from manip_dyn.clik.tracking.path_follower import Tracker
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
+from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import TrackingSample
 from manip_dyn.core.checks import finite_vector
 
@@ -23,10 +23,10 @@ PATIENCE = 5.0
 
 
 class JointReference:
-    """What a tracker wants of the joints, one step at a time.
+    """What a follower wants of the joints, one step at a time.
 
     Attributes:
-        tracker: The tracker; it is one step ahead of `sample`.
+        follower: The follower; it is one step ahead of `sample`.
         path: The path that is to be followed, after the approach to it.
         sample: The present sample.
         on_path: Whether the approach to the path is over.
@@ -34,16 +34,16 @@ class JointReference:
 
     sample: TrackingSample
 
-    def __init__(self, tracker: Tracker, speed: float = 0.1, angular_speed: float = 0.5):
-        """Take a tracker of the path and the speeds of the approach, m/s and rad/s."""
-        self.tracker, self.path = tracker, tracker.path
+    def __init__(self, follower: PathFollower, speed: float = 0.1, angular_speed: float = 0.5):
+        """Take a follower of the path and the speeds of the approach, m/s and rad/s."""
+        self.follower, self.path = follower, follower.path
         self._speeds = speed, angular_speed
         self.begin()
 
     def begin(
         self, q: ArrayLike | None = None, path_time: float = 0.0, straight: bool = False
     ) -> None:
-        """Go on from joint positions (n,), those of the tracker's start by default.
+        """Go on from joint positions (n,), those of the follower's start by default.
 
         Args:
             q: Where the arm is, at rest; moved into its limits.
@@ -51,35 +51,35 @@ class JointReference:
             straight: Whether to get there on a straight line first; without it the feedback of
                 the law does it.
         """
-        tracker = self.tracker
+        follower = self.follower
         if q is not None:
-            inside = finite_vector("q", q, tracker.robot.n)
-            q = np.clip(inside, tracker.robot.q_min, tracker.robot.q_max)
+            inside = finite_vector("q", q, follower.robot.n)
+            q = np.clip(inside, follower.robot.q_min, follower.robot.q_max)
         self._path_time = path_time
         self.on_path = True
-        tracker.follow(self.path, q, path_time)
-        if isinstance(self.path, Follower):
-            self.path.begin(tracker.sample().actual, path_time)
+        follower.follow(self.path, q, path_time)
+        if isinstance(self.path, SmoothTarget):
+            self.path.begin(follower.sample().actual, path_time)
         elif straight:
             self._begin_straight(q)
-        self.sample = tracker.sample()
+        self.sample = follower.sample()
         self._look_ahead()
 
     def _begin_straight(self, q: ArrayLike | None) -> None:
-        first = self.tracker.sample()
+        first = self.follower.sample()
         if np.abs(first.error).max() <= ARRIVED:
             return
         approach = Line(first.actual, first.desired, *self._speeds)
         self.on_path = False
-        self.tracker.follow(approach, q)
+        self.follower.follow(approach, q)
 
     def advance(self) -> TrackingSample:
         """Advance by one step and return the new sample."""
         self.sample = self._next
         if not self.on_path and self._arrived():
             self.on_path = True
-            self.tracker.follow(self.path, self.sample.q, self._path_time)
-            self.sample = self.tracker.sample()
+            self.follower.follow(self.path, self.sample.q, self._path_time)
+            self.sample = self.follower.sample()
         self._look_ahead()
         return self.sample
 
@@ -91,17 +91,17 @@ class JointReference:
     @property
     def motion(self) -> JointMotion:
         """What is wanted of the joints in the step that begins now."""
-        step = self.tracker.step_size
+        step = self.follower.step_size
         return JointMotion(self.sample.q, self.sample.v, (self._next.v - self.sample.v) / step)
 
     def _look_ahead(self) -> None:
-        tracker = self.tracker
-        if isinstance(tracker.path, Follower):
-            tracker.path.advance(tracker.path_time, tracker.step_size, self.sample.actual)
-            tracker.restart()
-        self._next = tracker.step()
+        follower = self.follower
+        if isinstance(follower.path, SmoothTarget):
+            follower.path.advance(follower.path_time, follower.step_size, self.sample.actual)
+            follower.restart()
+        self._next = follower.step()
 
     def _arrived(self) -> bool:
-        late = self.sample.t - self.tracker.path.duration
+        late = self.sample.t - self.follower.path.duration
         near = float(np.abs(self.sample.error).max()) <= ARRIVED
         return late > PATIENCE or (late >= 0.0 and near)

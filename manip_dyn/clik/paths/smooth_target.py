@@ -34,7 +34,7 @@ class Bounds(NamedTuple):
     angular_leash: float = 0.2
 
 
-class Follower(Target):
+class SmoothTarget(Target):
     """The desired pose on its way to a goal, which moves on with a twist of its own.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The tracker: joint motions that follow a path, step by step in compiled code."""
+"""The follower: joint motions that follow a path, step by step in compiled code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 
 
-class Tracker:
+class PathFollower:
     """Integrates q' = J^+(q) (twist_d + K e) along a path in fixed steps.
 
     The state is (q, path time); the desired pose and the robot's kinematics are evaluated anew at
@@ -32,7 +32,7 @@ class Tracker:
         robot: The arm.
         path: The path.
         step_size: The step, s.
-        status: How the last step ended; NON_FINITE stops the tracker where it was.
+        status: How the last step ended; NON_FINITE stops the follower where it was.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Tracker:
     def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
         """Begin another path, one with the same compiled function, see `reset`."""
         if check_path(path).function is not self.path.function:
-            raise ManipDynError(f"path {path!r} is of another kind; expected a tracker of its own")
+            raise ManipDynError(f"path {path!r} is of another kind; expected its own follower")
         self.path = path
         self._p = path.parameters, self._p[1]
         self.reset(q, path_time)

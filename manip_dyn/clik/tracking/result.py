@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.clik.tracking.path_follower import Tracker
+from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.core.checks import Vector
 from manip_dyn.integrate import Status
 
 
 @dataclass(frozen=True)
-class Tracking:
+class TrackResult:
     """A tracked path of m samples.
 
     Attributes:
@@ -58,21 +58,21 @@ class Tracking:
     method: str
 
 
-def tracking_of(tracker: Tracker, rows: Vector, end: float, tolerance: float) -> Tracking:
+def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: float) -> TrackResult:
     """Return the result of rows, see `record`, of a motion that was to last until `end`, s."""
-    n = tracker.robot.n
+    n = follower.robot.n
     error = rows[:, ROW_ERROR:ROW_DESIRED]
     q, v, held = (rows[:, ROW_JOINTS + k * n : ROW_JOINTS + (k + 1) * n] for k in range(3))
-    controlled = np.array(tracker.settings.controlled, dtype=bool)
+    controlled = np.array(follower.settings.controlled, dtype=bool)
     position, orientation = (
         np.linalg.norm((error * controlled)[:, part], axis=1)
         for part in (slice(0, 3), slice(3, 6))
     )
-    allowed = _allowed(tracker, rows[:, 0], position, orientation, tolerance)
+    allowed = _allowed(follower, rows[:, 0], position, orientation, tolerance)
     status, success, reason = _judged(
-        tracker, rows, np.stack([position, orientation]), allowed, end
+        follower, rows, np.stack([position, orientation]), allowed, end
     )
-    return Tracking(
+    return TrackResult(
         t=rows[:, 0],
         q=q,
         v=v,
@@ -86,11 +86,11 @@ def tracking_of(tracker: Tracker, rows: Vector, end: float, tolerance: float) ->
         scale=rows[:, 2],
         path_time=rows[:, 1],
         held=held != 0.0,
-        drift=_drift(tracker, rows[:, 1], q, v / rows[:, 2:3]),
+        drift=_drift(follower, rows[:, 1], q, v / rows[:, 2:3]),
         success=success,
         status=status,
         reason=reason,
-        method=tracker.method,
+        method=follower.method,
     )
 
 
@@ -102,21 +102,21 @@ def _matrices(poses: Vector) -> Vector:
     return matrices
 
 
-def _allowed(tracker: Tracker, t: Vector, position, orientation, tolerance: float) -> Vector:
+def _allowed(follower: PathFollower, t: Vector, position, orientation, tolerance: float) -> Vector:
     """Return the largest errors (2, m) of a tool on its path: from the start they fade."""
-    fading = 2.0 * np.exp(-0.5 * tracker.settings.gain * t)
+    fading = 2.0 * np.exp(-0.5 * follower.settings.gain * t)
     return tolerance + fading * np.array([[position[0]], [orientation[0]]])
 
 
-def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vector | None:
+def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) -> Vector | None:
     """Return the change of q over each full cycle at full speed, by cubic interpolation."""
-    path = tracker.path
+    path = follower.path
     if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
         return None  # ab4 may turn the clock back where speed limits stop it at once
     end = path_time[-1]
     if not path.twist(end).any():  # the last lap is not one at full speed: it stops
-        end -= max(path.settled, tracker.step_size)
-    whole = end - path.settled + 1e-6 * tracker.step_size
+        end -= max(path.settled, follower.step_size)
+    whole = end - path.settled + 1e-6 * follower.step_size
     count = int(whole / path.period)
     if count < 1:
         return None
@@ -127,23 +127,23 @@ def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vec
 
 
 def _judged(
-    tracker: Tracker, rows: Vector, errors: Vector, allowed: Vector, end: float
+    follower: PathFollower, rows: Vector, errors: Vector, allowed: Vector, end: float
 ) -> tuple[Status, bool, str]:
     """Return how it ended, whether the path was followed, and sentences about what happened."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
-    n, names = tracker.robot.n, tracker.robot.joint_names
+    n, names = follower.robot.n, follower.robot.joint_names
     finished = path_time[-1] >= end
     off = np.any(errors > allowed, axis=0)
-    status, told = tracker.status, []
+    status, told = follower.status, []
     if status is not Status.SUCCESS:
-        told.append(f"{tracker.status.meaning} after {t[-1]:.3f} s")
+        told.append(f"{follower.status.meaning} after {t[-1]:.3f} s")
     elif not finished:
         status = Status.TOO_MANY_STEPS
         told.append(f"only {path_time[-1]:.3f} s of the path were done in {t[-1]:.3f} s")
     if off.any():
-        told.append(_where(tracker, rows, errors, off))
-    if (off.any() or tracker.status) and tracker.unstable:
-        told.append(tracker.unstable)
+        told.append(_where(follower, rows, errors, off))
+    if (off.any() or follower.status) and follower.unstable:
+        told.append(follower.unstable)
     if scale.min() < 1.0:
         k = int(np.argmin(scale))
         told.append(f"joint speeds were scaled by {scale[k]:.3g} at {t[k]:.3f} s")
@@ -158,7 +158,7 @@ def _judged(
     return status, success, "; ".join(told)
 
 
-def _where(tracker: Tracker, rows: Vector, errors: Vector, off: np.ndarray) -> str:
+def _where(follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray) -> str:
     """Return where the tool left the path, and by how much at most."""
     first, worst = int(np.argmax(off)), int(np.argmax(errors[0] * off))
     place = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])

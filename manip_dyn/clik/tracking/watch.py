@@ -1,4 +1,4 @@
-"""What a tracker tells of its motion: limits, singularities, where and how much it missed."""
+"""What a follower tells of its motion: limits, singularities, where and how much it missed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.clik.paths import Path
-from manip_dyn.clik.paths.smooth_target import Follower
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.clik.tracking.record import TrackingSample
 from manip_dyn.core.checks import Vector
@@ -68,7 +68,7 @@ class TrackerWatch:
                 self.news.append(
                     f"near a singularity at {sample.t:.3f} s: smallest singular value {value:.3g}"
                 )
-        if isinstance(self._path, Follower):
+        if isinstance(self._path, SmoothTarget):
             self._look_at_target(sample, self._path)
         else:
             self._look_at_path(sample, gain)
@@ -86,7 +86,7 @@ class TrackerWatch:
             self.news.append(f"the tool is back on the path; it was off by up to {self.worst}")
         self._off = off and self._followed
 
-    def _look_at_target(self, sample: TrackingSample, path: Follower) -> None:
+    def _look_at_target(self, sample: TrackingSample, path: SmoothTarget) -> None:
         miss = _miss(task_error(path.goal, sample.actual, "log"), path.goal.position, sample.t)
         size = np.array([miss.position, miss.orientation])
         progress = PROGRESS * np.array([path.bounds.linear_speed, path.bounds.angular_speed])

@@ -26,7 +26,7 @@ from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.robot import Robot
 
 
-class Kernels(NamedTuple):
+class CanonicalKernels(NamedTuple):
     """Addresses of the kernels of one robot."""
 
     forward_dynamics: int
@@ -52,7 +52,7 @@ class Arc(NamedTuple):
         curves: Derivatives of `by` by q, v and tau (3, n, 3, n).
     """
 
-    kernels: Kernels
+    kernels: CanonicalKernels
     tau: Vector
     q: Vector
     v: Vector
@@ -127,9 +127,9 @@ def arc_of(robot: Robot) -> Arc:
 
 
 @lru_cache(maxsize=64)
-def kernels_of(robot: Robot) -> Kernels:
+def kernels_of(robot: Robot) -> CanonicalKernels:
     """Return what the functions of this module take to be about `robot`."""
-    return Kernels(*addresses(robot, *Kernels._fields))
+    return CanonicalKernels(*addresses(robot, *CanonicalKernels._fields))
 
 
 class ConstrainedArc(NamedTuple):

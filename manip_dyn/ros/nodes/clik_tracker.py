@@ -11,7 +11,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import Follower
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.tracking.watch import TrackerWatch
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.robot_description import publish_description
@@ -70,7 +70,7 @@ class ClikTrackerNode:
         self._mode.stop()
 
     def _live_target(self, frame: str) -> LiveTarget | None:
-        if not isinstance(self._path, Follower):
+        if not isinstance(self._path, SmoothTarget):
             return None
         timeout = self._parameters.command_timeout
         return LiveTarget(
@@ -122,7 +122,7 @@ class ClikTrackerNode:
     def _use(self, parameters: ClikTrackerParameters) -> None:
         with self._lock:
             self._parameters = parameters
-            self._reference.tracker.settings = settings_from(parameters)
+            self._reference.follower.settings = settings_from(parameters)
             self._mode.use(parameters)
 
     # ------------------------------------------------------------------ report
@@ -142,7 +142,7 @@ class ClikTrackerNode:
     def _level(self, sample: TrackingSample) -> tuple[bytes, str]:
         if self._mode.problem:
             return diagnostics.ERROR, self._mode.problem
-        if self._reference.tracker.status:
+        if self._reference.follower.status:
             return diagnostics.ERROR, "numbers became infinite or NaN: call ~/reset"
         sentence = self._watch.sentence(sample)
         if sentence:

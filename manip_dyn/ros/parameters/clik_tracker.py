@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from manip_dyn.clik import Path, Tracker, dexterous_posture, posture_for, tool_pose, track
+from manip_dyn.clik import Path, PathFollower, dexterous_posture, posture_for, tool_pose, track
 from manip_dyn.clik.control.arm_driver import ArmDriver
 from manip_dyn.clik.control.computed_torque import (
     DAMPING,
@@ -14,7 +14,7 @@ from manip_dyn.clik.control.computed_torque import (
     unstable_feedback,
 )
 from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import Follower
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.tracking.path_follower import unstable_gain
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -38,12 +38,12 @@ class ClikTrackerParameters(PathParameters, LawParameters, RobotParameters):
         choices=("kinematic", "dynamic"),
     )
     method: str = parameter(
-        default_of(Tracker, "method"),
+        default_of(PathFollower, "method"),
         "Integration method; the list is in docs/integrators.md",
         choices=tuple(name for name, each in METHODS.items() if not isinstance(each, Taylor)),
     )
     step: float = parameter(
-        default_of(Tracker, "step"),
+        default_of(PathFollower, "step"),
         "Step of the integration; in dynamic mode the time between joint states",
         "s",
         1e-5,
@@ -126,7 +126,7 @@ def refused_together(parameters: ClikTrackerParameters, robot: Robot) -> str:
     return unstable_feedback(parameters.joint_stiffness, parameters.joint_damping, parameters.step)
 
 
-def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> Tracker:
+def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> PathFollower:
     """Return a tracker of the path that the parameters describe, from where the arm begins.
 
     Raises:
@@ -138,7 +138,7 @@ def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> Tracker:
     posture = _first_posture(parameters, robot)
     path = path_from(parameters, tool_pose(robot, posture))
     start = _on_path(parameters, robot, path, posture)
-    return Tracker(
+    return PathFollower(
         robot, path, start, parameters.step, settings_from(parameters), parameters.method
     )
 
@@ -153,7 +153,7 @@ def driver_from(
     return ArmDriver(
         reference,
         ComputedTorque(
-            reference.tracker.robot,
+            reference.follower.robot,
             parameters.joint_stiffness,
             parameters.joint_damping,
             parameters.step,
@@ -179,6 +179,6 @@ def _on_path(
 ) -> Vector:
     """Return the posture, on the path's first pose unless it is to stay where it is."""
     stays = parameters.initial_position and not parameters.start_on_path
-    if isinstance(path, Follower) or stays:
+    if isinstance(path, SmoothTarget) or stays:
         return posture
     return posture_for(robot, path.pose(0.0), posture)

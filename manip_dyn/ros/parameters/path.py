@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
-from manip_dyn.clik.paths.smooth_target import Bounds, Follower
+from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter
@@ -249,7 +249,7 @@ class TargetParameters(PathKind):
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
         """Return a path that rests where the tool is until a target arrives."""
-        return Follower(tool, Bounds(**asdict(self)))
+        return SmoothTarget(tool, Bounds(**asdict(self)))
 
 
 KINDS: tuple[type[PathKind], ...] = (

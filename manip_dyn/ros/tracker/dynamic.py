@@ -42,7 +42,7 @@ class DynamicMode:
     ):
         """Subscribe and publish."""
         self._node, self._reference, self._parameters = node, reference, parameters
-        self._robot, self._calls = reference.tracker.robot, calls
+        self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self.problem = "no joint states yet"
         self._heard_at = self._sent_at = time.perf_counter()
@@ -138,7 +138,7 @@ class DynamicMode:
         """Tell of the arm's own joints."""
         if self._reference.on_path:
             wanted, actual = self._reference.sample, tool_pose(self._robot, q)
-            kind = self._reference.tracker.settings.orientation_error
+            kind = self._reference.follower.settings.orientation_error
             error = task_error(wanted.desired, actual, kind)
             self._calls.told(stamp, wanted._replace(q=q, v=v, actual=actual, error=error))
 

@@ -29,7 +29,7 @@ class KinematicMode:
         """Make the publisher of joint states."""
         self._node, self._reference, self._parameters = node, reference, parameters
         self._calls = calls
-        self._robot = reference.tracker.robot
+        self._robot = reference.follower.robot
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._pacer = Pacer(self._cycle, self._wall_period())
         self._paused, self._steps, self._origin_ns = False, 0, 0

@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from manip_dyn.clik.paths.smooth_target import Follower
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.task.pose import UNIT
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
@@ -32,7 +32,7 @@ class LiveTarget:
     def __init__(
         self,
         node: Node,
-        follower: Follower,
+        follower: SmoothTarget,
         frame: str,
         timeout: float,
         lock: RLock,

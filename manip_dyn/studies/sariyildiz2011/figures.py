@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from manip_dyn.clik import Tracking
+from manip_dyn.clik import TrackResult
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.cases import LABELS, Case, Run, shown
@@ -24,7 +24,7 @@ INVERSES = {"pseudo_inverse": "no damping", "constant": "constant damping", "fil
 # ------------------------------------------------------------------- Figures 4 to 6
 def path_chart(name: str, runs: Runs) -> Chart:
     """Return ``fig4`` (path), ``fig5`` (joint velocities) or ``fig6`` (joint positions)."""
-    drawn: dict[str, Callable[[str, Tracking], Panel]] = {
+    drawn: dict[str, Callable[[str, TrackResult], Panel]] = {
         "fig4": lambda circle, done: _path_panel(runs, circle, done),
         "fig5": lambda circle, done: _joint_panel(runs, circle, done, done.v, "velocity [rad/s]"),
         "fig6": lambda circle, done: _joint_panel(runs, circle, done, done.q, "position [rad]"),
@@ -38,7 +38,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
     return Chart(name, title, tuple(panels), len(panels), (5.2 * len(panels), 4.6))
 
 
-def _path_panel(runs: Runs, circle: str, done: Tracking) -> Panel:
+def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
     """Draw the path over the two axes along which it is widest."""
     places = done.desired[:, :3, 3]
     i, j = sorted(np.argsort(np.ptp(places, axis=0))[1:])
@@ -50,7 +50,7 @@ def _path_panel(runs: Runs, circle: str, done: Tracking) -> Panel:
     return Panel(error, f"{'xyz'[i]} [m]", f"{'xyz'[j]} [m]", lines, equal=True)
 
 
-def _joint_panel(runs: Runs, circle: str, done: Tracking, values, label: str) -> Panel:
+def _joint_panel(runs: Runs, circle: str, done: TrackResult, values, label: str) -> Panel:
     lines = tuple(
         Line(name, _floats(done.t), _floats(values[:, i]), i)
         for i, name in enumerate(runs.robot.joint_names)

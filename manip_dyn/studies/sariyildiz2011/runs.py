@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from manip_dyn.clik import Circle, ClikSettings, Pose, Tracking, posture_for, track
+from manip_dyn.clik import Circle, ClikSettings, Pose, TrackResult, posture_for, track
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.sariyildiz2011.cases import Case, Run
@@ -61,7 +61,7 @@ class Runs:
             self._starts[circle, offset] = posture
         return self._starts[circle, offset]
 
-    def tracking(self, case: Case) -> Tracking:
+    def tracking(self, case: Case) -> TrackResult:
         """Return all samples of a run."""
         path = self.path(case.circle)
         settings = ClikSettings(
@@ -87,7 +87,7 @@ class Runs:
             self._found[case] = self._summary(case, self.tracking(case))
         return self._found[case]
 
-    def _summary(self, case: Case, done: Tracking) -> Run:
+    def _summary(self, case: Case, done: TrackResult) -> Run:
         lost, period = self.settings.lost, self.path(case.circle).duration
         position = np.nan_to_num(done.position_error, nan=np.inf)
         orientation = np.nan_to_num(done.orientation_error, nan=np.inf)
