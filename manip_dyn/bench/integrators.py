@@ -94,7 +94,9 @@ def problems() -> list[Problem]:
     return found
 
 
-def bench_integrators(chosen: Sequence[Problem] | None = None) -> Bench:
+def bench_integrators(
+    chosen: Sequence[Problem] | None = None, tolerances: Sequence[float] = TOLERANCES
+) -> Bench:
     """Time our methods and the peers that are installed on the problems."""
     rows, targets = [], {}
     for problem in problems() if chosen is None else chosen:
@@ -102,18 +104,18 @@ def bench_integrators(chosen: Sequence[Problem] | None = None) -> Bench:
         exact = reference(robot, start.tolist(), duration, steps=1500)
         name = f"{robot.name}, {duration:g} s"
         targets[name] = wanted
-        for candidate, solvers in _candidates(robot, start, duration):
+        for candidate, solvers in _candidates(robot, start, duration, tolerances):
             points = [measured(solve, exact) for solve in solvers]
             times = tuple(time_at(points, target) for target in wanted)
             rows.append(Row(name, candidate, times))
     return Bench(dict(setting(PACKAGES)), targets, rows)
 
 
-def _candidates(robot: Robot, start: Vector, duration: float):
+def _candidates(robot: Robot, start: Vector, duration: float, tolerances: Sequence[float]):
     for method in OURS:
         yield f"manip_dyn {method}", (_our_solver(robot, start, duration, method, tolerance)
-                                      for tolerance in TOLERANCES)  # fmt: skip
-    yield from integrator_peers.candidates(robot, start, duration, TOLERANCES)
+                                      for tolerance in tolerances)  # fmt: skip
+    yield from integrator_peers.candidates(robot, start, duration, tolerances)
 
 
 def _our_solver(robot: Robot, start: Vector, duration: float, method: str, tolerance: float):
