@@ -4,29 +4,35 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell cat setup.py Makefile | cksum | cut -d' ' -f1)
 
-.PHONY: demo test lint test-oldest clean
+.PHONY: demo test lint style test-oldest clean
 
 demo: $(READY)
 	$(BIN)/manip_dyn demo $(ARGS)
 
-test: $(READY) lint
-	$(BIN)/python -m pytest $(ARGS)
+# mypy runs beside the tests, and speaks after them; if either fails, so does this.
+test: $(READY) style
+	@$(BIN)/mypy > $(VENV)/mypy.txt 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest $(ARGS); tests=$$?; \
+	wait $$types; types=$$?; echo mypy: && cat $(VENV)/mypy.txt; \
+	test $$tests -eq 0 -a $$types -eq 0
 
-lint: $(READY)
+lint: $(READY) style
+	$(BIN)/mypy
+
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 
 # The core with the lower bounds of setup.py, as far as PyPI still has wheels for this Python.
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-oldest/bin/python -m pip install --quiet 'pip>=23.1'
 	$(VENV)-oldest/bin/python -m pip install --quiet -c test/oldest.txt -e '.[test]'
 	$(VENV)-oldest/bin/python -m pytest -m 'not ros' $(ARGS)
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet 'pip>=23.1'
 	# compat: a regular path entry, so that a folder called manip_dyn elsewhere does not hide it
 	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[ros,test]'
 	rm -f $(VENV)/.ready-*

@@ -1,6 +1,7 @@
 """The cache of generated modules: shared by processes, and doing without a folder."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -23,6 +24,16 @@ def run_with_cache(folder, script=SCRIPT, **environment):
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory):
+    """A cache that a process has used."""
+    folder = tmp_path_factory.mktemp("cache")
+    process = run_with_cache(folder)
+    _, log = process.communicate(timeout=600)
+    assert process.returncode == 0, log
+    return folder
 
 
 def test_concurrent_processes_share_a_fresh_cache(tmp_path):
@@ -48,13 +59,12 @@ def test_unusable_cache_folder_is_one_warning(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["", "garbage(", "import numpy\n"])
-def test_a_damaged_file_is_written_anew(tmp_path, damage):
-    first = run_with_cache(tmp_path)
-    first.communicate(timeout=600)
-    (file,) = tmp_path.glob("*.py")
+def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
+    folder = shutil.copytree(used, tmp_path / "cache")
+    (file,) = folder.glob("*.py")
     whole = file.read_text()
     file.write_text(damage)
-    process = run_with_cache(tmp_path)
+    process = run_with_cache(folder)
     out, log = process.communicate(timeout=600)
     assert process.returncode == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)

@@ -1,10 +1,13 @@
 """What keeps machine code true in every layer: an edited helper changes the key of its callers."""
 
+import compileall
 import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 import pytest
 
@@ -12,10 +15,11 @@ import manip_dyn
 
 SCRIPT = """
 from manip_dyn.core.fingerprint import reach
-{entry}
-digest = reach(entry).digest
-assert digest, "the machine code is not kept at all"
-print(digest)
+for text in {entries}:
+    exec(text)
+    digest = reach(entry).digest
+    assert digest, "the machine code is not kept at all"
+    print(digest)
 """
 ENTRIES = {
     "integrate": """
@@ -52,24 +56,33 @@ entry = found[-1]
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the package, with the data beside it."""
+    """A copy of the package, with the data beside it; bytecode goes by what is in the files."""
     root = Path(manip_dyn.__file__).parents[1]
     if not (root / "setup.py").is_file():
         pytest.skip("not a checkout")
     folder = tmp_path_factory.mktemp("copy")
     for name in ("manip_dyn", "urdf", "config"):
         shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    by_content = PycInvalidationMode.CHECKED_HASH
+    compileall.compile_dir(folder / "manip_dyn", quiet=1, invalidation_mode=by_content)
     return folder
 
 
-def digest(folder, layer):
+def digests(folder, *layers):
+    """Return the digest of each layer's entry, in one fresh process."""
     found = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(entry=ENTRIES[layer])],
+        [sys.executable, "-c", SCRIPT.format(entries=[ENTRIES[layer] for layer in layers])],
         env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
         cwd=folder, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
-    return found.stdout
+    return found.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def unchanged(copy):
+    """Return a layer's digest before any edit."""
+    return cache(lambda layer: digests(copy, layer))
 
 
 @pytest.mark.parametrize(
@@ -92,13 +105,17 @@ def digest(folder, layer):
         ),
     ],
 )
-def test_an_edited_helper_changes_the_key(copy, layer, file, old, new):
-    before, path = digest(copy, layer), copy / "manip_dyn" / file
+def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new):
+    before, path = unchanged(layer), copy / "manip_dyn" / file
     whole = path.read_text()
     assert old in whole
     path.write_text(whole.replace(old, new))
     try:
-        assert digest(copy, layer) != before
+        assert digests(copy, layer) != before
     finally:
         path.write_text(whole)
-    assert digest(copy, layer) == before
+
+
+def test_the_same_source_has_the_same_key_again(copy, unchanged):
+    """After all edits are undone, whatever else a process has loaded."""
+    assert digests(copy, *ENTRIES) == [digest for layer in ENTRIES for digest in unchanged(layer)]

@@ -141,6 +141,7 @@ def test_nothing_finite_comes_of_what_is_not(kernels):
     assert np.isfinite(out).all()
 
 
+@pytest.mark.parametrize("kernels", ["chain13", "chain31", "tree33"], indirect=True)
 def test_the_report_counts_straight_lines_only(kernels):
     counted = {row.kernel for row in kernels.report().rows}
     assert "forward_dynamics" in counted
@@ -150,7 +151,7 @@ def test_the_report_counts_straight_lines_only(kernels):
 
 def test_a_chain_has_its_taylor_series(tmp_path):
     """The series is that of the motion: its rates are the accelerations."""
-    kernels = md.customize(md.load_robot(random_chain(tmp_path, 5, joints=20)))
+    kernels = md.customize(md.load_robot(random_chain(tmp_path, 5, joints=LONGEST + 1)))
     q, v, _, tau = next(states(kernels, 1))
     coefficients = kernels.taylor(q, v, tau, 6)
     np.testing.assert_allclose(2.0 * coefficients[2], kernels.forward_dynamics(q, v, tau))

@@ -84,27 +84,29 @@ def problems() -> list[Problem]:
     return found
 
 
-def measure(chosen: Sequence[Problem] | None = None) -> list[Row]:
+def measure(
+    chosen: Sequence[Problem] | None = None, tolerances: Sequence[float] = TOLERANCES
+) -> list[Row]:
     """Time our methods and the peers that are installed on the problems."""
     rows = []
     for problem in problems() if chosen is None else chosen:
         robot, start, duration, wanted = problem
         exact = reference(robot, start.tolist(), duration, steps=1500)
         name = f"{robot.name}, {duration:g} s"
-        for candidate, solvers in _candidates(robot, start, duration):
+        for candidate, solvers in _candidates(robot, start, duration, tolerances):
             points = [error_and_time(solve, exact) for solve in solvers]
             times = tuple(time_at(points, target) for target in wanted)
             rows.append(Row(name, candidate, wanted, times))
     return rows
 
 
-def _candidates(robot: Robot, start: Vector, duration: float):
+def _candidates(robot: Robot, start: Vector, duration: float, tolerances: Sequence[float]):
     for method in OURS:
         yield (
             f"manip_dyn {method}",
-            (_our_solver(robot, start, duration, method, tolerance) for tolerance in TOLERANCES),
+            (_our_solver(robot, start, duration, method, tolerance) for tolerance in tolerances),
         )
-    yield from integrator_peers.candidates(robot, start, duration, TOLERANCES)
+    yield from integrator_peers.candidates(robot, start, duration, tolerances)
 
 
 def _our_solver(robot: Robot, start: Vector, duration: float, method: str, tolerance: float):

@@ -126,7 +126,7 @@ def test_integrators_are_timed_at_equal_error():
     """A short motion of a small arm; scipy and our methods reach the error that is asked for."""
     robot = md.load_robot("one_link_vertical")
     problem = Problem(robot, np.array([0.3, 0.0]), 0.2, (1e-6,))
-    record = bench("integrators", [problem])
+    record = bench("integrators", [problem], (1e-4, 1e-7, 1e-10))
     names = [row.candidate for row in record.rows]
     assert "manip_dyn rkdp87" in names
     assert "scipy DOP853, numba rhs" in names
