@@ -19,7 +19,7 @@ _LANDMARK = Path("urdf") / "pa10.urdf"
 @cache
 def share_directory() -> Path:
     """Return the folder that holds ``urdf``, ``config`` and ``launch``."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     candidates = [package.parent, *(up / "share" / "manip_dyn" for up in package.parents)]
     for candidate in candidates:
         if (candidate / _LANDMARK).is_file():

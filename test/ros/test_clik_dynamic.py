@@ -7,7 +7,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import TIMEOUT
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from test_clik_target import pose, tool
+from targets import pose, tool
 
 import manip_dyn as md
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode

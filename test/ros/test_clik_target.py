@@ -1,7 +1,6 @@
 """The tracker on live targets: what arrives is followed smoothly, or dropped with a reason."""
 
 import math
-from functools import cache
 
 import numpy as np
 import pytest
@@ -9,30 +8,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
+from targets import kernels, pose, tool
 
-import manip_dyn as md
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 
 BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 STEP = 0.01
-
-
-@cache
-def kernels():
-    return md.customize(md.load_robot("pa10"))
-
-
-def tool(q):
-    return kernels().forward_kinematics(q)[:3, 3]
-
-
-def pose(position, quaternion=(0.0, 1.0, 0.0, 0.0), frame="base_link"):
-    message = PoseStamped()
-    message.header.frame_id = frame
-    p, o = message.pose.position, message.pose.orientation
-    p.x, p.y, p.z = map(float, position)
-    o.x, o.y, o.z, o.w = map(float, quaternion)
-    return message
 
 
 def twist(linear, frame="base_link"):

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numba import njit
-from test_integrate_tableaus import density, trees
+from rooted_trees import density, trees
 
 import manip_dyn as md
 from manip_dyn.core.linear_solve import factorize, solve

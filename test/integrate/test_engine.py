@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import problems
 import pytest
 from numba import njit
 from numba.core.runtime import _nrt_python, rtsys
@@ -114,7 +115,7 @@ assert compile_engine(closure, METHODS["rk1"], Options(size=2)).cached  # told a
 
 
 def test_another_process_loads_the_machine_code(tmp_path):
-    script = SCRIPT.format(folder=os.path.dirname(__file__))
+    script = SCRIPT.format(folder=os.path.dirname(problems.__file__))
     hits = []
     for _ in range(2):
         found = subprocess.run(

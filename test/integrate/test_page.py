@@ -10,7 +10,7 @@ from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.registry import ALIASES
 from manip_dyn.integrate.page import _solved, method_table
 
-PAGE = Path(__file__).parents[1] / "docs" / "integrators.md"
+PAGE = Path(__file__).parents[2] / "docs" / "integrators.md"
 DESIGN = (
     "rk1 rk2 rk2_heun rk3 rk4 rk5 rk6 rk7 rk8 rk10 rkf12 rkf23 rkf34 rkf45 rkf56 rkf78 rkv56 "
     "rkv67 rkv78 rkb12 rkb24 rkb34 rkb45 rkb56 rkdp54 rkdp87 taylor euler_trapezoidal ab4 abm4 "

@@ -1,11 +1,11 @@
 """Tableaus: order conditions at 50 digits, and the same coefficients in the compiled step."""
 
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
 from problems import EMBEDDED, advance_evenly, scripted_engine
+from rooted_trees import density, trees
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS, RungeKutta, Tableau, tableaus
@@ -16,34 +16,6 @@ REGISTERED = [name for name, method in METHODS.items() if isinstance(method, Run
 DIGITS = 70
 ONE = 10**DIGITS
 """Coefficients are whole numbers of 1e-70 here: exact enough, and quicker than fractions."""
-
-
-@cache
-def trees(order):
-    """Return the rooted trees of an order, each the sorted tuple of what hangs at its root."""
-    return sorted(forests(order - 1, order - 1))
-
-
-@cache
-def forests(nodes, largest):
-    """Return the multisets of trees, none above `largest` nodes, with `nodes` in all."""
-    if nodes == 0:
-        return {()}
-    return {
-        tuple(sorted((tree, *rest)))
-        for size in range(1, min(nodes, largest) + 1)
-        for tree in trees(size)
-        for rest in forests(nodes - size, size)
-    }
-
-
-def density(tree):
-    """Return order and density of a tree (Hairer, Norsett, Wanner I, definition II.2.10)."""
-    order, product = 1, 1
-    for branch in tree:
-        nodes, inner = density(branch)
-        order, product = order + nodes, product * inner
-    return order, order * product
 
 
 def whole(row):

@@ -25,7 +25,7 @@ from manip_dyn.multibody.linearization import linearization
 SCRIPT = """
 import json, sys
 sys.path.insert(0, {folder!r})
-from test_mechanism_plain import found
+from test_plain import found
 print(json.dumps(found()))
 """
 

@@ -13,7 +13,7 @@ import manip_dyn as md
 SCRIPT = """
 import json, sys
 sys.path.insert(0, {folder!r})
-from test_integrate_plain import motions
+from test_plain import motions
 print(json.dumps(motions()))
 """
 
