@@ -45,8 +45,12 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     ):
         for i, joint in enumerate(plan.joint_names):
             axes.plot(t, values[:, i], label=joint)
-        units = sorted({_effort_unit(robot, i) if label == "effort" else robot.unit(i) + suffix
-                        for i in range(robot.n)})  # fmt: skip
+        units = sorted(
+            {
+                _effort_unit(robot, i) if label == "effort" else robot.unit(i) + suffix
+                for i in range(robot.n)
+            }
+        )
         axes.set_ylabel(f"{label} [{', '.join(units)}]")
         axes.grid(alpha=0.3)
         for jump in jumps:

@@ -8,8 +8,14 @@ import pytest
 import manip_dyn as md
 from manip_dyn.cli import main
 
-CIRCLE = ["pa10", "--center=0,0.4,0.6", "--normal=0,1,0", "--first=-1,0,0", "--rpy=0,0.785,0",
-          "--start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2"]  # fmt: skip
+CIRCLE = [
+    "pa10",
+    "--center=0,0.4,0.6",
+    "--normal=0,1,0",
+    "--first=-1,0,0",
+    "--rpy=0,0.785,0",
+    "--start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
+]
 
 
 def test_plan_answers_as_the_api(capsys):

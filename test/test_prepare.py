@@ -29,8 +29,9 @@ def machine_code(folder):
 
 def test_after_it_a_fresh_process_compiles_nothing(tmp_path):
     surroundings = os.environ | {
-        "MANIP_DYN_CACHE": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "numba")
-    }  # fmt: skip
+        "MANIP_DYN_CACHE": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+    }
     prepared = [sys.executable, "-m", "manip_dyn.cli", "prepare", "pa10"]
     done = subprocess.run(prepared, env=surroundings, capture_output=True, text=True, check=True)
     assert "3 jobs in" in done.stdout

@@ -41,9 +41,18 @@ def _simulate(options: argparse.Namespace) -> int:
     effort = numbers("--effort", options.effort, robot)
     zero = np.zeros(robot.n)
     result = simulate(
-        robot, start, zero, effort, options.duration, options.step, options.duration,
-        method=options.method, rtol=options.rtol, atol=options.atol, taylor_order=options.order,
-    )  # fmt: skip
+        robot,
+        start,
+        zero,
+        effort,
+        options.duration,
+        options.step,
+        options.duration,
+        method=options.method,
+        rtol=options.rtol,
+        atol=options.atol,
+        taylor_order=options.order,
+    )
     content = {
         "success": result.success,
         "reason": result.reason,

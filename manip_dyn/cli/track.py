@@ -101,6 +101,12 @@ def _path(options: argparse.Namespace) -> Path:
     )
     tool = Rotation.from_euler("xyz", rpy).as_matrix()
     return Circle(
-        center, normal, first, tool, options.speed, options.rate, ramp=options.ramp,
+        center,
+        normal,
+        first,
+        tool,
+        options.speed,
+        options.rate,
+        ramp=options.ramp,
         follow_tangent=options.follow_tangent,
-    )  # fmt: skip
+    )

@@ -45,10 +45,18 @@ class Late(Compiled):
             return
         symbol = symbol_of(self, arguments)
         description = FunctionDescriptor(
-            native=True, modname=self.__module__, qualname=symbol, unique_name=symbol, doc="",
-            typemap={}, restype=types.none, calltypes={}, argtypes=arguments,
-            args=[f"x{i}" for i in range(len(arguments))], kws=(),
-        )  # fmt: skip
+            native=True,
+            modname=self.__module__,
+            qualname=symbol,
+            unique_name=symbol,
+            doc="",
+            typemap={},
+            restype=types.none,
+            calltypes={},
+            argtypes=arguments,
+            args=[f"x{i}" for i in range(len(arguments))],
+            kws=(),
+        )
         description.mangled_name = symbol
         slot = self._slots[arguments] = ctypes.c_void_p()
         llvm.add_symbol(symbol, self._emit(description, slot))

@@ -124,9 +124,15 @@ class MechanismSimulation:
         events = Events(needs_repartition, terminal=True, direction=1, tolerance=AT_ONCE)
         switches = [time for time in self.mechanism.switches if self.t < time < end]
         solution = integrate(
-            rates, (self.t, end), self._y, p=self._memory, events=events,
-            t_switch=switches or None, control=self._control, **self._options,
-        )  # fmt: skip
+            rates,
+            (self.t, end),
+            self._y,
+            p=self._memory,
+            events=events,
+            t_switch=switches or None,
+            control=self._control,
+            **self._options,
+        )
         if len(solution.t) > 1 and "rtol" in self._options:
             # The last step was shortened if it met the end.
             last = float(np.diff(solution.t[-3:]).max())

@@ -21,9 +21,14 @@ class Driven:
         robot = md.load_robot("pa10")
         tool = md.customize(robot).forward_kinematics(START)
         circle = md.Circle(
-            tool[:3, 3] - 0.1 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.05, 0.5,
+            tool[:3, 3] - 0.1 * tool[:3, 0],
+            tool[:3, 2],
+            tool[:3, 0],
+            tool[:3, :3],
+            0.05,
+            0.5,
             ramp=0.5,
-        )  # fmt: skip
+        )
         self.reference = JointReference(md.PathFollower(robot, circle, START, STEP))
         self.begun = []
         controller = ComputedTorque(robot, STIFFNESS, DAMPING, STEP)

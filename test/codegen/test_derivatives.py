@@ -104,9 +104,13 @@ def test_formulas_and_accumulation_agree(tmp_path):
 def evaluated(graph, numbers):
     """Return the value of every operation of a graph."""
     operate = {
-        "add": np.add, "subtract": np.subtract, "multiply": np.multiply,
-        "divide": np.divide, "sin": np.sin, "cos": np.cos,
-    }  # fmt: skip
+        "add": np.add,
+        "subtract": np.subtract,
+        "multiply": np.multiply,
+        "divide": np.divide,
+        "sin": np.sin,
+        "cos": np.cos,
+    }
     values = []
     for kind, operands, content in graph.operations:
         if kind == "constant":

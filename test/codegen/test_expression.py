@@ -76,8 +76,11 @@ def test_equal_subexpressions_are_one(graph):
     assert same(2.0 * (3.0 * x), 6.0 * x)
     assert same(x + x, 2.0 * x)
     assert graph.count([x * y + sine(x), x * y - sine(x)]) == {
-        "multiply": 1, "sin": 1, "add": 1, "subtract": 1,
-    }  # fmt: skip
+        "multiply": 1,
+        "sin": 1,
+        "add": 1,
+        "subtract": 1,
+    }
 
 
 OPERATIONS = {

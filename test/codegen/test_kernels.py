@@ -179,10 +179,18 @@ def test_results_belong_to_the_caller(case):
 
 
 BAD = (
-    np.zeros(6), np.full(7, np.nan), np.full(7, np.inf), "abc", None, ["1"] * 7, [10**400] * 7,
-    np.zeros(7, complex), np.zeros(7, bool), np.zeros(7, "M8[s]"),
+    np.zeros(6),
+    np.full(7, np.nan),
+    np.full(7, np.inf),
+    "abc",
+    None,
+    ["1"] * 7,
+    [10**400] * 7,
+    np.zeros(7, complex),
+    np.zeros(7, bool),
+    np.zeros(7, "M8[s]"),
     np.ma.masked_equal(np.ones(7), 1),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))

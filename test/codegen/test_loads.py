@@ -19,8 +19,12 @@ def ur5(tmp_path):
         path = tmp_path / f"{name}.urdf"
         path.write_text(text)
         if payload:
-            content = {"link": "tool0", "mass": payload[0], "com": payload[1:4],
-                       "inertia": payload[4:]}  # fmt: skip
+            content = {
+                "link": "tool0",
+                "mass": payload[0],
+                "com": payload[1:4],
+                "inertia": payload[4:],
+            }
             path.with_suffix(".yaml").write_text(yaml.safe_dump({"payload": content}))
         robots.append(md.load_robot(path, tip="tool0"))
     return [md.customize(robot) for robot in robots]

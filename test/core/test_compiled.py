@@ -81,9 +81,13 @@ def folder(compiled_once, tmp_path):
 def start(folder, script=SCRIPT, **environment):
     cache = {"MANIP_DYN_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen(
-        [sys.executable, "-c", script], cwd=folder, env=os.environ | cache | environment,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=os.environ | cache | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def printed(folder, script=SCRIPT, **environment):
@@ -214,8 +218,23 @@ def test_a_module_is_specialized_by_names_that_it_binds(folder, monkeypatch):
 
 
 def test_a_digest_tells_values_apart():
-    values = [1, 1.0, True, "1", b"1", None, (1,), (1, 1), [1], {"a": 1}, {"a": 2},
-              np.zeros(2), np.zeros(3), np.zeros((2, 1)), np.zeros(2, dtype=np.int64)]  # fmt: skip
+    values = [
+        1,
+        1.0,
+        True,
+        "1",
+        b"1",
+        None,
+        (1,),
+        (1, 1),
+        [1],
+        {"a": 1},
+        {"a": 2},
+        np.zeros(2),
+        np.zeros(3),
+        np.zeros((2, 1)),
+        np.zeros(2, dtype=np.int64),
+    ]
     digests = [digest_of((value,)) for value in values]
     assert len({*digests, digest_of([1])}) >= len(values) - 1
     assert digest_of(object()) == ""

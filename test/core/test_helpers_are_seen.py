@@ -73,8 +73,12 @@ def digests(folder, *layers):
     found = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(entries=[ENTRIES[layer] for layer in layers])],
         env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
-        cwd=folder, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert found.returncode == 0, found.stderr
     return found.stdout.split()
 

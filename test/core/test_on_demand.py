@@ -62,10 +62,13 @@ def test_what_type_checkers_see_is_what_is_loaded():
         ("import manip_dyn as md; md.plan_minimum_time", [*SLOW, "scipy.spatial"]),
         ("import manip_dyn as md; md.track", SLOW),
         ("from manip_dyn import multibody", [*SLOW, "scipy.spatial"]),
-        ("from manip_dyn.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-         "sys.stdout = sys.__stdout__", [*SLOW, "numba", "pinocchio", "scipy"]),
+        (
+            "from manip_dyn.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+            "sys.stdout = sys.__stdout__",
+            [*SLOW, "numba", "pinocchio", "scipy"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_simple_use_does_not_wait_for_what_it_does_not_need(code, not_loaded):
     if "main" in code:
         code = code.replace("try:", "import io; sys.stdout = io.StringIO()\ntry:")

@@ -76,8 +76,9 @@ def test_switches_in_time_keep_the_order(name, order, late):
     errors, counts = [], {8: (6, 9, 12)}.get(order, (40, 80, 160))
     p = np.array([*SWITCHES, late])
     for count in counts:
-        found = md.integrate(stepped, (0.0, 3.0), [1.0], method=name, step=3.0 / count, p=p,
-                             t_switch=SWITCHES)  # fmt: skip
+        found = md.integrate(
+            stepped, (0.0, 3.0), [1.0], method=name, step=3.0 / count, p=p, t_switch=SWITCHES
+        )
         assert set(SWITCHES) < set(found.t)
         errors.append(abs(found.y_last[0] - stepped_solution(3.0)))
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
@@ -169,9 +170,16 @@ def test_impacts_closer_than_a_step_are_all_found(action, how):
 
 def test_a_ball_bounces_where_it_should():
     events = md.Events(height, terminal=False, direction=-1, action=bounce)
-    found = md.integrate(falling, (0.0, 1.2), [FALL_HEIGHT, 0.0], method="rkdp54", rtol=1e-10,
-                         events=events, control=md.StepControl(max_step=0.1),
-                         sampling=md.Sampling(dense=True))  # fmt: skip
+    found = md.integrate(
+        falling,
+        (0.0, 1.2),
+        [FALL_HEIGHT, 0.0],
+        method="rkdp54",
+        rtol=1e-10,
+        events=events,
+        control=md.StepControl(max_step=0.1),
+        sampling=md.Sampling(dense=True),
+    )
     fall = np.sqrt(2.0 * FALL_HEIGHT / GRAVITY)
     np.testing.assert_allclose(found.events.times, fall * np.array([1.0, 2.0, 2.5]), atol=1e-10)
     top = 1.5 * fall
@@ -182,8 +190,14 @@ def test_a_ball_bounces_where_it_should():
 @pytest.mark.parametrize(("direction", "expected"), [(0, 4), (1, 2), (-1, 2)])
 def test_directions_and_several_events(direction, expected):
     events = md.Events(both_coordinates, count=2, terminal=False, direction=direction)
-    found = md.integrate(circle, (0.1, 0.1 + 2.0 * np.pi), [np.cos(0.1), np.sin(0.1)],
-                         method="rkdp54", rtol=1e-11, events=events)  # fmt: skip
+    found = md.integrate(
+        circle,
+        (0.1, 0.1 + 2.0 * np.pi),
+        [np.cos(0.1), np.sin(0.1)],
+        method="rkdp54",
+        rtol=1e-11,
+        events=events,
+    )
     assert len(found.events.times) == expected
     quarters = {0: [1, 2, 3, 4], 1: [3, 4], -1: [1, 2]}[direction]
     np.testing.assert_allclose(found.events.times, 0.5 * np.pi * np.array(quarters), atol=1e-9)
@@ -197,8 +211,15 @@ def test_a_switch_by_the_state_keeps_the_order():
     events = md.Events(height, terminal=False, action=reverse)
 
     def end(step):
-        return md.integrate(relay, (0.0, 6.0), [1.0, 0.0], method="rk4", step=step,
-                            p=np.array([1.0]), events=events)  # fmt: skip
+        return md.integrate(
+            relay,
+            (0.0, 6.0),
+            [1.0, 0.0],
+            method="rk4",
+            step=step,
+            p=np.array([1.0]),
+            events=events,
+        )
 
     exact, counts = end(6.0 / 5120), (40, 80, 160)
     assert len(exact.events.times) >= 2
@@ -207,8 +228,14 @@ def test_a_switch_by_the_state_keeps_the_order():
 
 
 def test_an_event_on_the_way_is_found_backwards_in_time():
-    found = md.integrate(falling, (2.0, 0.0), [-1.0, -GRAVITY * 2.0], method="rkdp54", rtol=1e-9,
-                         events=md.Events(height, direction=1))  # fmt: skip
+    found = md.integrate(
+        falling,
+        (2.0, 0.0),
+        [-1.0, -GRAVITY * 2.0],
+        method="rkdp54",
+        rtol=1e-9,
+        events=md.Events(height, direction=1),
+    )
     y = -1.0 + 0.5 * GRAVITY * (4.0 - found.t_last**2)
     assert found.status is md.Status.EVENT
     assert y == pytest.approx(0.0, abs=1e-9)

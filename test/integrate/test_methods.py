@@ -113,8 +113,14 @@ def test_errors_are_proportional_to_the_tolerance(name, controller):
     exact = reference(pendulum, (0.0, 10.0), [2.0, 0.0])
     errors = []
     for tolerance in 10.0 ** -np.arange(5, 11):
-        found = md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], method=name, rtol=tolerance,
-                             control=md.StepControl(controller=controller))  # fmt: skip
+        found = md.integrate(
+            pendulum,
+            (0.0, 10.0),
+            [2.0, 0.0],
+            method=name,
+            rtol=tolerance,
+            control=md.StepControl(controller=controller),
+        )
         assert found.success
         errors.append(np.abs(found.y_last - exact).max())
     slope = np.polyfit(-np.arange(5, 11), np.log10(errors), 1)[0]
@@ -165,8 +171,15 @@ def test_dense_output_has_its_order_between_the_steps(name, order):
     errors, counts = [], (20, 40, 80, 160)
     times = np.linspace(0.5, 2.5, 501)
     for count in counts:
-        found = md.integrate(scripted, (0.5, 2.5), curve(0.5), method=name, step=2.0 / count,
-                             p=NO_SCRIPT, sampling=md.Sampling(dense=True))  # fmt: skip
+        found = md.integrate(
+            scripted,
+            (0.5, 2.5),
+            curve(0.5),
+            method=name,
+            step=2.0 / count,
+            p=NO_SCRIPT,
+            sampling=md.Sampling(dense=True),
+        )
         errors.append(np.abs(found(times) - curve(times).T).max())
         np.testing.assert_allclose(found(found.t), found.y, rtol=1e-13)
     slopes = -np.diff(np.log2(errors))

@@ -253,9 +253,14 @@ def test_a_step_does_not_grow_on_any_oscillation(method):
 def stepped(method, start, damping, stiffness):
     """Return one step of 1 s on `oscillation`."""
     return md.integrate(
-        oscillation, (0.0, 1.0), start, method=method, step=1.0,
-        p=np.array([damping, stiffness]), jacobian=md.Jacobian(oscillation_slopes, 1),
-    )  # fmt: skip
+        oscillation,
+        (0.0, 1.0),
+        start,
+        method=method,
+        step=1.0,
+        p=np.array([damping, stiffness]),
+        jacobian=md.Jacobian(oscillation_slopes, 1),
+    )
 
 
 @njit
@@ -281,18 +286,31 @@ def test_the_scaled_estimate_saves_steps_but_is_blind_to_order_reduction():
 
 def forced(rate, tolerance, estimate):
     return md.integrate(
-        fast, (0.0, 10.0), [1.0], method="rosenbrock_nystrom", rtol=tolerance, p=np.array([rate]),
-        jacobian=fast_slope, control=md.StepControl(estimate=estimate),
-    )  # fmt: skip
+        fast,
+        (0.0, 10.0),
+        [1.0],
+        method="rosenbrock_nystrom",
+        rtol=tolerance,
+        p=np.array([rate]),
+        jacobian=fast_slope,
+        control=md.StepControl(estimate=estimate),
+    )
 
 
 def test_estimates_agree_where_motion_is_not_stiff(exact):
     """The scaled one with a mass matrix, the plain one without."""
     ends = [
-        md.integrate(swing, (0.0, END), START, method="rosenbrock_nystrom", rtol=1e-7,
-                     jacobian=WAYS[way], control=md.StepControl(estimate=estimate))
+        md.integrate(
+            swing,
+            (0.0, END),
+            START,
+            method="rosenbrock_nystrom",
+            rtol=1e-7,
+            jacobian=WAYS[way],
+            control=md.StepControl(estimate=estimate),
+        )
         for way, estimate in (("exact", "plain"), ("mass", "scaled"))
-    ]  # fmt: skip
+    ]
     assert abs(ends[0].steps - ends[1].steps) <= 3
     for end in ends:
         assert np.abs(end.y_last - exact).max() < 1e-7
@@ -344,8 +362,9 @@ def test_time_is_not_read_beyond_a_switch():
     def jumping(t, y, p, out):
         out[0] = 1.0 if t < 1.0 else 1e6
 
-    found = md.integrate(jumping, (0.0, 1.0 + 1e-6), [0.0], method="rosenbrock_nystrom",
-                         rtol=1e-6, t_switch=[1.0])  # fmt: skip
+    found = md.integrate(
+        jumping, (0.0, 1.0 + 1e-6), [0.0], method="rosenbrock_nystrom", rtol=1e-6, t_switch=[1.0]
+    )
     assert found.y_last[0] == pytest.approx(2.0, abs=1e-6)
 
 

@@ -132,8 +132,9 @@ def test_plain_functions_are_compiled():
     assert found.y_last[0] == pytest.approx(np.exp(-1.0), rel=1e-9)
     assert right_hand_side(flat, 0.0, np.ones(1)) is right_hand_side(flat, 1.0, np.zeros(1))
     rate = 2.0
-    found = md.integrate(lambda t, y: np.array([-rate * y[0]]), (0.0, 1.0), [1.0], method="rk4",
-                         step=0.01)  # fmt: skip
+    found = md.integrate(
+        lambda t, y: np.array([-rate * y[0]]), (0.0, 1.0), [1.0], method="rk4", step=0.01
+    )
     assert found.y_last[0] == pytest.approx(np.exp(-2.0), rel=1e-7)
 
 

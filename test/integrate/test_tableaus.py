@@ -135,17 +135,44 @@ def test_methods_derive_their_figures():
     assert not METHODS["rkf45"].fsal
     assert METHODS["euler"] is METHODS["rk1"]
     # Galhano (1994), table 1.
-    stages = {"rk1": 1, "rk4": 4, "rk5": 6, "rk6": 7, "rk7": 9, "rk8": 11, "rk10": 17,
-              "rkb12": 2, "rkf12": 3, "rkf23": 3, "rkb24": 4, "rkf34": 5, "rkb34": 5, "rkf45": 6,
-              "rkb45": 7, "rkf56": 8, "rkv56": 8, "rkb56": 9, "rkv67": 10, "rkf78": 13,
-              "rkv78": 13, "rkdp87": 13}  # fmt: skip
+    stages = {
+        "rk1": 1,
+        "rk4": 4,
+        "rk5": 6,
+        "rk6": 7,
+        "rk7": 9,
+        "rk8": 11,
+        "rk10": 17,
+        "rkb12": 2,
+        "rkf12": 3,
+        "rkf23": 3,
+        "rkb24": 4,
+        "rkf34": 5,
+        "rkb34": 5,
+        "rkf45": 6,
+        "rkb45": 7,
+        "rkf56": 8,
+        "rkv56": 8,
+        "rkb56": 9,
+        "rkv67": 10,
+        "rkf78": 13,
+        "rkv78": 13,
+        "rkdp87": 13,
+    }
     assert {name: METHODS[name].stages for name in stages} == stages
 
 
 def test_stability_intervals_are_the_known_ones():
     """Hairer, Wanner II, section IV.2, and 3/10 for Bashforth; that of abm4 is our own number."""
-    known = {"rk1": 2.0, "rk2": 2.0, "rk3": 2.5127, "rk4": 2.7853, "rkdp54": 3.3066, "ab4": 0.3,
-             "abm4": 1.285}  # fmt: skip
+    known = {
+        "rk1": 2.0,
+        "rk2": 2.0,
+        "rk3": 2.5127,
+        "rk4": 2.7853,
+        "rkdp54": 3.3066,
+        "ab4": 0.3,
+        "abm4": 1.285,
+    }
     for name, interval in known.items():
         assert METHODS[name].stability_interval == pytest.approx(interval, abs=1e-3), name
 
@@ -159,8 +186,16 @@ def test_more_trapezoidal_corrections_stay_a_method_of_order_2():
 
 def test_a_tableau_refuses_what_is_no_method():
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
-    good = {"key": "mine", "c": (zero, half), "a": ((zero, zero), (half, zero)), "b": (zero, one),
-                "b_hat": None, "order": 2, "embedded_order": None, "source": "here"}  # fmt: skip
+    good = {
+        "key": "mine",
+        "c": (zero, half),
+        "a": ((zero, zero), (half, zero)),
+        "b": (zero, one),
+        "b_hat": None,
+        "order": 2,
+        "embedded_order": None,
+        "source": "here",
+    }
     assert Tableau(**good).stages == 2
     for change, fault in (
         ({"b": (one,)}, "not square"),

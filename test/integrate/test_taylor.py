@@ -76,8 +76,9 @@ def test_fixed_steps_have_the_order_of_the_series(order):
     counts = {3: (100, 140, 200), 6: (20, 28, 40), 8: (10, 14, 20)}[order]
     errors = []
     for n in counts:
-        found = md.integrate(PENDULUM, (0.0, 2.0), [2.0, 0.0], method="taylor", order=order,
-                             step=2.0 / n)  # fmt: skip
+        found = md.integrate(
+            PENDULUM, (0.0, 2.0), [2.0, 0.0], method="taylor", order=order, step=2.0 / n
+        )
         assert found.evaluations == found.steps == n
         errors.append(np.abs(found.y_last - exact.y_last).max())
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
@@ -140,10 +141,12 @@ def test_dense_output_is_the_series_itself():
 
 
 def test_events_and_backward_integration():
-    there = md.integrate(PENDULUM, (0.0, 9.0), [2.0, 0.0], method="taylor", rtol=1e-14,
-                         events=angle)  # fmt: skip
-    by_stages = md.integrate(pendulum, (0.0, 9.0), [2.0, 0.0], method="rkdp54", rtol=1e-12,
-                             events=angle)  # fmt: skip
+    there = md.integrate(
+        PENDULUM, (0.0, 9.0), [2.0, 0.0], method="taylor", rtol=1e-14, events=angle
+    )
+    by_stages = md.integrate(
+        pendulum, (0.0, 9.0), [2.0, 0.0], method="rkdp54", rtol=1e-12, events=angle
+    )
     assert there.status is md.Status.EVENT
     assert there.t_last == pytest.approx(by_stages.t_last, abs=1e-9)
     assert there.evaluations == there.steps  # the search sums the same series again
@@ -193,6 +196,12 @@ def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
 
 def test_a_robots_series_without_room_ends_with_a_status():
     kernels = md.customize(md.load_robot("rr"))
-    found = md.integrate(md.Series(kernels.series.of_state, 3), (0.0, 1.0), np.zeros(4),
-                         method="taylor", rtol=1e-9, p=np.zeros(2))  # fmt: skip
+    found = md.integrate(
+        md.Series(kernels.series.of_state, 3),
+        (0.0, 1.0),
+        np.zeros(4),
+        method="taylor",
+        rtol=1e-9,
+        p=np.zeros(2),
+    )
     assert found.status is md.Status.NON_FINITE

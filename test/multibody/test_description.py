@@ -76,13 +76,19 @@ def test_shipped_mechanisms_load_by_name(name):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[ground, arm], axis: [0, 0, 1]}\n  end", "[ground, amr], axis: [0, 0, 1]}\n  end",
-         "no body 'amr'; did you mean 'arm'"),
+        (
+            "[ground, arm], axis: [0, 0, 1]}\n  end",
+            "[ground, amr], axis: [0, 0, 1]}\n  end",
+            "no body 'amr'; did you mean 'arm'",
+        ),
         ("kind: revolute", "kind: hinge", "of kind 'hinge'; known: spherical"),
         ("kind: spring", "kind: sprig", "force 2 is of kind 'sprig'; did you mean 'spring'"),
         ("[arm, wheel], points: [2, 0, 0]", "[arm, arm], points: [2, 0, 0]", "'arm' with itself"),
-        ("joints:\n", "joints:\n  twice: {kind: spherical, bodies: [ground, arm]}\n",
-         "3 constraints are redundant .* see twice, pin"),
+        (
+            "joints:\n",
+            "joints:\n  twice: {kind: spherical, bodies: [ground, arm]}\n",
+            "3 constraints are redundant .* see twice, pin",
+        ),
         ("mass: 3", "mass: -3", "body 'arm', mass is -3 kg; expected a number above 0"),
         ("mass: 3", "mass: .nan", "body 'arm', mass is nan kg"),
         ("mass: 3,", "", "body 'arm' has no 'mass'"),
@@ -101,7 +107,7 @@ def test_shipped_mechanisms_load_by_name(name):
         ("  wheel: {", "  arm: {mass: 1}\n  wheel: {", "the key 'arm' stands twice"),
         ("gravity: [0.0, -9.81, 0.0]", "gravity: [0.0]", "gravity has shape"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_told_with_its_file(tmp_path, old, new, message):
     text = PENDULUM.replace(old, new, 1)
     assert text != PENDULUM

@@ -21,8 +21,13 @@ def car():
 
 def test_its_eighty_constraints_are_those_of_the_printed_joints(car):
     kinds = Counter(joint.kind for joint in car.joints)
-    assert kinds == {"translational": 1, "component": 1, "revolute": 8, "spherical": 4,
-                     "distance": 8}  # fmt: skip
+    assert kinds == {
+        "translational": 1,
+        "component": 1,
+        "revolute": 8,
+        "spherical": 4,
+        "distance": 8,
+    }
     assert sum(JOINTS[kind] * count for kind, count in kinds.items()) + 14 == 80
     assert (len(car.bodies), car.size, car.constraints, car.freedoms) == (14, 98, 80, 18)
     roles = partition(car.gradients(car.q0))

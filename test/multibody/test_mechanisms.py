@@ -51,9 +51,16 @@ def stiff_pendulum():
     side = np.array([-np.sin(angle), np.cos(angle), 0.0])
     bodies = [
         MovingBody("first", 3.0, (0.01, 1.0, 1.0), (1.0, 0.0, 0.0)),
-        MovingBody("second", 0.3, (0.001, 0.225, 0.225), [2.0, 0.0, 0.0] + 1.5 * out,
-                   about_z(angle), 15.0 * side, (0.0, 0.0, 10.0)),
-    ]  # fmt: skip
+        MovingBody(
+            "second",
+            0.3,
+            (0.001, 0.225, 0.225),
+            [2.0, 0.0, 0.0] + 1.5 * out,
+            about_z(angle),
+            15.0 * side,
+            (0.0, 0.0, 10.0),
+        ),
+    ]
     joints = [
         Joint("revolute", ("ground", "first"), (0, 0, 0), Z),
         Joint("revolute", ("first", "second"), (2, 0, 0), Z),
@@ -201,9 +208,14 @@ def reference():
     """Return the pendulum's final joint state by an explicit method that resolves it."""
     robot = md.load_robot("stiff_pendulum")
     return md.integrate(
-        md.customize(robot).right_hand_side, (0.0, DURATION), START, method="rk8", step=5e-6,
-        p=np.zeros(2), sampling=[DURATION],
-    ).y_last  # fmt: skip
+        md.customize(robot).right_hand_side,
+        (0.0, DURATION),
+        START,
+        method="rk8",
+        step=5e-6,
+        p=np.zeros(2),
+        sampling=[DURATION],
+    ).y_last
 
 
 def test_the_cartesian_pendulum_is_the_robot(reference):
@@ -266,8 +278,9 @@ def energy(mechanism, q, v):
     total = potential(mechanism, q)
     for k, body in enumerate(mechanism.bodies):
         e, rate = q[7 * k + 3 : 7 * k + 7], v[7 * k + 3 : 7 * k + 7]
-        lever = np.array([[-e[1], e[0], e[3], -e[2]], [-e[2], -e[3], e[0], e[1]],
-                          [-e[3], e[2], -e[1], e[0]]])  # fmt: skip
+        lever = np.array(
+            [[-e[1], e[0], e[3], -e[2]], [-e[2], -e[3], e[0], e[1]], [-e[3], e[2], -e[1], e[0]]]
+        )
         omega = 2.0 * lever @ rate
         speed = v[7 * k : 7 * k + 3]
         total += 0.5 * body.mass * speed @ speed + 0.5 * omega @ (body.inertia[:3] * omega)
@@ -318,10 +331,17 @@ def test_the_slider_crank_is_that_of_lagrange():
     phi = -np.arcsin(r * np.sin(angle) / length)
     bodies = [
         rod("crank", (0, 0, 0), pin, m1, 0.5 * spin * pin_rate, spin),
-        MovingBody("rod", m2, (1e-3, m2 * length**2 / 12, m2 * length**2 / 12), middle,
-                   about_z(phi), spin * middle_rate, (0, 0, spin * slope)),
+        MovingBody(
+            "rod",
+            m2,
+            (1e-3, m2 * length**2 / 12, m2 * length**2 / 12),
+            middle,
+            about_z(phi),
+            spin * middle_rate,
+            (0, 0, spin * slope),
+        ),
         MovingBody("slider", m3, (1, 1, 1), end, velocity=spin * end_rate),
-    ]  # fmt: skip
+    ]
     joints = [
         Joint("revolute", ("ground", "crank"), (0, 0, 0), Z),
         Joint("revolute", ("crank", "rod"), pin, Z),
@@ -367,12 +387,21 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
         (lambda: mechanism_with(Joint("spherical", ("a", "c"), (0, 0, 0))), "no body 'c'"),
         (lambda: mechanism_with(Joint("spherical", ("ground", "a"), (1, 0, 0))), "not connected"),
         (lambda: mechanism_with(Joint("fixed", ("a", "a"), (1, 0, 0))), "with itself"),
-        (lambda: mechanism_with(Joint("fixed", ("a", "b")), Joint("spherical", ("a", "b"))),
-         "redundant"),
-        (lambda: mechanism_with(Joint("fixed", ("ground", "a")), Joint("fixed", ("a", "b"))),
-         "no freedom"),
-        (lambda: Mechanism([MovingBody("a", velocity=(0, 1, 0), **BODY)],
-                           [Joint("spherical", ("ground", "a"), (0, 0, 0))]), "violate"),
+        (
+            lambda: mechanism_with(Joint("fixed", ("a", "b")), Joint("spherical", ("a", "b"))),
+            "redundant",
+        ),
+        (
+            lambda: mechanism_with(Joint("fixed", ("ground", "a")), Joint("fixed", ("a", "b"))),
+            "no freedom",
+        ),
+        (
+            lambda: Mechanism(
+                [MovingBody("a", velocity=(0, 1, 0), **BODY)],
+                [Joint("spherical", ("ground", "a"), (0, 0, 0))],
+            ),
+            "violate",
+        ),
         (lambda: Mechanism([], []), "no bodies"),
         (lambda: Mechanism(None), "bodies is None; expected a list of MovingBody"),
         (lambda: Mechanism([MovingBody("b", **BODY)], ["x"]), r"joints\[0\] is 'x'; expected Joi"),
@@ -385,10 +414,12 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
         (lambda: simulate_mechanism("car", 1.0), "expected a Mechanism"),
         (lambda: stiff_pendulum().starting_at(np.ones(14)), "the start violates a constraint by"),
         (lambda: stiff_pendulum().starting_at(np.full(14, np.nan)), "q is"),
-        (lambda: stiff_pendulum().starting_at(stiff_pendulum().q0, np.ones(14)),
-         "initial velocities violate"),
+        (
+            lambda: stiff_pendulum().starting_at(stiff_pendulum().q0, np.ones(14)),
+            "initial velocities violate",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_told(make, message):
     with pytest.raises(md.ManipDynError, match=message):
         make()

@@ -199,9 +199,11 @@ def test_the_four_bar_is_that_of_lagrange():
         (b, c), slopes = ends(angle), [each.imag / 1e-30 for each in ends(angle + tiny)]
         mass = height = 0.0
         for (m, j), (p, q), (dp, dq) in zip(
-            rods, ((0 * b, b), (b, c), (d, c)),
-            ((0 * b, slopes[0]), slopes, (0 * b, slopes[1])), strict=True,
-        ):  # fmt: skip
+            rods,
+            ((0 * b, b), (b, c), (d, c)),
+            ((0 * b, slopes[0]), slopes, (0 * b, slopes[1])),
+            strict=True,
+        ):
             speed, way, turn = 0.5 * (dp + dq), q - p, dq - dp
             spin = (way[0] * turn[1] - way[1] * turn[0]) / (way @ way)
             mass += m * speed @ speed + j * spin**2
@@ -209,8 +211,9 @@ def test_the_four_bar_is_that_of_lagrange():
         return np.array([mass, height])
 
     def rates(_t, y):
-        bend = (8 * (terms(y[0] + 1e-3) - terms(y[0] - 1e-3)) - terms(y[0] + 2e-3)
-                + terms(y[0] - 2e-3)) / 12e-3  # fmt: skip
+        bend = (
+            8 * (terms(y[0] + 1e-3) - terms(y[0] - 1e-3)) - terms(y[0] + 2e-3) + terms(y[0] - 2e-3)
+        ) / 12e-3
         return [y[1], -(0.5 * bend[0] * y[1] ** 2 + bend[1]) / terms(y[0])[0]]
 
     begin = np.arctan2(1.0, 0.3)

@@ -106,9 +106,13 @@ def weighted(t, y, p, out, by_time):
 
 def test_the_compiled_step_is_the_corrected_one():
     found = md.integrate(
-        rates, (0.0, END), START, method="rosenbrock_nystrom", step=END / 40,
+        rates,
+        (0.0, END),
+        START,
+        method="rosenbrock_nystrom",
+        step=END / 40,
         jacobian=md.Jacobian(weighted, 1, mass=True),
-    ).y_last  # fmt: skip
+    ).y_last
     np.testing.assert_allclose(found, solved("corrected", varying, 40), rtol=1e-12)
 
 

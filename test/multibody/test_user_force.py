@@ -47,9 +47,9 @@ def coupled(t, first, second):
     speed = [b - a for a, b in zip(first.velocity, second.velocity, strict=True)]
     square = sum((each * each for each in way), 1)
     force = [
-        5 * w / square - s * s * s + t * first.rotation[0][k] for k, (w, s) in
-        enumerate(zip(way, speed, strict=True))
-    ]  # fmt: skip
+        5 * w / square - s * s * s + t * first.rotation[0][k]
+        for k, (w, s) in enumerate(zip(way, speed, strict=True))
+    ]
     spin = zip(first.angular_velocity, second.angular_velocity, strict=True)
     return force, [u * t - w * second.rotation[2][1] for u, w in spin]
 

@@ -58,8 +58,12 @@ def test_arrives_at_rest_on_time(ros, switching):
     )
     ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
     arrival = (FINAL_TIME + 0.1) * 1e9
-    ros.until(lambda: states[-1].header.stamp.sec * 1e9 + states[-1].header.stamp.nanosec
-              >= arrival - 2e6, "it does not hold")  # fmt: skip
+    ros.until(
+        lambda: (
+            states[-1].header.stamp.sec * 1e9 + states[-1].header.stamp.nanosec >= arrival - 2e6
+        ),
+        "it does not hold",
+    )
     assert np.abs(states[-1].position).max() < 1e-6
     assert np.abs(states[-1].velocity).max() < 1e-5
     reached = next(s.message for s in statuses if "reached" in s.message)
@@ -235,17 +239,22 @@ def test_later_motions_of_a_held_arm_are_as_exact_as_the_first(ros):
     for goal in ([-0.4, -0.2], [0.2, 0.7], [-0.4, -0.2]):
         seen = len(ros.statuses)
         send(ros, ["shoulder", "elbow"], goal)
-        ros.until(lambda seen=seen: any("reached" in s.message for s in ros.statuses[seen:]),
-                  "it does not arrive")  # fmt: skip
+        ros.until(
+            lambda seen=seen: any("reached" in s.message for s in ros.statuses[seen:]),
+            "it does not arrive",
+        )
         assert float(told(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
         assert told(ros, "returns") == "0"
         np.testing.assert_allclose(ros.states[-1].position, goal, atol=1e-6)
 
 
-@pytest.mark.parametrize("simulator", [
-    {"mass_scale": 1.1},
-    {"disturbance": [15.0, 3.0], "disturbance_start": 0.1, "disturbance_duration": 0.1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "simulator",
+    [
+        {"mass_scale": 1.1},
+        {"disturbance": [15.0, 3.0], "disturbance_start": 0.1, "disturbance_duration": 0.1},
+    ],
+)
 def test_a_plan_that_does_not_fit_still_arrives_and_tells_the_cost(ros, simulator):
     states = moved(ros, "minimum_time", simulator)
     np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-3)

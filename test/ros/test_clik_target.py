@@ -33,8 +33,13 @@ def start(ros, **parameters):
     """Start a tracker on live targets, 10 x real time."""
     ros.states = ros.listen(JointState, "joint_states")
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
-    chosen = {"path": "target", "step": STEP, "real_time_factor": 10.0, "gain": 5.0,
-              "initial_position": BENT}  # fmt: skip
+    chosen = {
+        "path": "target",
+        "step": STEP,
+        "real_time_factor": 10.0,
+        "gain": 5.0,
+        "initial_position": BENT,
+    }
     ros.start(ClikTrackerNode, **(chosen | parameters))
     ros.until(lambda: ros.states, "the tracker says nothing")
     ros.poses = ros.publisher(PoseStamped, "clik_tracker/target_pose")

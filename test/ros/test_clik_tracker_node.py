@@ -110,16 +110,26 @@ DOWN = [3.141592653589793, 0.0, 3.141592653589793]
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"path": "line", "line.start": [0.5, 0.0, 0.6], "line.start_rpy": DOWN,
-         "line.end": [0.5, 0.2, 0.5]},
-        {"path": "lissajous", "lissajous.amplitudes": [0.0, 0.1, 0.05],
-         "lissajous.frequencies": [1.0, 1.0, 2.0], "lissajous.period": 5.0},
-        {"path": "waypoints",
-         "waypoints.poses": [0.5, 0.0, 0.6, *DOWN, 0.5, 0.1, 0.6, *DOWN, 0.5, 0.2, 0.5, *DOWN]},
+        {
+            "path": "line",
+            "line.start": [0.5, 0.0, 0.6],
+            "line.start_rpy": DOWN,
+            "line.end": [0.5, 0.2, 0.5],
+        },
+        {
+            "path": "lissajous",
+            "lissajous.amplitudes": [0.0, 0.1, 0.05],
+            "lissajous.frequencies": [1.0, 1.0, 2.0],
+            "lissajous.period": 5.0,
+        },
+        {
+            "path": "waypoints",
+            "waypoints.poses": [0.5, 0.0, 0.6, *DOWN, 0.5, 0.1, 0.6, *DOWN, 0.5, 0.2, 0.5, *DOWN],
+        },
         {"path": "csv"},
     ],
     ids=lambda each: each["path"],
-)  # fmt: skip
+)
 def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
     file = tmp_path / "path.csv"
     file.write_text(CSV)
@@ -136,13 +146,22 @@ def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
 
 
 def test_a_path_out_of_reach_is_told_with_where_and_how_much(ros):
-    line = {"path": "line", "line.start": [0.6, 0.0, 0.4], "line.end": [1.3, 0.0, 0.4],
-            "line.start_rpy": DOWN, "line.linear_speed": 0.5}  # fmt: skip
+    line = {
+        "path": "line",
+        "line.start": [0.6, 0.0, 0.4],
+        "line.end": [1.3, 0.0, 0.4],
+        "line.start_rpy": DOWN,
+        "line.linear_speed": 0.5,
+    }
     diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(
-        ClikTrackerNode, step=0.01, gain=5.0, initial_position=[0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0],
-        real_time_factor=5.0, **line,
-    )  # fmt: skip
+        ClikTrackerNode,
+        step=0.01,
+        gain=5.0,
+        initial_position=[0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0],
+        real_time_factor=5.0,
+        **line,
+    )
     ros.expect_warning("the tool leaves the path", "at (")
     ros.until(
         lambda: any(

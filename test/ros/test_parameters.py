@@ -22,13 +22,17 @@ from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 NODES = {
     "simulator": (SimulatorNode, {"robot": "ibm7535", "control_period": 0.01}),
-    "clik_tracker": (ClikTrackerNode, {
-        "circle.center": [0.5, 0.0, 0.68], "circle.normal": [1.0, 0.0, 0.0],
-        "circle.start": [0.0, 0.0, -1.0],
-        "initial_position": [0.36, 1.0, -0.38, 1.92, -2.22, 2.74, -2.41],
-    }),
+    "clik_tracker": (
+        ClikTrackerNode,
+        {
+            "circle.center": [0.5, 0.0, 0.68],
+            "circle.normal": [1.0, 0.0, 0.0],
+            "circle.start": [0.0, 0.0, -1.0],
+            "initial_position": [0.36, 1.0, -0.38, 1.92, -2.22, 2.74, -2.41],
+        },
+    ),
     "bang_bang_planner": (BangBangPlannerNode, {"robot": "ibm7535"}),
-}  # fmt: skip
+}
 OWN = {"use_sim_time", "start_type_description_service"}
 
 
@@ -173,8 +177,9 @@ def test_every_parameter_is_described(ros, name):
 )
 def test_setting_at_run_time(ros, name, value, success, words):
     ros.start(SimulatorNode, **NODES["simulator"][1])
-    parameter = Parameter(name=name, value=ParameterValue(
-        type=ParameterType.PARAMETER_DOUBLE, double_value=value))  # fmt: skip
+    parameter = Parameter(
+        name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+    )
     request = SetParameters.Request(parameters=[parameter])
     result = ros.call(SetParameters, "simulator/set_parameters", request).results[0]
     assert result.successful is success
@@ -183,9 +188,11 @@ def test_setting_at_run_time(ros, name, value, success, words):
 
 def values(**named):
     """Return a request that sets parameters together."""
-    kinds = {str: ("string_value", ParameterType.PARAMETER_STRING),
-             float: ("double_value", ParameterType.PARAMETER_DOUBLE),
-             int: ("integer_value", ParameterType.PARAMETER_INTEGER)}  # fmt: skip
+    kinds = {
+        str: ("string_value", ParameterType.PARAMETER_STRING),
+        float: ("double_value", ParameterType.PARAMETER_DOUBLE),
+        int: ("integer_value", ParameterType.PARAMETER_INTEGER),
+    }
     parameters = []
     for name, value in named.items():
         field, kind = kinds[type(value)]

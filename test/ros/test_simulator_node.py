@@ -100,9 +100,14 @@ def test_a_stiff_robot_is_integrated_by_a_stiff_method(ros):
     """Against an explicit method in the core, which resolves the time constant of 1e-5 s."""
     q, v = [6.2, -0.2], [0.0, 10.0]
     start_lockstep(
-        ros, robot="stiff_pendulum", integrator="rosenbrock_nystrom", rtol=1e-8,
-        control_period=0.01, initial_position=q, initial_velocity=v,
-    )  # fmt: skip
+        ros,
+        robot="stiff_pendulum",
+        integrator="rosenbrock_nystrom",
+        rtol=1e-8,
+        control_period=0.01,
+        initial_position=q,
+        initial_velocity=v,
+    )
     for _ in range(10):
         state = command(ros, 0.0, 0.0)
     robot = md.load_robot("stiff_pendulum")

@@ -18,9 +18,15 @@ def jacobian(robot):
 
 def free(tolerance, **options):
     return md.integrate(
-        md.customize(ROBOT).right_hand_side, (0.0, DURATION), START, p=np.zeros(ROBOT.n),
-        method="rosenbrock_nystrom", rtol=tolerance, jacobian=jacobian(ROBOT), **options,
-    )  # fmt: skip
+        md.customize(ROBOT).right_hand_side,
+        (0.0, DURATION),
+        START,
+        p=np.zeros(ROBOT.n),
+        method="rosenbrock_nystrom",
+        rtol=tolerance,
+        jacobian=jacobian(ROBOT),
+        **options,
+    )
 
 
 def test_the_dominant_eigenvalue_is_that_of_the_paper():

@@ -162,10 +162,12 @@ class Equations:
         sensitivities = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
         inverse = inverted(self._factors(q, self.rigid))
         by_q, by_v = (
-            [[-vectors.dot(row, column) for column in vectors.transposed(matrix)]
-             for row in inverse]
+            [
+                [-vectors.dot(row, column) for column in vectors.transposed(matrix)]
+                for row in inverse
+            ]
             for matrix in sensitivities[:2]
-        )  # fmt: skip
+        )
         return [by_q, by_v, inverse]
 
     def forward_dynamics_adjoint(self, q, v, tau, adjoint) -> Matrix:

@@ -113,13 +113,23 @@ class Articulated:
         if armature == 0.0:
             (force_share if prismatic else moment_share)[2] = 1.0
         return Articulated(
-            [[self.angular[i][j] - _symmetric(moment, moment_share, i, j) for j in range(3)]
-             for i in range(3)],
-            [[self.coupling[i][j] - (moment_share[i] * force[j] if not prismatic
-              else moment[i] * force_share[j]) for j in range(3)] for i in range(3)],
-            [[self.linear[i][j] - _symmetric(force, force_share, i, j) for j in range(3)]
-             for i in range(3)],
-        )  # fmt: skip
+            [
+                [self.angular[i][j] - _symmetric(moment, moment_share, i, j) for j in range(3)]
+                for i in range(3)
+            ],
+            [
+                [
+                    self.coupling[i][j]
+                    - (moment_share[i] * force[j] if not prismatic else moment[i] * force_share[j])
+                    for j in range(3)
+                ]
+                for i in range(3)
+            ],
+            [
+                [self.linear[i][j] - _symmetric(force, force_share, i, j) for j in range(3)]
+                for i in range(3)
+            ],
+        )
 
     def seen_from(self, pose: JointPose) -> Articulated:
         """Return the inertia in the parent's axes, at the parent's origin."""

@@ -125,8 +125,11 @@ def _axis(body: Body, motion: BodyMotion, velocity: vec.Vector3) -> _Axis:
     zero = 0.0 * omega[0]
     still = [zero] * 3
     turning = [omega[1], -omega[0], zero]
-    swinging = [omega[2] * omega[0] + alpha[1], omega[2] * omega[1] - alpha[0],
-                -(omega[0] * omega[0] + omega[1] * omega[1])]  # fmt: skip
+    swinging = [
+        omega[2] * omega[0] + alpha[1],
+        omega[2] * omega[1] - alpha[0],
+        -(omega[0] * omega[0] + omega[1] * omega[1]),
+    ]
     if body.prismatic:
         return _Axis((still, turning), (still, swinging))
     sliding = [velocity[1], -velocity[0], zero]

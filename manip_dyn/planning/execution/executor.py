@@ -110,9 +110,13 @@ class PlanExecutor:
         from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
         return OnlineSwitching(
-            self._robot, self.plan.single_switch, self.plan.q0, self.plan.qf, self._horizon,
+            self._robot,
+            self.plan.single_switch,
+            self.plan.q0,
+            self.plan.qf,
+            self._horizon,
             self._feedback,
-        )  # fmt: skip
+        )
 
     def _switched(
         self, switching: OnlineSwitching, t: float, q: Vector, v: Vector

@@ -58,9 +58,11 @@ def cell_motion_of(n: int, cells: int) -> CellMotion:
     """Return the arrays of a motion of n joints."""
     m = 2 * n
     return CellMotion(
-        np.empty((cells, n)), np.empty((cells + 1, m)), np.empty((cells, 3, n, n)),
+        np.empty((cells, n)),
+        np.empty((cells + 1, m)),
+        np.empty((cells, 3, n, n)),
         np.empty((cells, m)),
-    )  # fmt: skip
+    )
 
 
 def cell_work_of(n: int) -> CellWork:

@@ -171,11 +171,20 @@ def constrained_arc_of(robot: Robot) -> ConstrainedArc:
     n = robot.n
     forces, efforts, shares, pivots = np.zeros((4, n))
     return ConstrainedArc(
-        arc_of(robot), np.array(robot.tau_max), np.zeros(1, dtype=np.int64),
-        np.zeros(n, dtype=np.int64), np.empty(2), forces, np.empty(4 * n),
-        np.empty((n, 1 + 4 * n)), np.empty((n, n)), np.empty((n, n)), efforts, shares,
+        arc_of(robot),
+        np.array(robot.tau_max),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.empty(2),
+        forces,
+        np.empty(4 * n),
+        np.empty((n, 1 + 4 * n)),
+        np.empty((n, n)),
+        np.empty((n, n)),
+        efforts,
+        shares,
         pivots,
-    )  # fmt: skip
+    )
 
 
 @compiled(short=True)

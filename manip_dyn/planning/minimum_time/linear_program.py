@@ -88,8 +88,11 @@ def solve_linear_program(program, count, rows, penalty):
     columns, cost, low, high = program.columns, program.cost, program.low, program.high
     at_high, basis, x, multipliers = program.at_high, program.basis, program.x, program.multipliers
     inverse, values, ratio, is_basic = (
-        program.inverse, program.values, program.ratio, program.is_basic
-    )  # fmt: skip
+        program.inverse,
+        program.values,
+        program.ratio,
+        program.is_basic,
+    )
     for i in range(rows):
         values[i] = program.right[i]
         for k in range(rows):

@@ -84,8 +84,19 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     hold = holding_effort(robot, "goal", goal, strictly=True)
     if np.abs(goal - start).max() < STILL:
         none: list[list[float]] = [[] for _ in range(robot.n)]
-        return Plan(robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, METHOD,
-                    "at_goal", "start and goal are the same")  # fmt: skip
+        return Plan(
+            robot,
+            start,
+            goal,
+            0.0,
+            none,
+            [0.0] * robot.n,
+            None,
+            hold,
+            METHOD,
+            "at_goal",
+            "start and goal are the same",
+        )
     found = _Search(robot, start, goal).candidates()
     best = best_of(robot, found)
     return _plan(robot, start, goal, hold, best, faster_one(found, best))
@@ -99,10 +110,20 @@ def _plan(
     if not proof.holds:
         status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
     return Plan(
-        robot, start, goal, best.t_final, best.extremal.switching.per_joint(),
-        [best.t_final] * robot.n, motion, hold, METHOD, status, reason + faster,
-        certificate=proof, extremal=motion,
-    )  # fmt: skip
+        robot,
+        start,
+        goal,
+        best.t_final,
+        best.extremal.switching.per_joint(),
+        [best.t_final] * robot.n,
+        motion,
+        hold,
+        METHOD,
+        status,
+        reason + faster,
+        certificate=proof,
+        extremal=motion,
+    )
 
 
 class _Search:
@@ -121,8 +142,9 @@ class _Search:
         for number, lot in enumerate(lots, start=1):
             for solution in sorted(lot, key=lambda each: each.duration):
                 key, duration = self._read_off(solution).key(), solution.duration
-                known = any(key == other and abs(duration / t - 1.0) < AGREE - 1.0
-                            for other, t in seen)  # fmt: skip
+                known = any(
+                    key == other and abs(duration / t - 1.0) < AGREE - 1.0 for other, t in seen
+                )
                 if known or duration > SLACK * least_time(found):
                     continue
                 seen.append((key, duration))

@@ -216,9 +216,17 @@ def grid_search(
         least = np.clip(finite_vector("window", window[0], 2), 0.0, length)
         length = np.clip(finite_vector("window", window[1], 2), least, length)
     grid = Grid(
-        start, goal, robot.tau_max, least, length, positive("near", near),
-        positive("enough", enough), TIME_STEP, positive("longest", longest, "s"), most,
-    )  # fmt: skip
+        start,
+        goal,
+        robot.tau_max,
+        least,
+        length,
+        positive("near", near),
+        positive("enough", enough),
+        TIME_STEP,
+        positive("longest", longest, "s"),
+        most,
+    )
     q, v, energies, switch = np.zeros((4, 2))
     y, z, k1, k2, k3, k4, modes, times = np.zeros((8, 4))
     work = GridWork(y, z, k1, k2, k3, k4, q, v, modes, energies, switch, times)

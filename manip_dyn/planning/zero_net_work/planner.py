@@ -67,8 +67,19 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     hold = holding_effort(robot, "goal", goal)
     if not moving.size:
         none: list[list[float]] = [[] for _ in range(robot.n)]
-        return Plan(robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, METHOD,
-                    "solved", "start and goal are the same")  # fmt: skip
+        return Plan(
+            robot,
+            start,
+            goal,
+            0.0,
+            none,
+            [0.0] * robot.n,
+            None,
+            hold,
+            METHOD,
+            "solved",
+            "start and goal are the same",
+        )
     task = Task(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
     found = find(robot, task)
     if found.verdict == PROVED:
@@ -85,11 +96,19 @@ def _single_switch_plan(
         switches[joint] = [float(found.x[2 * place])]
         arrivals[joint] = float(found.x[2 * place + 1])
     return Plan(
-        robot, start, task.goal, max(arrivals), switches, arrivals,
-        LockedJointMotion(robot, found.nodes, found.x), hold, METHOD, "solved",
+        robot,
+        start,
+        task.goal,
+        max(arrivals),
+        switches,
+        arrivals,
+        LockedJointMotion(robot, found.nodes, found.x),
+        hold,
+        METHOD,
+        "solved",
         "every joint switches once between its effort limits",
         single_switch=int(task.moving[0]) if len(task.moving) == 1 else None,
-    )  # fmt: skip
+    )
 
 
 def _near_minimum_plan(
@@ -104,5 +123,16 @@ def _near_minimum_plan(
     switches = [list(path.switches) if i in moving else [] for i in range(robot.n)]
     arrivals = [end if i in moving else 0.0 for i in range(robot.n)]
     reason = f"{lack}; the fastest along the straight joint path instead"
-    return Plan(robot, start, task.goal, end, switches, arrivals, path, hold, METHOD,
-                "near_minimum", reason)  # fmt: skip
+    return Plan(
+        robot,
+        start,
+        task.goal,
+        end,
+        switches,
+        arrivals,
+        path,
+        hold,
+        METHOD,
+        "near_minimum",
+        reason,
+    )

@@ -80,10 +80,19 @@ def with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
     reason = f"{_described(robot, search.ramps, found)}; {plan.t_final:.6g} s without ramps"
     motion = RampedMotion(robot, search.ramps, found.x, *search.nodes(found.x, CHECKED))
     return Plan(
-        robot, plan.q0, plan.qf, t_final, times.T.tolist(), [t_final] * robot.n, motion,
-        plan.hold, plan.method, status, reason,
+        robot,
+        plan.q0,
+        plan.qf,
+        t_final,
+        times.T.tolist(),
+        [t_final] * robot.n,
+        motion,
+        plan.hold,
+        plan.method,
+        status,
+        reason,
         ramps=FiniteRamps(slew_rate, motion.corners, plan.t_final),
-    )  # fmt: skip
+    )
 
 
 def _expected(task: _Task, t_final: float) -> float:

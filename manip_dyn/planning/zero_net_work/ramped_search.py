@@ -232,8 +232,9 @@ def _program(
     box[:size, 1] = np.minimum((high - x) / trust, 1.0)
     from scipy.optimize import linprog  # slow to load, and few plans have ramps
 
-    found = linprog(cost, below, here.left[near] / trust, equal, -here.ends / trust, box,
-                    options=TOLERANCES)  # fmt: skip
+    found = linprog(
+        cost, below, here.left[near] / trust, equal, -here.ends / trust, box, options=TOLERANCES
+    )
     if found.x is None:
         return 0.0 * x, np.inf
     step = np.clip(x + trust * found.x[:size], low, high) - x

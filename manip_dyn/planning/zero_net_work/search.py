@@ -122,9 +122,15 @@ class Search:
         if m not in self._works:
             self._works[m] = by_reference(work_of(n, m, self._space))
         verdict, joint, need = search(
-            self._kernels, guesses, signs, x, by_reference(problem), self._bounds, self._works[m],
+            self._kernels,
+            guesses,
+            signs,
+            x,
+            by_reference(problem),
+            self._bounds,
+            self._works[m],
             by_reference(nodes),
-        )  # fmt: skip
+        )
         return Found(verdict, joint, need, x, nodes)
 
 

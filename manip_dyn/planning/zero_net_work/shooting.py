@@ -95,8 +95,22 @@ def work_of(n: int, m: int, space: Space) -> Work:
     residual, nudged, trial, step, pivots = np.zeros((5, 2 * m))
     jacobian, effort = np.zeros((2 * m, 2 * m)), np.zeros(n)
     behind, shifts, before = np.zeros((3, 2 * m, 2 * n))
-    return Work(y, modes, residual, nudged, trial, step, jacobian, pivots, behind, shifts, before,
-                effort, rates, space)  # fmt: skip
+    return Work(
+        y,
+        modes,
+        residual,
+        nudged,
+        trial,
+        step,
+        jacobian,
+        pivots,
+        behind,
+        shifts,
+        before,
+        effort,
+        rates,
+        space,
+    )
 
 
 @inlined

@@ -42,8 +42,12 @@ def test_the_certificate_again_by_finite_differences():
                 lambda _, y, tau=tau: np.concatenate(
                     [y[n:], kernels.forward_dynamics(y[:n], y[n:], tau)]
                 ),
-                (max(begin, t), until), y, "DOP853", rtol=1e-12, atol=1e-13,
-            ).y[:, -1]  # fmt: skip
+                (max(begin, t), until),
+                y,
+                "DOP853",
+                rtol=1e-12,
+                atol=1e-13,
+            ).y[:, -1]
         return y
 
     final = plan.costate(plan.t_final)
@@ -65,9 +69,14 @@ def test_a_wrong_plan_is_not_certified():
     good = plan.certificate
     assert good.holds
     for changes in (
-        {"margin": -0.1}, {"boundary": 1e-6}, {"hamiltonian": np.nan}, {"curvature": -1.0},
-        {"singular": ("elbow",)}, {"singular_effort": 1.1}, {"legendre_clebsch": -1.0},
-    ):  # fmt: skip
+        {"margin": -0.1},
+        {"boundary": 1e-6},
+        {"hamiltonian": np.nan},
+        {"curvature": -1.0},
+        {"singular": ("elbow",)},
+        {"singular_effort": 1.1},
+        {"legendre_clebsch": -1.0},
+    ):
         assert not dataclasses.replace(good, **changes).holds
 
 
