@@ -9,7 +9,7 @@ NAME = "manip_dyn"
 
 setup(
     name=NAME,
-    version="0.1.0",
+    version="0.2.0",
     description="Dynamics, kinematics and time-optimal control of robot manipulators",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

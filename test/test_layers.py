@@ -1,18 +1,21 @@
-"""The layers: who may import what, one idea per file, one version everywhere."""
+"""The layers: who may import what, and how deep; one version everywhere."""
 
 import ast
 import re
 from pathlib import Path
 
+import layout
 import pytest
 
 import manip_dyn
 
 PACKAGE = Path(manip_dyn.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
+MODULES = layout.modules(PACKAGE, "manip_dyn")
+FLOORS = 5
+"""Most files of a folder that import one another in a row."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
-CORE = ("core", "errors", "validate", "share")
 MAY_IMPORT = {
+    "core": set(),
     "robot": {"robot"},
     "codegen": {"codegen", "robot"},
     "integrate": {"integrate"},
@@ -45,40 +48,100 @@ MAY_IMPORT = {
         "robot",
     },
 }
-"""Folder -> folders it may import; `CORE` is everybody's."""
+"""Folder -> folders it may import; `core` is everybody's."""
 
 
-def imports(path):
-    """Return the dotted names that a module imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            if node.module == "manip_dyn":
-                yield from (f"manip_dyn.{alias.name}" for alias in node.names)
-            else:
-                yield node.module or ""
+def test_no_layer_is_without_a_rule():
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders == {*MAY_IMPORT, "cli"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_module_imports_only_from_its_layer_down(path):
-    folder = path.relative_to(PACKAGE).parts[0]
-    allowed = MAY_IMPORT.get(folder)
-    for name in imports(path):
-        top, *rest = name.split(".")
-        if top == "manip_dyn" and allowed is not None:
-            inside = rest[0] if rest else "bench"  # which alone uses the package as others do
-            assert inside in (*allowed, *CORE), f"{folder} imports {name}"
-        if name.startswith("manip_dyn.demo"):
-            assert folder in ("demo", "cli"), f"{path.name} imports {name}"
-        assert top != "pinocchio" or folder in ("robot", "bench"), f"{path.name} imports pinocchio"
-        assert not ROS.match(top) or folder == "ros", f"{path.name} imports {name}"
+def forbidden(folder, name):
+    """Return whether a module of a folder may not import a dotted name."""
+    top, *rest = name.split(".")
+    if top == "manip_dyn":
+        if rest[:1] == ["demo"] and folder not in ("demo", "cli"):
+            return True
+        allowed = MAY_IMPORT.get(folder)
+        # Only `bench` uses the package as others do.
+        return allowed is not None and (rest[0] if rest else "bench") not in (*allowed, "core")
+    if top == "pinocchio":
+        return folder not in ("robot", "bench")
+    return bool(ROS.match(top)) and folder != "ros"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_module_says_its_one_idea_and_stays_short(path):
-    assert ast.get_docstring(ast.parse(path.read_text())), f"{path} has no docstring"
-    assert len(path.read_text().splitlines()) <= 320
+def violations(known):
+    """Return what imports what it must not."""
+    found = []
+    for name, file in known.items():
+        parts = name.split(".")
+        folder = parts[1] if len(parts) > 2 or (file.name == "__init__.py" and parts[1:]) else ""
+        for each in layout.imports(file):
+            whole = each.whole if each.module == "manip_dyn" else each.module
+            if forbidden(folder, whole):
+                found.append((name, whole))
+    return found
+
+
+def test_a_module_imports_only_from_its_layer_down():
+    assert violations(MODULES) == []
+
+
+def test_no_name_that_is_private_is_imported():
+    assert layout.private(MODULES) == []
+
+
+def test_folders_import_one_another_in_no_circle():
+    rooms = {name: file for name, file in MODULES.items() if name != "manip_dyn"}
+    assert layout.circles(rooms) == []
+
+
+def test_chains_of_imports_in_a_folder_are_short():
+    long = {room: chain for room, chain in layout.floors(MODULES).items() if len(chain) > FLOORS}
+    assert long == {}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_says_its_one_idea(name):
+    assert ast.get_docstring(ast.parse(MODULES[name].read_text()))
+
+
+PLANTED = [
+    ("integrate/steps/explicit.py", "from manip_dyn.robot import Robot", violations),
+    ("codegen/kernels.py", "import pinocchio", violations),
+    ("planning/plan.py", "import rclpy", violations),
+    ("ros/run.py", "from manip_dyn.demo.scenarios import Run", violations),
+    ("clik/track.py", "from manip_dyn.clik.posture import _search", layout.private),
+    ("clik/law/settings.py", "from manip_dyn.clik.tracking.record import x", layout.circles),
+]
+
+
+@pytest.mark.parametrize(("file", "line", "find"), PLANTED, ids=lambda x: str(x)[:40])
+def test_a_planted_violation_is_seen(file, line, find, tmp_path):
+    for each, text in (
+        (file, line),
+        ("clik/tracking/record.py", "from manip_dyn.clik.law.settings import y"),
+        ("clik/posture.py", ""),
+    ):
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each).write_text(f"{text}\n")
+    assert find(layout.modules(tmp_path, "manip_dyn"))
+    (tmp_path / file).write_text("")
+    assert find(layout.modules(tmp_path, "manip_dyn")) == []
+
+
+def test_a_chain_that_is_too_long_is_seen(tmp_path):
+    for k in range(FLOORS + 1):
+        (tmp_path / f"m{k}.py").write_text(f"from manip_dyn.m{k + 1} import x\n")
+    (tmp_path / f"m{FLOORS + 1}.py").write_text("x = 1\n")
+    (longest,) = layout.floors(layout.modules(tmp_path, "manip_dyn")).values()
+    assert len(longest) == FLOORS + 2
+
+
+def test_calls_are_formatted_by_the_formatter():
+    """Only tables of numbers keep a shape of their own."""
+    kept = sum(file.read_text().count("# fmt: skip") for file in MODULES.values())
+    assert kept < 20
 
 
 def test_versions_agree():

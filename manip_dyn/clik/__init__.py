@@ -1,5 +1,7 @@
 """Closed-loop inverse kinematics: paths, the law and its inverses, tracking."""
 
+from manip_dyn.clik.control.computed_torque import ComputedTorque
+from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.clik.law.settings import INVERSES, ClikSettings
 from manip_dyn.clik.paths import (
     Circle,
@@ -11,6 +13,7 @@ from manip_dyn.clik.paths import (
     Waypoints,
     path_from_csv,
 )
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for, tool_pose
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.clik.task.task_error import ERRORS, task_error
@@ -25,6 +28,9 @@ __all__ = [
     "INVERSES",
     "Circle",
     "ClikSettings",
+    "ComputedTorque",
+    "JointReference",
+    "SmoothTarget",
     "Line",
     "Lissajous",
     "Path",

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-from scipy.integrate import ode
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.errors import ManipDynError
@@ -146,6 +145,8 @@ def _steps(
     rhs: FirstOrder, t: float, end: float, tolerances: tuple[float, float]
 ) -> Iterator[tuple[float, Vector]]:
     """Yield time and state after each step of the solver, the last at the end."""
+    from scipy.integrate import ode  # slow to load
+
     solver = ode(rhs).set_integrator(
         "vode", method="adams", order=HIGHEST_ORDER, rtol=tolerances[0], atol=tolerances[1]
     )

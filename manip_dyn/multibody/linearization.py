@@ -42,7 +42,7 @@ class Linearization(NamedTuple):
         return found[np.argsort(found.real)]
 
 
-def linearization(mechanism: Mechanism, t: float = 0.0) -> Linearization:
+def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
     """Return J1, J2 and the rest at the mechanism's start; Sandu et al. (2001), eq. 26."""
     memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms

@@ -14,7 +14,7 @@ from manip_dyn.multibody import (
     simulate_mechanism,
 )
 from manip_dyn.multibody.explicit import FirstOrder, simulate_by_adams
-from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.linearization import linearize
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar"])
@@ -43,7 +43,7 @@ def test_any_solver_can_take_the_right_hand_side():
 
 def test_its_derivatives_are_j1_and_j2():
     mechanism = load_mechanism("slider_crank")
-    rhs, exact, d = FirstOrder(mechanism), linearization(mechanism), 1e-5
+    rhs, exact, d = FirstOrder(mechanism), linearize(mechanism), 1e-5
     slopes = [(rhs(0.0, rhs.y0 + s) - rhs(0.0, rhs.y0 - s))[1] / (2 * d) for s in d * np.eye(2)]
     np.testing.assert_allclose(
         slopes, [exact.by_position[0, 0], exact.by_velocity[0, 0]], rtol=1e-7, atol=1e-7

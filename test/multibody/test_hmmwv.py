@@ -8,7 +8,7 @@ import pytest
 from manip_dyn.multibody import Spring, simulate_mechanism
 from manip_dyn.multibody.explicit import FirstOrder
 from manip_dyn.multibody.kernels.primitives import rotation
-from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.elements import JOINTS
 from manip_dyn.multibody.model.hmmwv import STRUT_DAMPING, STRUT_STIFFNESS, hmmwv
 from manip_dyn.multibody.model.partition import partition
@@ -69,7 +69,7 @@ def test_its_fast_eigenvalues_are_the_struts_damping_over_the_mass_that_they_fee
     """Two roots of w (s C + K) + s^2 for each strut; tyres move them by less than 0.1 %."""
     inverse = np.linalg.eigvalsh(inverse_mass_at_struts(car))
     fast = [np.roots([1.0, STRUT_DAMPING * w, STRUT_STIFFNESS * w]).min() for w in inverse]
-    found = linearization(car).eigenvalues
+    found = linearize(car).eigenvalues
     np.testing.assert_allclose(found[:4].real, np.sort(fast), rtol=1e-3)
     assert np.abs(found[:4].imag).max() == 0.0
     assert found[4].real > -1e3  # nothing else is fast
@@ -81,7 +81,7 @@ def test_differences_of_its_explicit_right_hand_side_have_the_same_eigenvalues(c
     columns = [(rhs(0.0, rhs.y0 + s) - rhs(0.0, rhs.y0 - s)) / (2 * d) for s in d * np.eye(36)]
     found = np.linalg.eigvals(np.transpose(columns))
     fast = np.sort(found.real)[:4]
-    np.testing.assert_allclose(fast, linearization(car).eigenvalues[:4].real, rtol=1e-5)
+    np.testing.assert_allclose(fast, linearize(car).eigenvalues[:4].real, rtol=1e-5)
 
 
 def test_it_settles_at_the_printed_height_with_its_constraints_kept(car):

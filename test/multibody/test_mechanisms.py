@@ -20,7 +20,7 @@ from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.kernels.kernel import evaluate
 from manip_dyn.multibody.kernels.primitives import PRIMITIVES, primitive_address
-from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.partition import partition
 from manip_dyn.multibody.simulation import prepared
@@ -157,7 +157,7 @@ def test_j1_and_j2_are_the_derivatives_of_the_accelerations(seed):
     mechanism = random_mechanism(seed)
     t, n = 0.02, mechanism.freedoms
     assert n == 5
-    exact = linearization(mechanism, t)
+    exact = linearize(mechanism, t)
     matrix = np.hstack([exact.by_position, exact.by_velocity])
     wanted = np.zeros_like(matrix)
     weights = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -184,7 +184,7 @@ def acceleration(mechanism, t, y):
 def test_accelerations_solve_the_equations_with_multipliers():
     """Eq. 3 of Sandu et al. (2001), assembled by numpy with derivatives by differences."""
     mechanism = four_bar()
-    found = linearization(mechanism)
+    found = linearize(mechanism)
     memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
     linearized(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
@@ -362,7 +362,7 @@ def test_the_hmmwv_has_eighteen_freedoms():
     car = hmmwv()
     assert (len(car.bodies), car.size, car.constraints, car.freedoms) == (14, 98, 80, 18)
     assert len(partition(car.gradients(car.q0)).independent) == 18
-    fastest = linearization(car).eigenvalues[0]
+    fastest = linearize(car).eigenvalues[0]
     assert fastest.real == pytest.approx(-2.6e5, rel=0.05)
 
 

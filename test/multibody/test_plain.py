@@ -20,7 +20,7 @@ from manip_dyn.multibody import (
     simulate_mechanism,
 )
 from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.linearization import linearize
 
 SCRIPT = """
 import json, sys
@@ -65,7 +65,7 @@ def found():
     return {
         "counts": [[each.steps, each.failures, each.evaluations] for each in motions],
         "q": [each.q[-1].tolist() for each in motions],
-        "linear": [np.ravel(each).tolist() for each in linearization(mechanism, 0.03)],
+        "linear": [np.ravel(each).tolist() for each in linearize(mechanism, 0.03)],
     }
 
 

@@ -10,7 +10,7 @@ from manip_dyn.codegen.graph.expression import sine
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
 from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.kernels.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
-from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.simulation import prepared
 
 PAIR = ("a", "b")
@@ -118,7 +118,7 @@ def test_a_tyre_written_in_python_is_the_tyre():
         return [0.0, 0.0, push], [0.0, 0.0, 0.0]
 
     ways = Tyre("wheel", (1.0, 0, 0.5), 0.45, 900.0, 30.0), UserForce(("ground", "wheel"), spring)
-    here, there = (linearization(wheel_with(force)) for force in ways)
+    here, there = (linearize(wheel_with(force)) for force in ways)
     for mine, other in zip(here, there, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-10)
     ends = [simulate_mechanism(wheel_with(force), 0.3, rtol=1e-8) for force in ways]
@@ -136,7 +136,7 @@ def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
     free = np.linalg.svd(mechanism.gradients(mechanism.q0))[2][mechanism.constraints :]
     mechanism = mechanism.starting_at(mechanism.q0, free.T @ [0.7, -1.3])
     t, n, d = 0.13, mechanism.freedoms, 1e-5
-    exact = linearization(mechanism, t)
+    exact = linearize(mechanism, t)
 
     def accelerations(t, y):
         memory, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)

@@ -15,7 +15,7 @@ import numpy as np
 
 from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.report.charts import Chart, Line, Panel
@@ -136,7 +136,7 @@ def _timed(car, duration: float, tolerance: float, method: str) -> tuple[float, 
 
 def _facts(motion: MechanismMotion) -> tuple[CarRow, ...]:
     car = hmmwv()
-    fastest = float(linearization(car).eigenvalues[0].real)
+    fastest = float(linearize(car).eigenvalues[0].real)
     return (
         CarRow("degrees of freedom", 18.0, float(car.freedoms)),
         CarRow("dominant eigenvalue [1/s]", PUBLISHED["dominant_eigenvalue"], fastest),

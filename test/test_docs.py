@@ -1,0 +1,45 @@
+"""Pages: what they show can be imported, is there, and stands where they say."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import manip_dyn as md
+
+ROOT = Path(md.__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.fixture(params=PAGES, ids=lambda page: page.name)
+def page(request):
+    return request.param.read_text(encoding="utf-8")
+
+
+def examples(page):
+    return [ast.parse(code) for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
+
+
+def test_examples_need_no_name_from_inside_the_package(page):
+    for tree in examples(page):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                assert not node.module.startswith("manip_dyn."), node.module
+
+
+def test_public_names_on_a_page_are_there(page):
+    told = set(re.findall(r"\bmd\.([A-Za-z_]+)", page))
+    assert [name for name in sorted(told) if not hasattr(md, name)] == []
+
+
+def test_files_that_a_page_names_are_there(page):
+    folders = [ROOT, ROOT / "manip_dyn", ROOT / "docs"]
+    for name in re.findall(r"`((?:\w+/)+\w+\.\w+)`", page):
+        if not re.search(r"\b(PAPER|NAME)\b", name):  # these stand for any
+            assert any((folder / name).exists() for folder in folders), name
+
+
+def test_links_between_pages_lead_somewhere(page):
+    for link in re.findall(r"\]\(([\w./]+\.md)", page):
+        assert any((folder / link).exists() for folder in (ROOT, ROOT / "docs")), link
