@@ -16,7 +16,7 @@ from manip_dyn.codegen.programs.build import kernel_module
 from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.taylor.taylor import Taylor
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot, check_inertia_tensor
 
@@ -91,19 +91,19 @@ class Kernels:
         return customize, (self.robot, self.frame)
 
     # ------------------------------------------------------------------ kinematics
-    def forward_kinematics(self, q: ArrayLike) -> Vector:
+    def forward_kinematics(self, q: ArrayLike) -> Matrix:
         """Return the pose of the frame in the base frame, a homogeneous matrix (4, 4)."""
         return self._checked.forward_kinematics(q)
 
-    def jacobian(self, q: ArrayLike) -> Vector:
+    def jacobian(self, q: ArrayLike) -> Matrix:
         """Return the geometric Jacobian (6, n) of the frame: linear, then angular, base axes."""
         return self._checked.jacobian(q)
 
-    def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
+    def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Matrix:
         """Return the time derivative (6, n) of the Jacobian."""
         return self._checked.jacobian_rate(q, v)
 
-    def jacobian_derivatives(self, q: ArrayLike) -> Vector:
+    def jacobian_derivatives(self, q: ArrayLike) -> Tensor:
         """Return the derivatives (6, n, n) of the Jacobian by the positions (last axis)."""
         return self._checked.jacobian_derivatives(q)
 
@@ -134,7 +134,7 @@ class Kernels:
             return self._checked.inverse_dynamics(q, v, a)
         return self._checked.inverse_dynamics_loaded(q, v, a, *_load(payload, wrench))
 
-    def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Vector:
+    def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Matrix:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
         if payload is None:
             return self._checked.mass_matrix(q)
@@ -173,7 +173,7 @@ class Kernels:
 
     def forward_dynamics_second_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
-    ) -> Vector:
+    ) -> Tensor:
         """Return the second derivatives (3, n, 3, n) of adjoint . acceleration.
 
         Axes 0 and 2 choose q, v or tau, axes 1 and 3 the joint.
@@ -227,7 +227,7 @@ class Kernels:
         return kernel_module(self.robot, self.robot.frame(self.frame), "linear")
 
     # ---------------------------------------------------------------------- series
-    def taylor(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Vector:
+    def taylor(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Matrix:
         """Return the Taylor coefficients (order + 1, n) of the motion q(t), from now on.
 
         Row k belongs to (t - t0)^k. `tau` is constant, (n,), or a polynomial in t - t0 whose

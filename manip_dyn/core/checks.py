@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from manip_dyn.core.errors import ManipDynError
 
-Vector = NDArray[np.float64]
+Array = NDArray[np.float64]
+Vector = Array
+"""One axis, such as (n,)."""
+Matrix = Array
+"""Two axes, such as (4, 4) or (m, n)."""
+Tensor = Array
+"""Three axes or more, such as (k, 4, 4)."""
 
 
 def finite_vector(name: str, value: Any, size: int) -> Vector:
@@ -36,7 +42,7 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     return array
 
 
-def rotation_matrix(name: str, value: Any) -> Vector:
+def rotation_matrix(name: str, value: Any) -> Matrix:
     """Return `value` as a (3, 3) float64 array that is a rotation to 1e-6."""
     matrix = np.array(value, dtype=np.float64)
     proper = matrix.shape == (3, 3) and np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-6

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate.choices import Sampling, StepControl
 from manip_dyn.integrate.events import Events
@@ -59,7 +59,7 @@ class Problem:
     t: float
     y: Vector
     p: Any
-    stops: Vector
+    stops: Matrix
     settings: dict[str, Any]
     t_eval: Vector | None
     land: bool

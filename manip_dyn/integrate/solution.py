@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate.steps.dense import DenseOutput
 from manip_dyn.integrate.steps.status import Status
@@ -24,7 +24,7 @@ class FoundEvents(NamedTuple):
     """
 
     times: Vector
-    states: Vector
+    states: Matrix
     indices: np.ndarray
 
 
@@ -48,7 +48,7 @@ class Solution:
     """
 
     t: Vector
-    y: Vector
+    y: Matrix
     status: Status
     reason: str
     t_last: float
@@ -65,7 +65,7 @@ class Solution:
         """Whether the end of the time span or a terminal event was reached."""
         return self.status in (Status.SUCCESS, Status.EVENT)
 
-    def __call__(self, t: ArrayLike) -> Vector:
+    def __call__(self, t: ArrayLike) -> Array:
         """Return the states (..., m) at times t (...), s, inside the integrated span."""
         if self.dense is None:
             raise ManipDynError("this solution has no dense output; expected dense=True")

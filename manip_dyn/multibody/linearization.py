@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import prepared
@@ -24,9 +24,9 @@ class Linearization(NamedTuple):
         y: The independent positions and velocities (2 n,).
     """
 
-    mass: Vector
-    by_position: Vector
-    by_velocity: Vector
+    mass: Matrix
+    by_position: Matrix
+    by_velocity: Matrix
     by_time: Vector
     acceleration: Vector
     y: Vector

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.integrate import Status, StepControl
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
@@ -30,8 +30,8 @@ class MechanismMotion:
     """
 
     t: Vector
-    q: Vector
-    v: Vector
+    q: Matrix
+    v: Matrix
     status: Status
     reason: str
     steps: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7
@@ -66,7 +66,7 @@ class Certificate:
     limit_force: float
     legendre_clebsch: float
     times: Vector = field(repr=False)
-    switching: Vector = field(repr=False)
+    switching: Matrix = field(repr=False)
     hamiltonians: Vector = field(repr=False)
 
     @property

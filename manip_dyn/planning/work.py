@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Robot
 
 POINTS = 16
@@ -87,7 +87,7 @@ def _close(knots: Vector) -> Vector:
     return np.concatenate(found)
 
 
-def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Vector:
+def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
     """Return the power (k, n) on each link, W, at positions, velocities, accelerations (k, n)."""
     links = _link_motions(robot, q, v, a)
     count, n = q.shape

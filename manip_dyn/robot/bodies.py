@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 
 class Body(NamedTuple):
@@ -25,11 +25,11 @@ class Body(NamedTuple):
 
     parent: int
     prismatic: bool
-    rotation: Vector
+    rotation: Matrix
     translation: Vector
     mass: float
     com: Vector
-    inertia: Vector
+    inertia: Matrix
 
 
 class Frame(NamedTuple):
@@ -79,7 +79,7 @@ def _subspaces(model: pinocchio.Model) -> list[tuple[Vector, Vector]]:
     return [(column[:3], column[3:]) for column in columns]
 
 
-def _frame_about(axis: Vector) -> Vector:
+def _frame_about(axis: Vector) -> Matrix:
     """Return a rotation (3, 3) whose third column is the unit vector `axis`.
 
     A coordinate axis gives a permutation of the coordinate axes, so that zeros stay zeros.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot.model import Robot
 
 
@@ -36,23 +36,23 @@ class Oracle:
         tau = pinocchio.rnea(self._model, self._data, q, v, a).copy()
         return tau - self._passive_effort(q, v) if self._passive else tau
 
-    def mass_matrix(self, q: Vector) -> Vector:
+    def mass_matrix(self, q: Vector) -> Matrix:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
         n = self._robot.n
         mass = pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD)
         return mass.reshape(n, n).copy()
 
-    def forward_kinematics(self, q: Vector) -> Vector:
+    def forward_kinematics(self, q: Vector) -> Matrix:
         """Return the pose of the tip in the base frame as a homogeneous matrix (4, 4)."""
         return self.frame_pose(self._robot.tip, q)
 
-    def frame_pose(self, link: str, q: Vector) -> Vector:
+    def frame_pose(self, link: str, q: Vector) -> Matrix:
         """Return the pose of a link in the base frame as a homogeneous matrix (4, 4)."""
         frame = self._model.getFrameId(link, pinocchio.BODY)
         pinocchio.forwardKinematics(self._model, self._data, q)
         return pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
 
-    def jacobian(self, q: Vector) -> Vector:
+    def jacobian(self, q: Vector) -> Matrix:
         """Return the geometric Jacobian (6, n): linear velocity of the tip, then angular.
 
         Both are expressed in the base frame; the linear velocity is that of the tip's origin.

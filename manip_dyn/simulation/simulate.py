@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Vector, nanoseconds
+from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.integrate.methods.adams import Adams
@@ -35,10 +35,10 @@ class Trajectory:
     """
 
     t: Vector
-    q: Vector
-    v: Vector
-    tau: Vector
-    energy: Vector
+    q: Matrix
+    v: Matrix
+    tau: Matrix
+    energy: Matrix
     status: Status
     reason: str
     statistics: dict[str, int]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.clik.task.task_error import ERRORS
-from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 
@@ -101,7 +101,7 @@ class ClikSettings:
             ]
         )
 
-    def joints(self, robot: Robot) -> Vector:
+    def joints(self, robot: Robot) -> Matrix:
         """Return limits, weights and posture (5, n) in the order of the rows above."""
         n = robot.n
         weights = np.ones(n) if self.weights is None else finite_vector("weights", self.weights, n)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from manip_dyn.core.checks import Vector, finite_vector, rotation_matrix
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, rotation_matrix
 from manip_dyn.core.errors import ManipDynError
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
@@ -51,7 +51,7 @@ def checked_pose(name: str, value: Any) -> Pose:
     )
 
 
-def checked_rotation(name: str, value: ArrayLike) -> Vector:
+def checked_rotation(name: str, value: ArrayLike) -> Matrix:
     """Return a rotation matrix (3, 3) of one, or of a quaternion x, y, z, w (4,)."""
     if np.shape(value) != (4,):
         return rotation_matrix(name, value)

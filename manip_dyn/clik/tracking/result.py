@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.integrate import Status
 
 
@@ -39,11 +39,11 @@ class TrackResult:
     """
 
     t: Vector
-    q: Vector
-    v: Vector
-    desired: Vector
-    actual: Vector
-    error: Vector
+    q: Matrix
+    v: Matrix
+    desired: Tensor
+    actual: Tensor
+    error: Matrix
     position_error: Vector
     orientation_error: Vector
     smallest_singular_value: Vector
@@ -94,7 +94,7 @@ def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: flo
     )
 
 
-def _matrices(poses: Vector) -> Vector:
+def _matrices(poses: Vector) -> Tensor:
     """Return homogeneous matrices (m, 4, 4) of positions and rotations (m, 12)."""
     matrices = np.zeros((len(poses), 4, 4))
     matrices[:, :3, 3], matrices[:, 3, 3] = poses[:, :3], 1.0
@@ -102,7 +102,7 @@ def _matrices(poses: Vector) -> Vector:
     return matrices
 
 
-def _allowed(follower: PathFollower, t: Vector, position, orientation, tolerance: float) -> Vector:
+def _allowed(follower: PathFollower, t: Vector, position, orientation, tolerance: float) -> Matrix:
     """Return the largest errors (2, m) of a tool on its path: from the start they fade."""
     fading = 2.0 * np.exp(-0.5 * follower.settings.gain * t)
     return tolerance + fading * np.array([[position[0]], [orientation[0]]])

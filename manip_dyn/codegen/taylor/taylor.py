@@ -21,7 +21,7 @@ from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.taylor import power_series
 from manip_dyn.codegen.taylor.recurrences import SeriesWriter
-from manip_dyn.core.checks import Vector, finite_array, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.robot import Robot
@@ -106,7 +106,7 @@ class Taylor:
         """Return scratch memory for series up to `order`."""
         return np.zeros((order + 1, self.width))
 
-    def coefficients(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Vector:
+    def coefficients(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Matrix:
         """Return the coefficients (order + 1, n) of q(t); see `Kernels.taylor`."""
         whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
         if not whole or not 0 <= order <= HIGHEST_ORDER:

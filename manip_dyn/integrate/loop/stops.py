@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 RESTART, RECORD = 1.0, 2.0
 TIME, EARLIEST, LATEST, MARK = range(4)
 """Columns of the stops."""
 
 
-def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Vector:
+def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
     """Return the stops (n, 4) in the order of integration.
 
     A stop is its time, the earliest and the latest time at which the right-hand side is

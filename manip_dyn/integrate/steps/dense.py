@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Array, Matrix, Tensor, Vector
 from manip_dyn.core.compiled import inlined
 
 
@@ -19,10 +19,10 @@ class DenseOutput:
         coefficients: c (n, degree + 1, m).
     """
 
-    spans: Vector
-    coefficients: Vector
+    spans: Matrix
+    coefficients: Tensor
 
-    def __call__(self, t: Vector) -> Vector:
+    def __call__(self, t: Vector) -> Array:
         """Return the states (..., m) at times t (...); beyond the ends the end pieces go on."""
         starts = self.spans[:, 0]
         sign = -1.0 if self.spans[0, 1] < 0.0 else 1.0

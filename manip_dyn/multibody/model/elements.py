@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
+from manip_dyn.core.checks import Matrix, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.multibody.kernels.primitives import rotation
 from manip_dyn.multibody.kernels.user_force import UserForce
@@ -84,7 +84,7 @@ class MovingBody:
             object.__setattr__(self, name, value)
 
     @property
-    def rotation(self) -> Vector:
+    def rotation(self) -> Matrix:
         """The matrix (3, 3) that turns body axes to global ones."""
         return np.array(rotation(self.orientation.tolist()))
 
@@ -247,7 +247,7 @@ class Tyre:
 Force = Spring | RotationalSpring | Tyre | UserForce
 
 
-def _two(where: str, value: Any) -> Vector:
+def _two(where: str, value: Any) -> Matrix:
     """Return a pair of vectors (2, 3); one counts for both."""
     sequences = (list, tuple, np.ndarray)
     if not isinstance(value, sequences) or not any(isinstance(each, sequences) for each in value):

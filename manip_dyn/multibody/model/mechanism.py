@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.equations.tables import (
     ROTATIONAL_SPRING,
@@ -116,7 +116,7 @@ class Mechanism:
             f"{self.constraints} constraints, {self.freedoms} degrees of freedom)"
         )
 
-    def gradients(self, q: Vector) -> Vector:
+    def gradients(self, q: Vector) -> Matrix:
         """Return the constraints' gradients (m, N) at the coordinates q (N,)."""
         return self._evaluated(q)[1]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.multibody.model.elements import GROUND, Joint, MovingBody, Spring, Tyre
 from manip_dyn.multibody.model.mechanism import Mechanism
 
@@ -36,7 +36,7 @@ class Shape(NamedTuple):
     kind: str
     body: int
     position: Vector
-    rotation: Vector
+    rotation: Matrix
     size: Vector
 
 
@@ -53,7 +53,7 @@ class Line(NamedTuple):
     name: str
     kind: str
     bodies: tuple[int, int]
-    points: Vector
+    points: Matrix
 
 
 def shapes(mechanism: Mechanism) -> list[Shape]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.execution.segments import Segment
 
 MOST_CELLS = 2000
@@ -29,9 +29,9 @@ class SampledMotion(NamedTuple):
     """
 
     times: Vector
-    q: Vector
-    v: Vector
-    efforts: Vector
+    q: Matrix
+    v: Matrix
+    efforts: Matrix
     hold: Vector
     wait: Vector
 

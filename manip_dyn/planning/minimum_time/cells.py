@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 
 
@@ -23,7 +23,7 @@ class CellMotion(NamedTuple):
     """
 
     u: Vector
-    states: Vector
+    states: Matrix
     jacobians: Vector
     ends: Vector
 
@@ -48,7 +48,7 @@ class CellWork(NamedTuple):
     tau: Vector
     a: Vector
     x: Vector
-    stages: Vector
+    stages: Matrix
     mean: Vector
     total: Vector
     product: Vector

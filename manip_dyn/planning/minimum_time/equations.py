@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.robot import Robot
@@ -58,9 +58,9 @@ class Arc(NamedTuple):
     v: Vector
     adjoint: Vector
     a: Vector
-    by: Vector
-    slopes: Vector
-    curves: Vector
+    by: Matrix
+    slopes: Tensor
+    curves: Tensor
 
 
 @compiled(short=True)
@@ -157,10 +157,10 @@ class ConstrainedArc(NamedTuple):
     kept: NDArray[np.int64]
     share: Vector
     forces: Vector
-    other: Vector
-    rows: Vector
-    moves: Vector
-    acts: Vector
+    other: Matrix
+    rows: Matrix
+    moves: Matrix
+    acts: Matrix
     efforts: Vector
     shares: Vector
     pivots: Vector

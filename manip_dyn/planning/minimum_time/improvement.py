@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.planning.minimum_time.cells import (
     CellMotion,
@@ -52,8 +52,8 @@ class SlpSolution(NamedTuple):
     duration: float
     costate: Vector
     miss: float
-    states: Vector
-    pressure: Vector
+    states: Matrix
+    pressure: Matrix
 
 
 class Improvement(NamedTuple):
@@ -75,7 +75,7 @@ class Improvement(NamedTuple):
     cell_work: CellWork
     watched: Watched
     program: LinearProgram
-    by_start: Vector
+    by_start: Matrix
     left: Vector
     reached: Vector
 

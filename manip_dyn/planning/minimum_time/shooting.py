@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
@@ -52,7 +52,7 @@ class Shot(NamedTuple):
 
     residual: Vector
     jacobian: Vector
-    by_unknown: Vector
+    by_unknown: Matrix
     weights: Vector
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector
 
 SAMPLES = 16
 """Samples per arc, more where a cubic between two of them has to be looked into."""
@@ -31,12 +31,12 @@ class Trajectory:
 
     times: Vector
     arcs: Vector
-    states: Vector
-    switching: Vector
-    slopes: Vector
+    states: Tensor
+    switching: Matrix
+    slopes: Matrix
     hamiltonians: Vector
-    shares: Vector
-    forces: Vector
+    shares: Matrix
+    forces: Matrix
     strengths: Vector
 
 

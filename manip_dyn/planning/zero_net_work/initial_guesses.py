@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Robot
 
 Joints = NDArray[np.int64]
@@ -23,7 +23,7 @@ def natural_signs(start: Vector, goal: Vector) -> Vector:
     return np.sign(goal - start)
 
 
-def other_signs(natural: Vector, moving: Joints) -> Vector:
+def other_signs(natural: Vector, moving: Joints) -> Matrix:
     """Return all other signs of the moving joints' efforts (l, n)."""
     rows = []
     for flips in itertools.product((1.0, -1.0), repeat=len(moving)):
@@ -33,7 +33,7 @@ def other_signs(natural: Vector, moving: Joints) -> Vector:
     return np.array(rows[1:])
 
 
-def initial_times(robot: Robot, start: Vector, goal: Vector, moving: Joints) -> Vector:
+def initial_times(robot: Robot, start: Vector, goal: Vector, moving: Joints) -> Matrix:
     """Return rows of switches and arrivals (k, 2 m), s, of the m joints that move.
 
     Each joint is taken for a double integrator that is driven and braked with what it has in the
@@ -65,7 +65,7 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: Joints) -> 
 
 
 @cache
-def _stretches(m: int) -> Vector:
+def _stretches(m: int) -> Matrix:
     """Return factors (k, 2 m) of the times of each of m joints."""
     rows: list[tuple[float, ...]] = [(1.0,) * m]
     if m <= MOST_SIGNS:

@@ -9,7 +9,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.addresses import address_of, call_returning
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
@@ -70,7 +70,7 @@ class RampedFlow:
         y = np.empty(2 * robot.n)
         self._run = address_of(engine.run, 0.0, 0.0, self._ramp, y, self._space)
 
-    def states(self, start: Vector, times: Vector, efforts: Vector) -> Vector:
+    def states(self, start: Vector, times: Vector, efforts: Matrix) -> Matrix:
         """Return the states (k, 2 n) at `times` (k,), nan from where integration failed on.
 
         Args:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Ramps:
         low = np.concatenate([-np.ones(efforts), np.zeros(switches + 1)])
         return low, np.concatenate([np.ones(efforts + switches), [np.inf]])
 
-    def joined(self, levels: Vector, switches: Vector, t_final: float) -> Vector:
+    def joined(self, levels: Vector, switches: Vector, t_final: float) -> Matrix:
         """Return the motion with levels (levels, n), switches (levels - 1, n), s, and duration."""
         shares = np.concatenate([(levels / self.limit).ravel(), (switches / t_final).ravel()])
         return np.append(shares, t_final / self.scale)
@@ -91,7 +91,7 @@ class Ramps:
         times, _ = self.corners(x)
         return (times[:, 2::2] - times[:, 1:-1:2]).ravel()
 
-    def efforts(self, x: Vector, at: Vector) -> Vector:
+    def efforts(self, x: Vector, at: Vector) -> Matrix:
         """Return the efforts (k, n) at times `at` (k,)."""
         pairs = zip(*self.corners(x), strict=True)
         return np.array([np.interp(at, _ordered(times), efforts) for times, efforts in pairs]).T

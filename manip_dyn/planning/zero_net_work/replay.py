@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.planning.zero_net_work.shooting import (
     FINE,
@@ -49,9 +49,9 @@ class Nodes(NamedTuple):
     """
 
     times: Vector
-    states: Vector
-    modes: Vector
-    efforts: Vector
+    states: Matrix
+    modes: Matrix
+    efforts: Matrix
 
 
 def nodes_of(n: int, m: int) -> Nodes:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.zero_net_work.initial_guesses import (
@@ -107,7 +107,7 @@ class Search:
         bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
         self._bounds, self._works = by_reference(bounds), dict[int, Work]()
 
-    def run(self, task: Task, signs: Vector, guesses: Vector) -> Found:
+    def run(self, task: Task, signs: Matrix, guesses: Matrix) -> Found:
         """Search from initial guesses, for each row of signs in turn, until a motion is proved.
 
         Args:

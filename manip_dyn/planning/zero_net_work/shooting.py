@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.addresses import call_returning
 from manip_dyn.core.by_reference import value_of
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.integrate import Space
@@ -79,11 +79,11 @@ class Work(NamedTuple):
     nudged: Vector
     trial: Vector
     step: Vector
-    jacobian: Vector
+    jacobian: Matrix
     pivots: Vector
-    behind: Vector
-    shifts: Vector
-    before: Vector
+    behind: Matrix
+    shifts: Matrix
+    before: Matrix
     effort: Vector
     rates: Vector
     space: Space

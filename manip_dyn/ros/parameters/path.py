@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
 from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter
 
@@ -49,7 +49,7 @@ class PathKind(ABC):
             raise ManipDynError(f"parameter '{self.kind}.{name}' is not set; expected 3 numbers")
         return default
 
-    def rotation(self, name: str, default: Vector | None = None) -> Vector:
+    def rotation(self, name: str, default: Vector | None = None) -> Matrix:
         """Return a rotation matrix (3, 3) from roll, pitch and yaw."""
         if default is not None and not getattr(self, name):
             return default

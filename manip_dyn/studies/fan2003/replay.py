@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.locked_joints import kernels_of, locked_joint_engine
 from manip_dyn.planning.minimum_time.conditions import certificate
 from manip_dyn.planning.minimum_time.controls import directions, full
@@ -53,8 +53,8 @@ class Controlled(NamedTuple):
     miss: float
     farthest: int
     times: Vector
-    states: Vector
-    efforts: Vector
+    states: Matrix
+    efforts: Matrix
 
 
 def controlled(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.integrate import Jacobian, StepControl, integrate
 from manip_dyn.multibody import (
     Joint,
@@ -110,7 +110,7 @@ def errors(found: Run, exact: Run) -> tuple[Errors, Errors]:
     return angle, rate
 
 
-def interpolated(exact: Run, t: Vector) -> Vector:
+def interpolated(exact: Run, t: Vector) -> Matrix:
     """Return the states (k, 2) of a run at times (k,) by cubics through four points."""
     place = np.searchsorted(exact.t, t, side="right") - 1
     first = np.clip(place - 1, 0, len(exact.t) - 4)
