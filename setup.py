@@ -17,7 +17,7 @@ setup(
     maintainer="manip_dyn maintainers",
     maintainer_email="maintainers@manip-dyn.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", "integrate/*.json", "studies/*.json"]},
+    package_data={NAME: ["py.typed", "integrate/tableaus/*.json", "studies/*.json"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
         track,
     )
     from manip_dyn.codegen import Kernels, customize
-    from manip_dyn.integrate import METHODS, Events, Jacobian, Series, Solution, Status, integrate
+    from manip_dyn.integrate import (
+        METHODS,
+        Events,
+        Jacobian,
+        Sampling,
+        Series,
+        Solution,
+        Status,
+        StepControl,
+        integrate,
+    )
     from manip_dyn.planning import BangBangPlan, Plan, plan_minimum_time, plan_zero_net_work
     from manip_dyn.robot import Robot, load_robot
     from manip_dyn.simulation import Schedule, Trajectory, simulate
@@ -41,7 +51,8 @@ else:
             ),
             "codegen": ("Kernels", "customize"),
             "integrate": (
-                *("METHODS", "Events", "Jacobian", "Series", "Solution", "Status", "integrate"),
+                *("METHODS", "Events", "Jacobian", "Sampling", "Series", "Solution", "Status"),
+                *("StepControl", "integrate"),
             ),
             "multibody": (),
             "planning": ("BangBangPlan", "Plan", "plan_minimum_time", "plan_zero_net_work"),
@@ -78,10 +89,12 @@ __all__ = [
     "Path",
     "Plan",
     "Robot",
+    "Sampling",
     "Schedule",
     "Series",
     "Solution",
     "Status",
+    "StepControl",
     "Target",
     "Tracker",
     "Tracking",

@@ -17,8 +17,8 @@ import numpy as np
 import yaml
 
 from manip_dyn.clik import Circle, ClikSettings, Tracker, middle_posture, posture_for, track
-from manip_dyn.clik.computed_torque import ComputedTorque
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.computed_torque import ComputedTorque
+from manip_dyn.clik.control.reference import Reference
 from manip_dyn.codegen import customize
 from manip_dyn.core.announcement import say_nothing
 from manip_dyn.core.files import write_whole

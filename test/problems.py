@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.registry import ALIASES
+from manip_dyn.integrate.methods.registry import ALIASES
 
 CLASSICAL = [name for name in METHODS if name not in ALIASES and name != "taylor"]
 """All methods that take a right-hand side."""

@@ -41,7 +41,7 @@ def test_plan_draws_a_picture(tmp_path, method):
 
 
 def test_simulate_answers_as_the_api(capsys):
-    assert main(["simulate", "ibm7535", "--torque", "1,0", "--duration", "0.1", "--json"]) == 0
+    assert main(["simulate", "ibm7535", "--effort", "1,0", "--duration", "0.1", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     run = md.simulate(md.load_robot("ibm7535"), [0, 0], [0, 0], [1.0, 0.0], 0.1)
     np.testing.assert_allclose(answer["q"], run.q[-1], rtol=1e-12)

@@ -10,20 +10,20 @@ from arms import random_state
 
 import manip_dyn as md
 from manip_dyn.clik import ClikSettings, Line, Pose, Waypoints
-from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.law.joint_velocity import joint_velocity
+from manip_dyn.clik.law.settings import INVERSES
+from manip_dyn.clik.law.workspace import Task, memory_of
 from manip_dyn.clik.paths.evaluate import evaluate
-from manip_dyn.clik.record import fill_row, row_size
-from manip_dyn.clik.settings import INVERSES
-from manip_dyn.clik.workspace import Task, memory_of
+from manip_dyn.clik.tracking.record import fill_row, row_size
 
 PLAIN = """
 import sys
 import numba
 import numpy as np
-from manip_dyn.clik.law import joint_velocity
+from manip_dyn.clik.law.joint_velocity import joint_velocity
 from manip_dyn.clik.paths.evaluate import evaluate
-from manip_dyn.clik.record import fill_row
-from manip_dyn.clik.task_error import pose_error
+from manip_dyn.clik.tracking.record import fill_row
+from manip_dyn.clik.task.task_error import pose_error
 
 assert numba.config.DISABLE_JIT
 given = dict(np.load(sys.argv[1]))

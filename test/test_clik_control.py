@@ -5,9 +5,9 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn import clik, share
-from manip_dyn.clik.computed_torque import ComputedTorque, JointMotion, unstable_feedback
-from manip_dyn.clik.follower import Bounds, Follower
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.paths.follower import Bounds, Follower
 
 RNG = np.random.default_rng(5)
 BENT = np.array([0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0])

@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.clik import ERRORS, INVERSES, ClikSettings, Pose, task_error
-from manip_dyn.clik.inverse import singular_values
-from manip_dyn.clik.workspace import Task
+from manip_dyn.clik.law.inverse import singular_values
+from manip_dyn.clik.law.workspace import Task
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector
 

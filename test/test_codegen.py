@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import manip_dyn as md
-from manip_dyn.codegen.equations import Equations
+from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.robot import Reference
 
 ARMS = (*SHIPPED, "panda", "ur3", "ur5", "ur10", "kinova", "xarm7", "z1", "so100", "tree2")

@@ -24,23 +24,23 @@ for text in {entries}:
 ENTRIES = {
     "integrate": """
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.stand_ins import rhs
+from manip_dyn.integrate.steps.stand_ins import rhs
 entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).advance
 """,
     "codegen": """
 import manip_dyn as md
 entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
 """,
-    "long chains": "from manip_dyn.codegen.tree_dynamics import linear_motion as entry",
+    "long chains": "from manip_dyn.codegen.loops.dynamics import linear_motion as entry",
     "simulation": "from manip_dyn.simulation.feedback import rates as entry",
-    "clik": "from manip_dyn.clik.law import joint_velocity as entry",
+    "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
     "planning": "from manip_dyn.planning.search import search as entry",
     "minimum time": "from manip_dyn.planning.improvement import improve as entry",
-    "multibody": "from manip_dyn.multibody.state_space import linearized as entry",
+    "multibody": "from manip_dyn.multibody.equations.state_space import linearized as entry",
     "force of a user": """
 from manip_dyn.multibody import UserForce
-import manip_dyn.multibody.user_force as made
-import manip_dyn.multibody.kernel as kernel
+import manip_dyn.multibody.kernels.user_force as made
+import manip_dyn.multibody.kernels.kernel as kernel
 found = []
 def noted(program):
     found.append(kernel.specialized(kernel.pointers, PROGRAM=program).kernel)
@@ -88,16 +88,21 @@ def unchanged(copy):
 @pytest.mark.parametrize(
     ("layer", "file", "old", "new"),
     [
-        ("integrate", "integrate/control.py", "= 0.9, 0.1, 5.0", "= 0.8, 0.1, 5.0"),
+        ("integrate", "integrate/steps/control.py", "= 0.9, 0.1, 5.0", "= 0.8, 0.1, 5.0"),
         ("integrate", "core/compiled.py", '"error_model": "numpy"', '"error_model": "python"'),
-        ("codegen", "codegen/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
-        ("long chains", "codegen/spatial.py", "def ", "def  "),
+        ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
+        ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
-        ("clik", "clik/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
+        ("clik", "clik/law/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
         ("planning", "planning/linear_system.py", "range(size - 1, -1, -1)", "range(size)"),
         ("minimum time", "planning/linear_program.py", "1e-13", "1e-12"),
-        ("multibody", "multibody/road.py", "return ", "return  "),
-        ("force of a user", "multibody/primitives.py", "2.0 * vec.dot(row", "3.0 * vec.dot(row"),
+        ("multibody", "multibody/equations/road.py", "return ", "return  "),
+        (
+            "force of a user",
+            "multibody/kernels/primitives.py",
+            "2.0 * vec.dot(row",
+            "3.0 * vec.dot(row",
+        ),
     ],
 )
 def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new):

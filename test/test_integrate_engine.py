@@ -67,9 +67,11 @@ def test_ten_million_steps_leave_the_memory_flat():
 
     if not os.path.exists("/proc/self/status"):
         pytest.skip("no /proc")
-    md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, t_eval=[1.0])
+    md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, sampling=[1.0])
     before = peak()
-    found = md.integrate(oscillator, (0.0, 1e5), [1.0, 0.0], method="rk4", step=0.01, t_eval=[1e5])
+    found = md.integrate(
+        oscillator, (0.0, 1e5), [1.0, 0.0], method="rk4", step=0.01, sampling=[1e5]
+    )
     assert found.steps == 10_000_000
     assert found.t[-1] == 1e5
     assert peak() - before < 2_000  # kB

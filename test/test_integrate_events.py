@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 import manip_dyn as md
-from manip_dyn.integrate.stops import planned_stops
+from manip_dyn.integrate.loop.stops import planned_stops
 
 FALL_HEIGHT, GRAVITY = 1.0, 9.81
 
@@ -106,7 +106,7 @@ def test_switches_under_step_control_both_ways(span, late):
         rtol=1e-12,
         p=np.array([*SWITCHES, late]),
         t_switch=SWITCHES[::-1],
-        dense=True,
+        sampling=md.Sampling(dense=True),
     )
     assert found.y_last[0] == pytest.approx(stepped_solution(span[1]), rel=1e-11)
     assert found.failures < 3
@@ -170,7 +170,8 @@ def test_impacts_closer_than_a_step_are_all_found(action, how):
 def test_a_ball_bounces_where_it_should():
     events = md.Events(height, terminal=False, direction=-1, action=bounce)
     found = md.integrate(falling, (0.0, 1.2), [FALL_HEIGHT, 0.0], method="rkdp54", rtol=1e-10,
-                         events=events, max_step=0.1, dense=True)  # fmt: skip
+                         events=events, control=md.StepControl(max_step=0.1),
+                         sampling=md.Sampling(dense=True))  # fmt: skip
     fall = np.sqrt(2.0 * FALL_HEIGHT / GRAVITY)
     np.testing.assert_allclose(found.events.times, fall * np.array([1.0, 2.0, 2.5]), atol=1e-10)
     top = 1.5 * fall

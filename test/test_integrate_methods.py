@@ -114,7 +114,7 @@ def test_errors_are_proportional_to_the_tolerance(name, controller):
     errors = []
     for tolerance in 10.0 ** -np.arange(5, 11):
         found = md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], method=name, rtol=tolerance,
-                             controller=controller)  # fmt: skip
+                             control=md.StepControl(controller=controller))  # fmt: skip
         assert found.success
         errors.append(np.abs(found.y_last - exact).max())
     slope = np.polyfit(-np.arange(5, 11), np.log10(errors), 1)[0]
@@ -138,7 +138,9 @@ def reference(rhs, span, y0):
 def test_an_orbit_closes_as_with_dop853(norm):
     """One turn of an ellipse of eccentricity 0.5, at 1e-12."""
     y0 = [0.5, 0.0, 0.0, np.sqrt(3.0)]
-    ours = md.integrate(orbit, (0.0, 2.0 * np.pi), y0, rtol=1e-12, atol=1e-12, norm=norm)
+    ours = md.integrate(
+        orbit, (0.0, 2.0 * np.pi), y0, rtol=1e-12, atol=1e-12, control=md.StepControl(norm=norm)
+    )
     assert ours.success
     assert np.abs(ours.y_last - y0).max() < 3e-11
     theirs = reference(orbit, (0.0, 2.0 * np.pi), y0)
@@ -164,7 +166,7 @@ def test_dense_output_has_its_order_between_the_steps(name, order):
     times = np.linspace(0.5, 2.5, 501)
     for count in counts:
         found = md.integrate(scripted, (0.5, 2.5), curve(0.5), method=name, step=2.0 / count,
-                             p=NO_SCRIPT, dense=True)  # fmt: skip
+                             p=NO_SCRIPT, sampling=md.Sampling(dense=True))  # fmt: skip
         errors.append(np.abs(found(times) - curve(times).T).max())
         np.testing.assert_allclose(found(found.t), found.y, rtol=1e-13)
     slopes = -np.diff(np.log2(errors))
@@ -174,7 +176,9 @@ def test_dense_output_has_its_order_between_the_steps(name, order):
 def test_samples_by_landing_are_as_exact_as_the_method_and_by_dense_output_less():
     times = np.linspace(0.0, 10.0, 23)
     landed, between = (
-        md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], rtol=1e-10, t_eval=times, land=land)
+        md.integrate(
+            pendulum, (0.0, 10.0), [2.0, 0.0], rtol=1e-10, sampling=md.Sampling(times, land=land)
+        )
         for land in (True, False)
     )
     exact = [reference(pendulum, (0.0, t), [2.0, 0.0]) for t in times[1:]]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from manip_dyn.integrate import METHODS
+from manip_dyn.integrate.methods.registry import ALIASES
 from manip_dyn.integrate.page import _solved, method_table
-from manip_dyn.integrate.registry import ALIASES
 
 PAGE = Path(__file__).parents[1] / "docs" / "integrators.md"
 DESIGN = (

@@ -67,14 +67,21 @@ def test_a_blow_up_with_fixed_steps_is_not_finite():
 
 
 def test_a_smallest_step_that_is_too_large_is_an_underflow():
-    found = md.integrate(square, (0.0, 2.0), [1.0], method="rkdp54", rtol=1e-8, min_step=1e-3)
+    found = md.integrate(
+        square,
+        (0.0, 2.0),
+        [1.0],
+        method="rkdp54",
+        rtol=1e-8,
+        control=md.StepControl(min_step=1e-3),
+    )
     assert found.status is md.Status.STEP_UNDERFLOW
     assert found.t_last < 0.999
 
 
 @pytest.mark.parametrize("how", HOW.values(), ids=HOW)
 def test_too_many_steps(how):
-    found = md.integrate(stiff, (0.0, 10.0), [1.0], max_steps=17, **how)
+    found = md.integrate(stiff, (0.0, 10.0), [1.0], control=md.StepControl(max_steps=17), **how)
     assert found.status in (md.Status.TOO_MANY_STEPS, md.Status.NON_FINITE)
     if how["method"] == "rkdp54":
         assert found.status is md.Status.TOO_MANY_STEPS
@@ -84,10 +91,22 @@ def test_too_many_steps(how):
 
 def test_the_longest_step_is_kept_and_the_count_may_be_met():
     found = md.integrate(
-        oscillator, (0.0, 1.0), [1.0, 0.0], method="rkdp54", rtol=1e-3, max_step=0.0625
+        oscillator,
+        (0.0, 1.0),
+        [1.0, 0.0],
+        method="rkdp54",
+        rtol=1e-3,
+        control=md.StepControl(max_step=0.0625),
     )
     assert np.diff(found.t).max() <= 0.0625 * 1.011
-    again = md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, max_steps=10)
+    again = md.integrate(
+        oscillator,
+        (0.0, 1.0),
+        [1.0, 0.0],
+        method="rk4",
+        step=0.1,
+        control=md.StepControl(max_steps=10),
+    )
     assert again.success
 
 
@@ -132,14 +151,10 @@ BAD = [
     ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
     ({"rtol": [1e-6, 1e-6, 1e-6]}, r"rtol has shape \(3,\); expected \(2,\)"),
     ({"rtol": 0.0, "atol": 0.0}, "rtol and atol are both 0"),
-    ({"controller": "pid"}, "controller is 'pid'; expected pi or paper"),
-    ({"norm": "mean"}, "norm is 'mean'"),
+    ({"control": "pid"}, "control is 'pid'; expected an md.StepControl"),
     ({"order": 5}, "order is 5; expected none"),
-    ({"t_eval": [0.0, 2.0]}, "t_eval holds 2 s; expected times inside"),
-    ({"t_eval": [0.5, 0.2]}, "t_eval goes back"),
-    ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
-    ({"min_step": -1.0}, "min_step is -1 s"),
-    ({"max_steps": 0}, "max_steps is 0"),
+    ({"sampling": [0.0, 2.0]}, "sampling.times holds 2 s; expected times inside"),
+    ({"sampling": [0.5, 0.2]}, "sampling.times goes back"),
     ({"p": ["a"]}, r"p is \['a'\]; expected numbers"),
     ({"p": {"k": 1.0}}, "expected numbers, a float64 array"),
     ({"p": object()}, "that numba can type"),
@@ -151,8 +166,26 @@ BAD = [
     ({"method": "taylor"}, "expected an md.Series"),
     ({"rhs": Series(flat)}, "rhs is a Series"),
     ({"rhs": Series(flat), "method": "taylor"}, r"series.function is flat\(t, y\)"),
-    ({"method": "rk4", "step": 0.1, "first_step": 0.1}, "first_step is 0.1; expected none"),
+    (
+        {"method": "rk4", "step": 0.1, "control": md.StepControl(first_step=0.1)},
+        "first_step is 0.1; expected none",
+    ),
 ]
+BAD_CONTROL = [
+    ({"controller": "pid"}, "controller is 'pid'; expected pi or paper"),
+    ({"norm": "mean"}, "norm is 'mean'"),
+    ({"estimate": "rough"}, "estimate is 'rough'"),
+    ({"first_step": 0.0}, "first_step is 0 s"),
+    ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
+    ({"min_step": -1.0}, "min_step is -1 s"),
+    ({"max_steps": 0}, "max_steps is 0"),
+]
+
+
+@pytest.mark.parametrize(("values", "told"), BAD_CONTROL)
+def test_a_step_control_that_no_step_can_follow_is_told(values, told):
+    with pytest.raises(md.ManipDynError, match=told):
+        md.StepControl(**values)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +213,14 @@ def test_bad_events_are_told():
 
 
 def test_only_the_span_that_was_reached_can_be_asked_for():
-    found = md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, dense=True)
+    found = md.integrate(
+        oscillator,
+        (0.0, 1.0),
+        [1.0, 0.0],
+        method="rk4",
+        step=0.1,
+        sampling=md.Sampling(dense=True),
+    )
     np.testing.assert_allclose(found(0.55), [np.cos(0.55), -np.sin(0.55)], atol=1e-5)
     with pytest.raises(md.ManipDynError, match="expected times from 0 to 1 s"):
         found(1.5)

@@ -9,7 +9,7 @@ from problems import EMBEDDED, advance_evenly, scripted_engine
 
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS, RungeKutta, Tableau, tableaus
-from manip_dyn.integrate.tableau import euler_trapezoidal
+from manip_dyn.integrate.tableaus.tableau import euler_trapezoidal
 
 ALL = sorted(tableaus())
 REGISTERED = [name for name, method in METHODS.items() if isinstance(method, RungeKutta)]

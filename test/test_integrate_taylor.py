@@ -6,7 +6,7 @@ from numba import njit
 from problems import orbit, pendulum
 
 import manip_dyn as md
-from manip_dyn.integrate.taylor import order_for
+from manip_dyn.integrate.methods.taylor import order_for
 
 
 @njit
@@ -130,9 +130,11 @@ def test_the_order_follows_the_tolerance_that_rules():
 
 
 def test_dense_output_is_the_series_itself():
-    found = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, dense=True)
+    found = md.integrate(
+        ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, sampling=md.Sampling(dense=True)
+    )
     times = np.linspace(0.0, 6.0, 57)
-    landed = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, t_eval=times)
+    landed = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, sampling=times)
     np.testing.assert_allclose(found(times), landed.y, atol=1e-11)
     assert found.steps < 40
 
@@ -157,7 +159,9 @@ def test_failures_are_statuses():
     ending = md.integrate(series, (0.0, 1.0), [0.0], method="taylor", rtol=1e-9, p=np.array([0.5]))
     assert ending.status in (md.Status.STEP_UNDERFLOW, md.Status.NON_FINITE)
     assert ending.t_last == pytest.approx(0.5, abs=1e-4)  # within the tolerance of y
-    few = md.integrate(ORBIT, (0.0, 60.0), START, method="taylor", rtol=1e-9, max_steps=5)
+    few = md.integrate(
+        ORBIT, (0.0, 60.0), START, method="taylor", rtol=1e-9, control=md.StepControl(max_steps=5)
+    )
     assert few.status is md.Status.TOO_MANY_STEPS
 
 

@@ -10,7 +10,7 @@ from arms import random_chain, random_state, random_tree
 from numba.core.errors import TypingError
 
 import manip_dyn as md
-from manip_dyn.codegen.trace import BY_NAME, LONGEST, LONGEST_MASS
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, LONGEST, LONGEST_MASS
 from manip_dyn.robot import Reference
 
 ROBOTS = {
@@ -169,14 +169,14 @@ PLAIN = """
 import sys
 import numpy as np
 import manip_dyn as md
-from manip_dyn.codegen import tree_dynamics
-from manip_dyn.codegen.tree import tree_of
-from manip_dyn.codegen.tree_workspace import workspace_size
+from manip_dyn.codegen.loops import dynamics
+from manip_dyn.codegen.loops.tree import tree_of
+from manip_dyn.codegen.loops.workspace import workspace_size
 from manip_dyn.robot import Reference
 robot = md.load_robot(sys.argv[1])
 q, v, tau = np.random.default_rng(0).normal(size=(3, robot.n))
 memory, out = np.empty(workspace_size(robot.n)), np.empty((3, robot.n, robot.n))
-tree_dynamics.forward_dynamics_derivatives(tree_of(robot), memory, q, v, tau, out)
+dynamics.forward_dynamics_derivatives(tree_of(robot), memory, q, v, tau, out)
 expected = np.array(Reference(robot).forward_dynamics_derivatives(q, v, tau))
 print(np.abs(out - expected).max() / np.abs(expected).max())
 """

@@ -60,7 +60,7 @@ def test_a_partition_is_worn_when_its_condition_number_has_grown_by_a_quarter():
     for t, y in zip(motion.t, motion.y.T, strict=True):
         growth = np.linalg.cond(mechanism.gradients(rhs.expanded(y)[0])[:, dependent], 1) / first
         if abs(growth - 1.25) > 0.01:
-            found.append(rhs.worn(t, y))
+            found.append(rhs.needs_repartition(t, y))
             assert found[-1] == (growth > 1.25)
     assert {True, False} == set(found)
 

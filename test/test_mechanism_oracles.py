@@ -6,9 +6,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, load_mechanism, simulate_mechanism
-from manip_dyn.multibody.primitives import rotation, turning
+from manip_dyn.multibody.equations.state_space import linearized
+from manip_dyn.multibody.kernels.primitives import rotation, turning
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import linearized
 
 GRAVITY = np.array([0.4, -1.1, -9.7])
 CHAINS = {

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from manip_dyn.codegen.expression import sine
+from manip_dyn.codegen.graph.expression import sine
 from manip_dyn.multibody import (
     Joint,
     Mechanism,

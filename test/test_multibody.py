@@ -16,14 +16,14 @@ from manip_dyn.multibody import (
     Tyre,
     simulate_mechanism,
 )
+from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.hmmwv import hmmwv
-from manip_dyn.multibody.kernel import evaluate
+from manip_dyn.multibody.kernels.kernel import evaluate
+from manip_dyn.multibody.kernels.primitives import PRIMITIVES, primitive_address
 from manip_dyn.multibody.linearization import linearization
-from manip_dyn.multibody.partition import partition
-from manip_dyn.multibody.primitives import PRIMITIVES, primitive_address
+from manip_dyn.multibody.model.hmmwv import hmmwv
+from manip_dyn.multibody.model.partition import partition
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import linearized
 
 Z = (0.0, 0.0, 1.0)
 
@@ -202,7 +202,7 @@ def reference():
     robot = md.load_robot("stiff_pendulum")
     return md.integrate(
         md.customize(robot).right_hand_side, (0.0, DURATION), START, method="rk8", step=5e-6,
-        p=np.zeros(2), t_eval=[DURATION],
+        p=np.zeros(2), sampling=[DURATION],
     ).y_last  # fmt: skip
 
 
@@ -381,7 +381,7 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
         (lambda: MovingBody("b", 1.0, 1.0), r"expected \(3,\) or \(6,\)"),
         (lambda: turning_arm((1, 0, 0)), r"axis \[1.0, 0.0, 0.0\]; expected \[0.0, 0.0, 1.0\]"),
         (lambda: simulate_mechanism(four_bar(), 1.0, method="taylor"), "has no series"),
-        (lambda: simulate_mechanism(four_bar(), 1.0, t_eval=[1.0]), "t_eval is given"),
+        (lambda: simulate_mechanism(four_bar(), 1.0, control=1e-3), "expected an md.StepControl"),
         (lambda: simulate_mechanism("car", 1.0), "expected a Mechanism"),
         (lambda: stiff_pendulum().starting_at(np.ones(14)), "the start violates a constraint by"),
         (lambda: stiff_pendulum().starting_at(np.full(14, np.nan)), "q is"),

@@ -9,9 +9,9 @@ from test_integrate_tableaus import density, trees
 
 import manip_dyn as md
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.linear import factorize, solve
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.steps.linear import factorize, solve
+from manip_dyn.integrate.tableaus.rosenbrock_tableau import RosenbrockTableau, order_four, w_method
 
 ORDER_FOUR = order_four()
 START, END = np.array([1.0, 0.5, 0.0]), 3.0
@@ -282,7 +282,7 @@ def test_the_scaled_estimate_saves_steps_but_is_blind_to_order_reduction():
 def forced(rate, tolerance, estimate):
     return md.integrate(
         fast, (0.0, 10.0), [1.0], method="rosenbrock_nystrom", rtol=tolerance, p=np.array([rate]),
-        jacobian=fast_slope, estimate=estimate,
+        jacobian=fast_slope, control=md.StepControl(estimate=estimate),
     )  # fmt: skip
 
 
@@ -290,7 +290,7 @@ def test_estimates_agree_where_motion_is_not_stiff(exact):
     """The scaled one with a mass matrix, the plain one without."""
     ends = [
         md.integrate(swing, (0.0, END), START, method="rosenbrock_nystrom", rtol=1e-7,
-                     jacobian=WAYS[way], estimate=estimate)
+                     jacobian=WAYS[way], control=md.StepControl(estimate=estimate))
         for way, estimate in (("exact", "plain"), ("mass", "scaled"))
     ]  # fmt: skip
     assert abs(ends[0].steps - ends[1].steps) <= 3
@@ -325,10 +325,12 @@ def test_events_dense_output_and_switches_work():
     def crossing(t, y, p, out):
         out[0] = y[0]
 
-    found = md.integrate(swing, (0.0, 5.0), START, events=crossing, dense=True, **options)
+    found = md.integrate(
+        swing, (0.0, 5.0), START, events=crossing, sampling=md.Sampling(dense=True), **options
+    )
     middle = 0.5 * found.t_last
     exact = md.integrate(
-        swing, (0.0, found.t_last), START, rtol=1e-13, atol=1e-13, t_eval=[middle]
+        swing, (0.0, found.t_last), START, rtol=1e-13, atol=1e-13, sampling=[middle]
     )
     assert found.status is md.Status.EVENT
     assert exact.y_last[0] == pytest.approx(0.0, abs=1e-8)

@@ -10,7 +10,7 @@ from numba import njit
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.integrate.rosenbrock_tableau import order_four
+from manip_dyn.integrate.tableaus.rosenbrock_tableau import order_four
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 
 TABLE, START, END = order_four(), np.array([1.0, 0.5]), 2.0
@@ -119,7 +119,11 @@ def test_a_mechanism_whose_mass_varies_converges_with_order_four():
     errors = []
     for count in (40, 80, 160):
         motion = simulate_mechanism(
-            mechanism, 0.5, rtol=1e-1, atol=10.0, max_step=0.5 / count, first_step=0.5 / count
+            mechanism,
+            0.5,
+            rtol=1e-1,
+            atol=10.0,
+            control=md.StepControl(max_step=0.5 / count, first_step=0.5 / count),
         )
         assert abs(motion.steps - count) <= 1 + motion.partitions
         errors.append(np.abs(motion.q[-1] - exact).max())

@@ -233,7 +233,7 @@ def test_a_schedule_of_another_robot_is_refused():
 def test_torques_of_other_arguments_are_refused():
     robot = md.load_robot("rr")
     with pytest.raises(
-        md.ManipDynError, match=r"torque is a function of \(q\); expected \(t, q, v\)"
+        md.ManipDynError, match=r"effort is a function of \(q\); expected \(t, q, v\)"
     ):
         md.simulate(robot, np.zeros(2), np.zeros(2), lambda q: q, 1.0)
 

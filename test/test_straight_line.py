@@ -8,16 +8,16 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
-from manip_dyn.codegen import pieces
-from manip_dyn.codegen.straight_line import (
+from manip_dyn.codegen.backend import pieces
+from manip_dyn.codegen.backend.straight_line import (
     LANES,
     Program,
     many_states,
     one_coefficient,
     one_state,
 )
-from manip_dyn.codegen.trace import DECLARATIONS, argument_size
-from manip_dyn.codegen.trigonometry import LIMIT
+from manip_dyn.codegen.backend.trigonometry import LIMIT
+from manip_dyn.codegen.rigid_body.catalogue import DECLARATIONS, argument_size
 
 BOTH = Program("both", ("x",), 1, "out[0] = sin(x[0])\nout[1] = cos(x[0])")
 _one, _lanes = one_state(BOTH), many_states(BOTH, LANES)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.codegen.expression import sine
+from manip_dyn.codegen.graph.expression import sine
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
+from manip_dyn.multibody.equations.state_space import linearized
+from manip_dyn.multibody.kernels.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
 from manip_dyn.multibody.linearization import linearization
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import linearized
-from manip_dyn.multibody.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
 
 PAIR = ("a", "b")
 

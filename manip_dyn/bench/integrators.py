@@ -23,7 +23,7 @@ from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import SLICE, repetitions, seconds, setting
 from manip_dyn.codegen import customize
 from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.taylor import order_for
+from manip_dyn.integrate.methods.taylor import order_for
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.validate import Vector
 

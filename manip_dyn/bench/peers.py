@@ -18,10 +18,10 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench.timing import Call, Candidate
-from manip_dyn.codegen import algorithms
-from manip_dyn.codegen.equations import Equations
-from manip_dyn.codegen.inertia import rigid_bodies
-from manip_dyn.codegen.motion import joint_poses
+from manip_dyn.codegen.rigid_body import algorithms
+from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
+from manip_dyn.codegen.rigid_body.kinematics import joint_poses
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 
@@ -73,7 +73,7 @@ def casadi_loops(robot: Robot, states: Vector) -> list[Candidate]:
     """Return CasADi-generated C of two algorithms, each with gcc -O3 -march=native.
 
     The expressions are CasADi's: of articulated bodies with the robot's own inertias, as its
-    users would write them, and of our equations with regrouped inertias.
+    users would write them, and of our equations in base parameters.
     """
     if not installed("casadi") or shutil.which("gcc") is None:
         return []

@@ -59,7 +59,7 @@ def _until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[flo
 def _reference(robot: Robot) -> Vector:
     return integrate(
         customize(robot).right_hand_side, (0.0, DURATION), START, method="rk8",
-        step=DURATION / REFERENCE_STEPS, t_eval=[DURATION], p=np.zeros(robot.n),
+        step=DURATION / REFERENCE_STEPS, sampling=[DURATION], p=np.zeros(robot.n),
     ).y_last  # fmt: skip
 
 

@@ -24,7 +24,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
     add_robot_options(command)
     command.add_argument("--start", help="joint positions, comma separated (default: zeros)")
-    command.add_argument("--torque", help="joint efforts, comma separated (default: zeros)")
+    command.add_argument("--effort", help="joint efforts, comma separated (default: zeros)")
     command.add_argument("--duration", type=float, default=1.0, help="s (default: 1)")
     command.add_argument("--step", type=float, default=1e-3, help="s (default: 0.001)")
     command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
@@ -38,10 +38,10 @@ def configure(command: argparse.ArgumentParser) -> None:
 def _simulate(options: argparse.Namespace) -> int:
     robot = robot_of(options)
     start = numbers("--start", options.start, robot)
-    torque = numbers("--torque", options.torque, robot)
+    effort = numbers("--effort", options.effort, robot)
     zero = np.zeros(robot.n)
     result = simulate(
-        robot, start, zero, torque, options.duration, options.step, options.duration,
+        robot, start, zero, effort, options.duration, options.step, options.duration,
         method=options.method, rtol=options.rtol, atol=options.atol, taylor_order=options.order,
     )  # fmt: skip
     content = {

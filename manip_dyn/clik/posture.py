@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.pose import Pose, checked_pose
-from manip_dyn.clik.task_error import task_error
+from manip_dyn.clik.task.pose import Pose, checked_pose
+from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
@@ -100,7 +100,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
-    """Return the best posture on the way down from one start."""
+    """Return the best posture found in a descent from one start."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
     best = _Attempt(q, rows * _error(kernels, goal, q))

@@ -7,11 +7,11 @@ from math import ceil, isinf
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.posture import posture_for
-from manip_dyn.clik.settings import ClikSettings, checked_settings
-from manip_dyn.clik.tracker import Tracker, check_path
-from manip_dyn.clik.tracking import Tracking, tracking_of
+from manip_dyn.clik.tracking.result import Tracking, tracking_of
+from manip_dyn.clik.tracking.tracker import Tracker, check_path
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.validate import nanoseconds, positive
@@ -40,13 +40,13 @@ def track(
         q0: Joint positions (n,) at the start, on or off the path. Default: a posture on the
             path's first pose, searched from the middle of the joint ranges.
         duration: Path time to track, s, rounded up to whole steps. Default: the path's, one
-            round of an endless one.
+            lap of an endless one.
         settings: Gain, inverse, null space and limits.
         tolerance: Errors that count as being on the path, m and rad; what the start is off
             the path comes on top, and fades with the gain.
 
     Raises:
-        ManipDynError: For bad arguments. What goes wrong on the way is in the result.
+        ManipDynError: For bad arguments. What goes wrong later is in the result.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):

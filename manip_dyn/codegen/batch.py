@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.in_place import InPlace
-from manip_dyn.codegen.straight_line import LANES
-from manip_dyn.codegen.trace import BATCH, BY_NAME, Declaration, argument_size
+from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, Declaration, argument_size
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, finite_array
 

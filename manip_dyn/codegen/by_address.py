@@ -12,15 +12,15 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-from numba import typeof
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen import pointed
 from manip_dyn.codegen.kernels import customize
-from manip_dyn.codegen.trace import BY_NAME, Declaration, argument_size
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
+from manip_dyn.core.addresses import address_for
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.specialized import specialized
 from manip_dyn.robot import Robot
@@ -45,20 +45,7 @@ def _kernel_address(robot: Robot, declaration: Declaration) -> Any:
         sizes = [(argument_size(each, robot.n),) for each in declaration.arguments]
         shapes = (*sizes, declaration.shape(robot.n))
         pointed_at = getattr(specialized(pointed, KERNEL=kernel, SHAPES=shapes), f"of_{count}")
-    return _address(pointed_at, (_POINTER,) * count)
-
-
-def address_of(function: Any, *arguments: Any) -> int:
-    """Return the address of a compiled function for arguments like these, for `call_returning`."""
-    return _address(function, tuple(typeof(each) for each in arguments))
-
-
-def _address(function: Any, signature: tuple) -> Any:
-    if PLAIN:
-        return function
-    function.compile(signature)
-    compiled = function.overloads[signature]
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    return address_for(pointed_at, (_POINTER,) * count)
 
 
 @intrinsic
@@ -78,26 +65,6 @@ def _call_kernel(_context, address, arrays):
         return context.get_dummy_value()
 
     return types.none(address, arrays), generate
-
-
-@intrinsic
-def _call_returning(_context, address, arguments):
-    if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
-        raise TypingError(f"expected an address and a tuple, not {address} and {arguments}")
-
-    def generate(context, builder, signature, values):
-        kinds = tuple(signature.args[1])
-        place, packed = values
-        parts = [builder.extract_value(packed, i) for i in range(len(kinds))]
-        convention = context.call_conv
-        pointer = convention.get_function_type(types.int64, kinds).as_pointer()
-        function = builder.inttoptr(place, pointer)
-        status, result = convention.call_function(builder, function, types.int64, kinds, parts)
-        with cgutils.if_unlikely(builder, status.is_error):
-            convention.return_status_propagate(builder, status)
-        return result
-
-    return types.int64(address, arguments), generate
 
 
 def _check(address: Any, arrays: Any) -> None:
@@ -120,5 +87,3 @@ def _plain(function: Any, arguments: Any) -> Any:
 
 call_kernel: Any = _plain if PLAIN else _call_kernel
 """``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, ``out`` the last."""
-call_returning: Any = _plain if PLAIN else _call_returning
-"""``call_returning(address, arguments)``: call a compiled function, and return its integer."""

@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
 from manip_dyn.codegen.in_place import InPlace
-from manip_dyn.codegen.trace import BY_NAME, Declaration, argument_size
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
+from manip_dyn.core.addresses import address_for, call_writing
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.validate import Vector, finite_vector
@@ -67,7 +65,8 @@ def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[...,
 
     if PLAIN:
         return lambda *values: check_one_by_one(values)
-    address = _address(kernel, len(arguments), len(shape))
+    vectors = [types.Array(types.float64, 1, "C")] * len(arguments)
+    address = address_for(kernel, (*vectors, _output(len(shape))))
     loads = tuple(name for name in arguments if name in ("payload", "wrench"))
     entry = LOADED[loads] if loads else UNLOADED[len(arguments)]
     with _compiling:
@@ -90,14 +89,6 @@ def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[...,
     return call
 
 
-def _address(kernel: Dispatcher, count: int, axes: int) -> int:
-    """Return the address of a kernel of `count` vectors with an output of so many axes."""
-    signature = (*[types.Array(types.float64, 1, "C")] * count, _output(axes))
-    kernel.compile(signature)
-    compiled: Any = kernel.overloads[signature]
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-
-
 @lru_cache
 def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., bool]:
     """Return `run` compiled for `count` vectors and an output of so many axes, and for no others.
@@ -117,26 +108,6 @@ def _output(axes: int) -> types.Array:
     return types.Array(types.float64, axes, "C")
 
 
-def _kernel_call(_context, address, arrays):
-    """Call the jitted kernel at an address with vectors that lie densely, and its output."""
-    if not isinstance(address, types.Integer) or not isinstance(arrays, types.BaseTuple):
-        raise TypingError(f"expected an address and a tuple, not {address} and {arrays}")
-
-    def generate(context, builder, signature, values):
-        kinds = tuple(signature.args[1])
-        place, packed = values
-        parts = [builder.extract_value(packed, i) for i in range(len(kinds))]
-        function = context.call_conv.get_function_type(types.none, kinds)
-        pointer = builder.inttoptr(place, function.as_pointer())
-        context.call_conv.call_function(builder, pointer, types.none, kinds, parts)
-        return context.get_dummy_value()
-
-    return types.void(address, arrays), generate
-
-
-_call_kernel: Any = intrinsic(_kernel_call)
-
-
 @inlined
 def _is_good(x, size):
     """Return whether x is a dense array of `size` finite numbers."""
@@ -151,35 +122,35 @@ def _is_good(x, size):
 def _run_1(address, n, a, out):
     good = _is_good(a, n)
     if good:
-        _call_kernel(address, (a, out))
+        call_writing(address, (a, out))
     return good
 
 
 def _run_2(address, n, a, b, out):
     good = _is_good(a, n) and _is_good(b, n)
     if good:
-        _call_kernel(address, (a, b, out))
+        call_writing(address, (a, b, out))
     return good
 
 
 def _run_3(address, n, a, b, c, out):
     good = _is_good(a, n) and _is_good(b, n) and _is_good(c, n)
     if good:
-        _call_kernel(address, (a, b, c, out))
+        call_writing(address, (a, b, c, out))
     return good
 
 
 def _run_4(address, n, a, b, c, d, out):
     good = _is_good(a, n) and _is_good(b, n) and _is_good(c, n) and _is_good(d, n)
     if good:
-        _call_kernel(address, (a, b, c, d, out))
+        call_writing(address, (a, b, c, d, out))
     return good
 
 
 def _run_with_payload(address, n, q, payload, out):
     good = _is_good(q, n) and _is_good(payload, PAYLOAD)
     if good:
-        _call_kernel(address, (q, payload, out))
+        call_writing(address, (q, payload, out))
     return good
 
 
@@ -187,7 +158,7 @@ def _run_loaded(address, n, a, b, c, payload, wrench, out):
     good = _is_good(a, n) and _is_good(b, n) and _is_good(c, n)
     good = good and _is_good(payload, PAYLOAD) and _is_good(wrench, WRENCH)
     if good:
-        _call_kernel(address, (a, b, c, payload, wrench, out))
+        call_writing(address, (a, b, c, payload, wrench, out))
     return good
 
 

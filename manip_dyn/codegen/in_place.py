@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from manip_dyn.codegen.build import kernel_of
-from manip_dyn.codegen.trace import BATCH, BY_NAME, DECLARATIONS
+from manip_dyn.codegen.programs.build import kernel_of
+from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, DECLARATIONS
 from manip_dyn.robot import Frame, Robot
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.batch import Batch
-from manip_dyn.codegen.build import kernel_module
 from manip_dyn.codegen.checked import Checked
 from manip_dyn.codegen.in_place import InPlace
+from manip_dyn.codegen.programs.build import kernel_module
 from manip_dyn.codegen.report import Report, operation_report
-from manip_dyn.codegen.taylor import Taylor
-from manip_dyn.codegen.trace import BY_NAME
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
+from manip_dyn.codegen.taylor.taylor import Taylor
 from manip_dyn.errors import ManipDynError
 from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.validate import Vector, finite_vector

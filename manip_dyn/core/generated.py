@@ -45,8 +45,8 @@ def generated_module(name: str, content: bytes, text: Callable[[], str]) -> Modu
 
 @cache
 def source_of(package: Path) -> bytes:
-    """Return the source of a folder's modules: part of the `content` of what they generate."""
-    return b"".join(path.read_bytes() for path in sorted(package.glob("*.py")))
+    """Return the source of all modules in a folder, for the `content` of what they generate."""
+    return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
 
 
 def cache_directory() -> Path:

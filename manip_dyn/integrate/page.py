@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.integrate.engine import compile_engine
-from manip_dyn.integrate.method import Method, Options
-from manip_dyn.integrate.registry import ALIASES, METHODS
+from manip_dyn.integrate.loop.engine import compile_engine
+from manip_dyn.integrate.methods.method import Method, Options
+from manip_dyn.integrate.methods.registry import ALIASES, METHODS
 
 _HEAD = ("method", "order", "compared with", "evaluations", "FSAL", "dense", "stable to", "source")
 _MEASURED = ("error", "ns per step")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +11,21 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.errors import ManipDynError, closest
-from manip_dyn.integrate.control import CONTROLLERS, ESTIMATES, NORMS
+from manip_dyn.integrate.choices import Sampling, StepControl
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import checked_function, first_trial, right_hand_side
 from manip_dyn.integrate.jacobian import Jacobian
-from manip_dyn.integrate.method import Method, Options
-from manip_dyn.integrate.registry import METHODS
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.stops import planned_stops
-from manip_dyn.integrate.taylor import HIGHEST_ORDER, LOWEST_ORDER, Series, Taylor, order_for
+from manip_dyn.integrate.loop.stops import planned_stops
+from manip_dyn.integrate.methods.method import Method, Options
+from manip_dyn.integrate.methods.registry import METHODS
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.methods.taylor import (
+    HIGHEST_ORDER,
+    LOWEST_ORDER,
+    Series,
+    Taylor,
+    order_for,
+)
 from manip_dyn.validate import Vector, finite_vector, not_negative, positive
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
@@ -71,20 +76,12 @@ def checked_problem(
     rtol: Any,
     atol: Any,
     p: Any,
-    events: Any,
     t_switch: Any,
-    t_eval: Any,
-    land: bool,
-    dense: bool,
-    controller: str,
-    norm: str,
+    events: Any,
     jacobian: Any,
-    estimate: str,
     order: int | None,
-    first_step: float | None,
-    min_step: float,
-    max_step: float,
-    max_steps: int,
+    control: StepControl,
+    sampling: Sampling,
 ) -> Problem:
     """Return the problem that the arguments of `integrate` describe."""
     solver = _method(method)
@@ -95,12 +92,8 @@ def checked_problem(
     if y.size == 0:
         raise ManipDynError("y0 has no numbers; expected at least one")
     adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
-    if adaptive and max_step < min_step:
-        raise ManipDynError(
-            f"max_step is {max_step:g} s; expected min_step ({min_step:g} s) or more"
-        )
-    times = None if t_eval is None else _times("t_eval", t_eval, span)
-    between = dense or (times is not None and not land)
+    times = None if sampling.times is None else _times("sampling.times", sampling.times, span)
+    between = sampling.dense or (times is not None and not sampling.land)
     found = _events(events)
     linear = _jacobian(solver, jacobian, y.size)
     orders, scratch, function = _series(solver, rhs, order, adaptive, tolerances)
@@ -108,14 +101,14 @@ def checked_problem(
         size=y.size,
         adaptive=adaptive,
         dense=between,
-        controller=_one_of("controller", controller, CONTROLLERS),
-        norm=_one_of("norm", norm, NORMS),
+        controller=control.controller,
+        norm=control.norm,
         events=found.count if found else 0,
         acts=found is not None and found.action is not None,
         positions=linear.positions,
         jacobian=linear.function is not None,
         mass=linear.mass,
-        estimate=_one_of("estimate", estimate, ESTIMATES),
+        estimate=control.estimate,
     )
     parameters = _parameters(p)
     if not isinstance(solver, Taylor):
@@ -142,22 +135,24 @@ def checked_problem(
         stops=planned_stops(
             span,
             np.empty(0) if t_switch is None else _times("t_switch", t_switch, None),
-            times if times is not None and land else np.empty(0),
+            times if times is not None and sampling.land else np.empty(0),
         ),
         settings={
             **tolerances,
             "step": 0.0 if adaptive else step,
-            "first_step": _first_step(first_step, adaptive and not isinstance(solver, Taylor)),
-            "min_step": not_negative("min_step", min_step, "s"),
-            "max_step": max_step if max_step == math.inf else positive("max_step", max_step, "s"),
-            "max_steps": positive("max_steps", max_steps),
+            "first_step": _first_step(
+                control.first_step, adaptive and not isinstance(solver, Taylor)
+            ),
+            "min_step": control.min_step,
+            "max_step": control.max_step,
+            "max_steps": control.max_steps,
             "orders": orders,
             "every_step": times is None,
             **(found.settings if found else {}),
         },
         t_eval=times,
-        land=land,
-        dense=dense,
+        land=sampling.land,
+        dense=sampling.dense,
     )
 
 
@@ -283,7 +278,7 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
         return 0.0
     if not controlled:
         raise ManipDynError(f"first_step is {first_step}; expected none: no control to start")
-    return positive("first_step", first_step, "s")
+    return first_step
 
 
 def _parameters(p: Any) -> Any:
@@ -300,10 +295,3 @@ def _parameters(p: Any) -> Any:
             "type"
         ) from error
     return deepcopy(p)
-
-
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        hint = closest(str(value), allowed)
-        raise ManipDynError(f"{name} is {value!r}; expected {' or '.join(allowed)}{hint}")
-    return value

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate.dense import DenseOutput
-from manip_dyn.integrate.status import Status
+from manip_dyn.integrate.steps.dense import DenseOutput
+from manip_dyn.integrate.steps.status import Status
 from manip_dyn.validate import Vector
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
-from manip_dyn.integrate.dense import DenseOutput
-from manip_dyn.integrate.engine import Engine, compile_engine
+from manip_dyn.integrate.choices import (
+    Sampling,
+    StepControl,
+    chosen_control,
+    chosen_sampling,
+)
 from manip_dyn.integrate.events import Events
 from manip_dyn.integrate.functions import not_compilable
 from manip_dyn.integrate.jacobian import Jacobian
-from manip_dyn.integrate.method import Method
+from manip_dyn.integrate.loop.engine import Engine, compile_engine
+from manip_dyn.integrate.loop.space import Space
+from manip_dyn.integrate.methods.method import Method
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.integrate.problem import Problem, checked_problem
 from manip_dyn.integrate.solution import FoundEvents, Solution
-from manip_dyn.integrate.space import Space
-from manip_dyn.integrate.status import Status
-from manip_dyn.integrate.taylor import Taylor
+from manip_dyn.integrate.steps.dense import DenseOutput
+from manip_dyn.integrate.steps.status import Status
 
 _ROOM = 256
 """Rows of a record to begin with; a full one doubles."""
@@ -35,20 +40,12 @@ def integrate(
     rtol: ArrayLike | None = None,
     atol: ArrayLike | None = None,
     p: Any = None,
-    events: Events | Any = None,
     t_switch: ArrayLike | None = None,
-    t_eval: ArrayLike | None = None,
-    land: bool = True,
-    dense: bool = False,
-    controller: str = "pi",
-    norm: str = "max",
+    events: Events | Any = None,
     jacobian: Jacobian | Any = None,
-    estimate: str = "plain",
     order: int | None = None,
-    first_step: float | None = None,
-    min_step: float = 0.0,
-    max_step: float = math.inf,
-    max_steps: int = 10_000_000,
+    control: StepControl | None = None,
+    sampling: Sampling | ArrayLike | None = None,
 ) -> Solution:
     """Integrate y' = rhs(t, y) from t_span[0] to t_span[1], forwards or backwards.
 
@@ -64,34 +61,35 @@ def integrate(
         atol: Absolute tolerance, scalar or (m,), in the units of the state. Default 1e-9 if no
             tolerance is given, as much as rtol beside one.
         p: Parameters: a float64 array or a tuple of arrays. Default: an empty array.
+        t_switch: Times at which rhs jumps (k,), s: steps end exactly there.
         events: `Events`, or a function ``(t, y, p, out)`` whose one value ends the integration
             where it crosses zero.
-        t_switch: Times at which rhs jumps (k,), s: steps end exactly there.
-        t_eval: Times of the samples (k,), s. Default: every step.
-        land: Whether steps end at `t_eval`, which keeps the full accuracy; otherwise the
-            samples come from the dense output.
-        dense: Whether the solution can be called with any time in the span.
-        controller: ``"pi"`` or ``"paper"``, see `control`.
-        norm: ``"max"`` or ``"rms"``: norm of the error over the tolerances.
         jacobian: For the Rosenbrock methods: a `Jacobian`, or its function for a system of first
             order. Default: central differences.
-        estimate: ``"plain"``, or ``"scaled"``: the error estimate of a Rosenbrock method after
-            one more solution with its matrix, which takes out what stiff parts exaggerate.
         order: Order of a Taylor series. Default: what the tolerance asks for.
-        first_step: First step of a controlled method, s. Default: found.
-        min_step: Smallest step, s; what needs a smaller one ends with STEP_UNDERFLOW.
-        max_step: Largest step, s.
-        max_steps: Steps, failed ones included, before TOO_MANY_STEPS.
+        control: How steps are chosen, and how many there may be.
+        sampling: What is kept: a `Sampling`, or the times of the samples (k,), s. Default: every
+            step.
 
     Raises:
-        ManipDynError: For bad arguments. What goes wrong on the way is the solution's status.
+        ManipDynError: For bad arguments. What goes wrong later is the solution's status.
     """
     problem = checked_problem(
-        rhs, t_span, y0, method=method, step=step, rtol=rtol, atol=atol, p=p, events=events,
-        t_switch=t_switch, t_eval=t_eval, land=land, dense=dense, controller=controller,
-        norm=norm, jacobian=jacobian, estimate=estimate, order=order, first_step=first_step,
-        min_step=min_step, max_step=max_step, max_steps=max_steps,
-    )  # fmt: skip
+        rhs,
+        t_span,
+        y0,
+        method=method,
+        step=step,
+        rtol=rtol,
+        atol=atol,
+        p=p,
+        t_switch=t_switch,
+        events=events,
+        jacobian=jacobian,
+        order=order,
+        control=chosen_control(control),
+        sampling=chosen_sampling(sampling),
+    )
     engine = compile_engine(
         method=problem.method,
         options=problem.options,

@@ -1,7 +1,7 @@
 """A mechanism as y' = f(t, y) for any solver, and by Adams methods of variable order.
 
 Algorithm 2 of Sandu et al. (2001): the solver integrates the independent positions and velocities,
-the dependent ones follow from the constraints wherever f is evaluated, and a worn partition ends
+the dependent ones follow from the constraints wherever f is evaluated, and a new partition ends
 the solver's history. Theirs was DDEABM of Shampine and Watts; here it is VODE (Brown, Byrne and
 Hindmarsh 1989) with Adams-Moulton formulas of order 1 to 12 and functional iteration, by scipy.
 """
@@ -16,13 +16,14 @@ import numpy as np
 from scipy.integrate import ode
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.multibody.expansion import expand
-from manip_dyn.multibody.mechanism import Mechanism
-from manip_dyn.multibody.partition import Partition
-from manip_dyn.multibody.partition import partition as partition_of
+from manip_dyn.integrate import Status
+from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.state_space import needs_repartition, rates
+from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.model.partition import Partition
+from manip_dyn.multibody.model.partition import partition as partition_of
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import rates, worn
 from manip_dyn.validate import Vector, positive
 
 HIGHEST_ORDER = 12
@@ -33,8 +34,8 @@ Sample = tuple[float, Vector, Vector, float]
 class FirstOrder:
     """``f(t, y)`` of a mechanism: y (2 n,) are its independent positions and their rates.
 
-    `worn` and `expanded` count the turns of rotational springs: with a solver of your own, call
-    one of them after each step if a spring turns by more than half a turn.
+    `needs_repartition` and `expanded` count the turns of rotational springs: with a solver of your
+    own, call one of them after each step if a spring turns by more than half a turn.
 
     Attributes:
         y0: The state (2 n,) where it was made.
@@ -62,7 +63,7 @@ class FirstOrder:
             mechanism, q, mechanism.v0 if v is None else v, self.partition, angles
         )
         self.angles, self.evaluations = self._memory.tables.forces.angles, 0
-        self._out, self._worn = np.zeros(len(self.y0)), np.zeros(1)
+        self._out, self._need = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
@@ -70,10 +71,10 @@ class FirstOrder:
         rates(t, _own(y), self._memory, self._out)
         return self._out.copy()
 
-    def worn(self, t: float, y: Vector) -> bool:
+    def needs_repartition(self, t: float, y: Vector) -> bool:
         """Return whether the condition number asks for a new partition."""
-        worn(t, _own(y), self._memory, self._worn)
-        return bool(self._worn[0] > 0.0)
+        needs_repartition(t, _own(y), self._memory, self._need)
+        return bool(self._need[0] > 0.0)
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
         """Return all coordinates and rates (N,), and the largest violation of a constraint."""
@@ -111,8 +112,8 @@ def simulate_by_adams(
     try:
         while samples[-1][0] < duration:
             t = samples[-1][0]
-            worn = _add_samples(samples, used[-1], next(e for e in ends if e > t), tolerances)
-            used.append(_successor(used[-1], samples[-1], worn))
+            due = _add_samples(samples, used[-1], next(e for e in ends if e > t), tolerances)
+            used.append(_successor(used[-1], samples[-1], due))
     except ManipDynError as error:
         reason = str(error)
     times, q, v, violations = (np.array(each) for each in zip(*samples, strict=True))
@@ -120,7 +121,7 @@ def simulate_by_adams(
         t=times,
         q=q,
         v=v,
-        success=not reason,
+        status=Status.EVENT if reason else Status.SUCCESS,
         reason=reason or f"t = {duration:.9g} s was reached",
         steps=len(samples) - 1,
         failures=0,
@@ -133,10 +134,10 @@ def simulate_by_adams(
 def _add_samples(
     samples: list[Sample], rhs: FirstOrder, end: float, tolerances: tuple[float, float]
 ) -> bool:
-    """Add every step up to a time; return whether a worn partition ended it before."""
+    """Add every step up to a time; return whether a new partition was due before."""
     for t, y in _steps(rhs, samples[-1][0], end, tolerances):
         samples.append((t, *rhs.expanded(y)))
-        if rhs.worn(t, y):
+        if rhs.needs_repartition(t, y):
             return True
     return False
 
@@ -160,10 +161,10 @@ def _steps(
         yield solver.t, y
 
 
-def _successor(rhs: FirstOrder, sample: Sample, worn: bool) -> FirstOrder:
-    """Return f(t, y) from a sample on, with a new partition where the old one is worn."""
+def _successor(rhs: FirstOrder, sample: Sample, repartition: bool) -> FirstOrder:
+    """Return f(t, y) from a sample on, with a new partition where it is due."""
     t, q, v, _ = sample
-    roles = partition_of(rhs.mechanism.gradients(q)) if worn else rhs.partition
+    roles = partition_of(rhs.mechanism.gradients(q)) if repartition else rhs.partition
     if roles.redundant.size:
         raise ManipDynError(f"the mechanism is in a singular position at t = {t:.9g} s")
     return FirstOrder(rhs.mechanism, q, v, roles, rhs.angles)

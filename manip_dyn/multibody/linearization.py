@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.multibody.equations.state_space import linearized
+from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import prepared
-from manip_dyn.multibody.state_space import linearized
 from manip_dyn.validate import Vector
 
 

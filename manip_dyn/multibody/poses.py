@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from manip_dyn.multibody.elements import GROUND
-from manip_dyn.multibody.joints import across
-from manip_dyn.multibody.mechanism import Mechanism
-from manip_dyn.multibody.primitives import rotation, turning
+from manip_dyn.multibody.kernels.primitives import rotation, turning
+from manip_dyn.multibody.model.elements import GROUND
+from manip_dyn.multibody.model.joints import across
+from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.validate import Vector
 
 MOVING = ("revolute", "translational")
@@ -92,6 +92,6 @@ def _moved(frames: list[tuple], directions: Vector, points: Vector) -> tuple[flo
     (p_i, turn_i, v_i, omega_i), (p_j, turn_j, v_j, omega_j) = frames
     arms = turn_i @ points[0], turn_j @ points[1]
     h = turn_i @ directions[0][:, 2]
-    way = p_j + arms[1] - p_i - arms[0]
+    displacement = p_j + arms[1] - p_i - arms[0]
     rate = v_j + np.cross(omega_j, arms[1]) - v_i - np.cross(omega_i, arms[0])
-    return float(h @ way), float(h @ rate + np.cross(omega_i, h) @ way)
+    return float(h @ displacement), float(h @ rate + np.cross(omega_i, h) @ displacement)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from manip_dyn.multibody.mechanism import Mechanism
+from manip_dyn.integrate import Status, StepControl
+from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
 from manip_dyn.validate import Vector, positive
 
@@ -20,8 +20,8 @@ class MechanismMotion:
         t: Times of the steps (k,), s.
         q: Coordinates (k, N): position and Euler parameters of each body, m.
         v: Their rates (k, N).
-        success: Whether the whole duration was simulated.
-        reason: One sentence.
+        status: How it ended; EVENT in a position that it cannot leave.
+        reason: The same in one sentence.
         steps: Steps that passed.
         failures: Steps that were tried again.
         evaluations: Evaluations of the accelerations.
@@ -32,13 +32,18 @@ class MechanismMotion:
     t: Vector
     q: Vector
     v: Vector
-    success: bool
+    status: Status
     reason: str
     steps: int
     failures: int
     evaluations: int
     partitions: int
     violation: float
+
+    @property
+    def success(self) -> bool:
+        """Whether the whole duration was simulated."""
+        return self.status is Status.SUCCESS
 
 
 def simulate_mechanism(
@@ -49,7 +54,7 @@ def simulate_mechanism(
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
-    **options: Any,
+    control: StepControl | None = None,
 ) -> MechanismMotion:
     """Simulate a mechanism from its assembly on.
 
@@ -61,11 +66,11 @@ def simulate_mechanism(
             without a step.
         atol: Absolute tolerance, m and per s. Default: as much as rtol.
         step: Fixed step, s, instead.
-        **options: More arguments of `md.integrate`, such as ``estimate`` or ``max_step``.
+        control: How steps are chosen.
     """
     positive("duration", duration, "s")
     simulation = MechanismSimulation(
-        mechanism, method=method, rtol=rtol, atol=atol, step=step, **options
+        mechanism, method=method, rtol=rtol, atol=atol, step=step, control=control
     )
     parts = simulation.advance_to(duration)
     rows = [slice(None), *([slice(1, None)] * (len(parts) - 1))]
@@ -77,7 +82,7 @@ def simulate_mechanism(
         t=t,
         q=q,
         v=v,
-        success=not simulation.reason,
+        status=simulation.status,
         reason=simulation.reason or f"t = {duration:.9g} s was reached",
         violation=simulation.violation,
         **simulation.statistics,

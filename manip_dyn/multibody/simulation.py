@@ -6,19 +6,20 @@ ones; a new partition whenever the condition number has grown by a quarter.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, integrate
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.taylor import Taylor
-from manip_dyn.multibody.expansion import expand
-from manip_dyn.multibody.mechanism import Mechanism
-from manip_dyn.multibody.memory import Memory, memory_of
-from manip_dyn.multibody.partition import Partition, partition
-from manip_dyn.multibody.state_space import linearized, rates, worn
+from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, StepControl, integrate
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.memory import Memory, memory_of
+from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
+from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.model.partition import Partition, partition
 from manip_dyn.validate import Vector
 
 AT_ONCE = 1e9
@@ -41,7 +42,8 @@ class MechanismSimulation:
         t: Time, s.
         q: Coordinates (N,): position and Euler parameters of each body, m.
         v: Their rates (N,).
-        reason: Why it cannot go on, in one sentence; empty as long as it can.
+        status: SUCCESS as long as it can go on.
+        reason: Why it cannot, in one sentence; empty as long as it can.
         violation: Largest violation of a constraint so far.
         statistics: Steps, failures, evaluations and partitions so far.
     """
@@ -54,7 +56,7 @@ class MechanismSimulation:
         rtol: float | None = None,
         atol: float | None = None,
         step: float | None = None,
-        **options: Any,
+        control: StepControl | None = None,
     ):
         """Begin at the assembly; the arguments are those of `simulate_mechanism`."""
         if not isinstance(mechanism, Mechanism):
@@ -64,27 +66,23 @@ class MechanismSimulation:
                 "method is 'taylor', but a mechanism has no series; expected rosenbrock_nystrom, "
                 "rodas5p, rosenbrock_w or an explicit method"
             )
-        for name in ("t_eval", "events", "jacobian"):
-            if name in options:
-                raise ManipDynError(f"{name} is given; expected none: a mechanism has its own")
+        options: dict[str, Any] = {"method": method, "step": step}
         if step is None:
             rtol = 1e-6 if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
-        else:
-            options |= {"step": step}
         if isinstance(METHODS.get(method), Rosenbrock):
             options["jacobian"] = Jacobian(linearized, mechanism.freedoms, mass=True)
         self.mechanism = mechanism
-        self._given = {"method": method, **options}
+        self._options, self._given_control = options, control or StepControl()
         self.reset()
 
     def reset(self) -> None:
         """Go back to the assembly at time zero."""
         self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
-        self.reason = ""
+        self.status, self.reason = Status.SUCCESS, ""
         self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
         self._worst = np.zeros(1)
-        self._options = dict(self._given)
+        self._control = self._given_control
         self._use(self.mechanism.partition, None)
 
     @property
@@ -105,7 +103,7 @@ class MechanismSimulation:
             if solution.status is Status.EVENT:
                 self._repartition()
             elif not solution.success:
-                self.reason = solution.reason
+                self.status, self.reason = solution.status, solution.reason
         return parts
 
     def _use(self, roles: Partition, angles: Vector | None) -> None:
@@ -115,20 +113,22 @@ class MechanismSimulation:
     def _repartition(self) -> None:
         roles = partition(self.mechanism.gradients(self.q))
         if roles.redundant.size:
+            self.status = Status.EVENT
             self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
         else:
             self._use(roles, self._memory.tables.forces.angles)
 
     def _solved(self, end: float) -> Solution:
-        events = Events(worn, terminal=True, direction=1, tolerance=AT_ONCE)
+        events = Events(needs_repartition, terminal=True, direction=1, tolerance=AT_ONCE)
         switches = [time for time in self.mechanism.switches if self.t < time < end]
         solution = integrate(
             rates, (self.t, end), self._y, p=self._memory, events=events,
-            t_switch=switches or None, **self._options,
+            t_switch=switches or None, control=self._control, **self._options,
         )  # fmt: skip
         if len(solution.t) > 1 and "rtol" in self._options:
             # The last step was shortened if it met the end.
-            self._options["first_step"] = float(np.diff(solution.t[-3:]).max())
+            last = float(np.diff(solution.t[-3:]).max())
+            self._control = replace(self._control, first_step=last)
         return solution
 
     def _expanded(self, solution: Solution) -> Samples:

@@ -11,8 +11,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from manip_dyn.clik.computed_torque import ComputedTorque, Efforts, JointMotion
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.computed_torque import ComputedTorque, Efforts, JointMotion
+from manip_dyn.clik.control.reference import Reference
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import messages
 from manip_dyn.nodes.pacing import PacingStatistics, PeriodStatistics

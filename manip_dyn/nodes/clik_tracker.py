@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn import clik
-from manip_dyn.clik.follower import Follower
-from manip_dyn.clik.reference import Reference
+from manip_dyn.clik.control.reference import Reference
+from manip_dyn.clik.paths.follower import Follower
 from manip_dyn.codegen import customize
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import diagnostics, messages

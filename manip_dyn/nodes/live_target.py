@@ -12,8 +12,8 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from manip_dyn.clik.follower import Follower
-from manip_dyn.clik.pose import UNIT
+from manip_dyn.clik.paths.follower import Follower
+from manip_dyn.clik.task.pose import UNIT
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes import messages
 from manip_dyn.validate import Vector, finite_vector

@@ -10,8 +10,8 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from manip_dyn.multibody import Mechanism
+from manip_dyn.multibody.model.shapes import bumps, lines, shapes
 from manip_dyn.multibody.poses import body_poses
-from manip_dyn.multibody.shapes import bumps, lines, shapes
 from manip_dyn.validate import Vector
 
 COLOURS = {

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn import clik
-from manip_dyn.clik.follower import Bounds, Follower
+from manip_dyn.clik.paths.follower import Bounds, Follower
 from manip_dyn.errors import ManipDynError
 from manip_dyn.nodes.parameters import NUMBERS, Parameter
 from manip_dyn.validate import Vector, finite_vector

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from manip_dyn import clik
-from manip_dyn.clik.computed_torque import unstable_feedback
-from manip_dyn.clik.tracker import unstable_gain
+from manip_dyn.clik.control.computed_torque import unstable_feedback
+from manip_dyn.clik.tracking.tracker import unstable_gain
 from manip_dyn.errors import ManipDynError
 from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.taylor import Taylor
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.nodes.parameters import NUMBERS, Parameter
 from manip_dyn.nodes.path_parameters import PATH_PARAMETERS
 from manip_dyn.nodes.robot_parameters import ROBOT_PARAMETERS

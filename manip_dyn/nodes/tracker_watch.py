@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.clik import Path, TrackingSample, task_error
-from manip_dyn.clik.follower import Follower
+from manip_dyn.clik.paths.follower import Follower
 from manip_dyn.robot import Robot
 from manip_dyn.validate import Vector
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
-from manip_dyn.integrate.space import Space
+from manip_dyn.integrate.loop.space import Space
 from manip_dyn.planning.constrained import constrained, constrained_arc_of
 from manip_dyn.planning.efforts import Controls, directions
 from manip_dyn.planning.equations import arc_of, canonical, variations

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import address_of, addresses, call_kernel, call_returning
+from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.core.addresses import address_of, call_returning
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.planning.ramps import Ramps

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate import Engine
-from manip_dyn.integrate.space import Space
+from manip_dyn.integrate.loop.space import Space
 from manip_dyn.planning.held_motion import TOLERANCES, held_motion_engine, kernels_of
 from manip_dyn.planning.replay import (
     NOT_REPRODUCED,

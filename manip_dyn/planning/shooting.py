@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.codegen.by_address import call_kernel, call_returning
+from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.core.addresses import call_returning
 from manip_dyn.core.by_reference import value_of
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.integrate.space import Space
+from manip_dyn.integrate.loop.space import Space
 from manip_dyn.planning.linear_system import solve
 from manip_dyn.validate import Vector
 

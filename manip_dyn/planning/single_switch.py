@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
-from manip_dyn.integrate.engine import Engine, Space
+from manip_dyn.integrate.loop.engine import Engine, Space
 from manip_dyn.planning.held_motion import kernels_of
 from manip_dyn.planning.replay import EFFORT, POSITION, PROVED, SPEED
 from manip_dyn.planning.search import Found, Search, Task, search_of

@@ -108,7 +108,7 @@ class Feedback:
             inspect.signature(plain).bind(0.0, None, None)
         except TypeError as error:
             raise ManipDynError(
-                f"torque is a function of {inspect.signature(plain)}; expected (t, q, v)"
+                f"effort is a function of {inspect.signature(plain)}; expected (t, q, v)"
             ) from error
         self._robot = robot
         # numba compiles functions; an object that is called runs in Python.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from manip_dyn.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Method
-from manip_dyn.integrate.rosenbrock import Rosenbrock
-from manip_dyn.integrate.taylor import HIGHEST_ORDER, order_for
+from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
+from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER, order_for
 from manip_dyn.validate import nanoseconds, not_negative
 
 

@@ -18,12 +18,6 @@ from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
 from manip_dyn.validate import Vector
 
-REASONS = {
-    Status.NON_FINITE: "numbers became infinite or NaN",
-    Status.STEP_UNDERFLOW: "the tolerances need too small a step",
-    Status.TOO_MANY_STEPS: "too many steps",
-}
-
 
 class Motion:
     """Moves the state (q, v, work), (2 n + 1,), in place.
@@ -32,19 +26,20 @@ class Motion:
         steps: Steps so far.
         failures: Steps that the error control threw away.
         evaluations: Evaluations of the dynamics; of the whole series for Taylor's method.
-        why: What went wrong in the last run; empty if nothing did.
+        status: How the last run ended.
         met: Which joint limit ended it; empty if none did.
     """
 
     steps = failures = evaluations = 0
-    why = met = ""
+    status = Status.SUCCESS
+    met = ""
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Move `y` from `begin` to `end`, s, and return the time reached.
 
         Args:
             begin: Time at the start.
-            end: Time to reach; earlier where something went wrong, see `why`.
+            end: Time to reach; earlier where something went wrong, see `status`.
             y: The state, changed.
             effort: The constant efforts (n,), or None if the law itself is in the loop.
         """
@@ -81,13 +76,13 @@ class CompiledMotion(Motion):
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Move `y` to `end`."""
         parameters = self._parameters if effort is None else effort
-        status = Status(self._run(begin, end, parameters, y, self._space))
+        self.status = Status(self._run(begin, end, parameters, y, self._space))
         now = self._space.state
         self.steps += int(now.steps)
         self.failures += int(now.failures)
         self.evaluations += int(now.evaluations)
-        self.why = REASONS.get(status, "")
-        self.met = self._limits.reached(y) if self._limits and status is Status.EVENT else ""
+        event = self.status is Status.EVENT
+        self.met = self._limits.reached(y) if self._limits and event else ""
         return float(now.t)
 
 
@@ -101,13 +96,13 @@ class InterpretedMotion(Motion):
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Move `y` to `end`."""
-        t, self.why = begin, ""
+        t, self.status = begin, Status.SUCCESS
         while end - t > 1e-9 * self._step:
             h = min(self._step, end - t)
             with np.errstate(over="ignore", invalid="ignore"):
                 new = rk4_step(self._rate, t, y, h)
             if not np.all(np.isfinite(new)):
-                self.why = REASONS[Status.NON_FINITE]
+                self.status = Status.NON_FINITE
                 return t
             y[:], t = new, t + h
             self.steps += 1

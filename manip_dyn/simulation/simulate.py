@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.errors import ManipDynError
-from manip_dyn.integrate.adams import Adams
+from manip_dyn.integrate import Status
+from manip_dyn.integrate.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, Schedule, held
 from manip_dyn.simulation.integrator import Integrator
@@ -28,8 +29,8 @@ class Trajectory:
         v: Velocities (m, n), rad/s or m/s.
         tau: Efforts (m, n) from each sample on, N m or N.
         energy: Kinetic, potential, work and balance residual (m, 4), J.
-        success: Whether the whole duration was simulated.
-        reason: One sentence.
+        status: How it ended; EVENT where a joint reached its limit and was to stop there.
+        reason: The same in one sentence.
         statistics: Steps, failed steps and evaluations of the dynamics.
     """
 
@@ -38,16 +39,21 @@ class Trajectory:
     v: Vector
     tau: Vector
     energy: Vector
-    success: bool
+    status: Status
     reason: str
     statistics: dict[str, int]
+
+    @property
+    def success(self) -> bool:
+        """Whether the whole duration was simulated."""
+        return self.status is Status.SUCCESS
 
 
 def simulate(
     robot: Robot,
     q0: ArrayLike,
     v0: ArrayLike,
-    torque: ArrayLike | EffortLaw | Callable[[float, Vector, Vector], Vector],
+    effort: ArrayLike | EffortLaw | Callable[[float, Vector, Vector], Vector],
     duration: float,
     step: float = 1e-3,
     sample_period: float | None = None,
@@ -58,13 +64,13 @@ def simulate(
     taylor_order: int = 0,
     stop_at_limits: bool = False,
 ) -> Trajectory:
-    """Simulate `robot` from (q0, v0) under `torque`.
+    """Simulate `robot` from (q0, v0) under `effort`.
 
     Args:
         robot: The arm.
         q0: Initial positions (n,), rad or m.
         v0: Initial velocities (n,), rad/s or m/s.
-        torque: Constant efforts (n,), a function (t, q, v) -> efforts, or an `EffortLaw`
+        effort: Constant efforts (n,), a function (t, q, v) -> efforts, or an `EffortLaw`
             such as `Schedule`. Saturated at the effort limits.
         duration: s.
         step: Integration step, s, without tolerances.
@@ -79,24 +85,24 @@ def simulate(
     """
     integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
     simulation = Simulation(robot, q0, v0, integrator)
-    simulation.law = _as_law(robot, torque)
+    simulation.law = _as_law(robot, effort)
     end = nanoseconds("duration", duration)
     if sample_period is None:
         sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
-    rows, reason = [_sample(simulation)], ""
-    while simulation.time_ns < end and not reason:
+    rows = [_sample(simulation)]
+    status, reason = Status.SUCCESS, "the duration is over"
+    while simulation.time_ns < end and status is Status.SUCCESS:
         try:
             simulation.advance(min(period, end - simulation.time_ns))
         except DivergenceError as error:
-            reason = str(error)
+            status, reason = error.status, str(error)
             break
         except JointLimitError as error:
-            reason = str(error)
+            status, reason = Status.EVENT, str(error)
         rows.append(_sample(simulation))
     t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
-    reason, success = reason or "the duration is over", not reason
-    return Trajectory(t, q, v, tau, energy, success, reason, simulation.statistics)
+    return Trajectory(t, q, v, tau, energy, status, reason, simulation.statistics)
 
 
 def _sample_period(integrator: Integrator, duration: float) -> float:
@@ -106,16 +112,16 @@ def _sample_period(integrator: Integrator, duration: float) -> float:
     return integrator.step * (max(every, 1) if isinstance(integrator.found, Adams) else 1)
 
 
-def _as_law(robot: Robot, torque: Any) -> EffortLaw:
-    if isinstance(torque, Schedule) and len(torque.efforts[0]) != robot.n:
+def _as_law(robot: Robot, effort: Any) -> EffortLaw:
+    if isinstance(effort, Schedule) and len(effort.efforts[0]) != robot.n:
         raise ManipDynError(
-            f"torque is a schedule of {len(torque.efforts[0])} efforts; expected {robot.n}"
+            f"effort is a schedule of {len(effort.efforts[0])} efforts; expected {robot.n}"
         )
-    if isinstance(torque, EffortLaw):
-        return torque
-    if callable(torque):
-        return Feedback(robot, torque)
-    return held(robot, torque)
+    if isinstance(effort, EffortLaw):
+        return effort
+    if callable(effort):
+        return Feedback(robot, effort)
+    return held(robot, effort)
 
 
 def _sample(simulation: Simulation) -> tuple:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.errors import ManipDynError
+from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
 from manip_dyn.simulation.integrator import Integrator
@@ -55,7 +56,16 @@ class Disturbance(NamedTuple):
 
 
 class DivergenceError(ManipDynError):
-    """A simulation could not go on from the state that it kept."""
+    """A simulation could not go on from the state that it kept.
+
+    Attributes:
+        status: Why.
+    """
+
+    def __init__(self, message: str, status: Status):
+        """Take the sentence and the status."""
+        super().__init__(message)
+        self.status = status
 
 
 class JointLimitError(ManipDynError):
@@ -163,7 +173,7 @@ class Simulation:
             motion, origin = self._motions[None], 0.0
             effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
         reached = motion.run(origin, origin + (stop_ns - begin_ns) * 1e-9, self._y, effort)
-        if not (motion.why or motion.met):
+        if motion.status is Status.SUCCESS:
             self.time_ns = stop_ns
             return
         self.time_ns = begin_ns + round((reached - origin) * 1e9)
@@ -171,7 +181,9 @@ class Simulation:
             raise JointLimitError(f"{motion.met} at {self.time_ns * 1e-9:.6f} s")
         raise DivergenceError(
             f"the simulation of '{self.robot.name}' diverged at {self.time_ns * 1e-9:.6f} s "
-            f"({motion.why}); the state is kept there. Expected a smaller step or smaller efforts"
+            f"({motion.status.meaning}); the state is kept there. Expected a smaller "
+            "step or smaller efforts",
+            motion.status,
         )
 
     def _motion(self, law: Feedback) -> Motion:

@@ -19,6 +19,7 @@ from manip_dyn.integrate import (
     METHODS,
     Engine,
     Options,
+    Sampling,
     Series,
     Solution,
     Status,
@@ -89,7 +90,13 @@ class Motion:
     def _reference_run(self, rhs: Any, method: str, rtol: float, dense: bool = False) -> Solution:
         span = (0.0, self.duration)
         found = integrate(
-            rhs, span, self._y0, method=method, rtol=rtol, p=self.efforts, dense=dense
+            rhs,
+            span,
+            self._y0,
+            method=method,
+            rtol=rtol,
+            p=self.efforts,
+            sampling=Sampling(dense=dense),
         )
         if not found.success:
             raise ManipDynError(f"motion of {self.name} has no reference: {found.reason}")

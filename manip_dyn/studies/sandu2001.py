@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.bench.timing import setting
-from manip_dyn.multibody.hmmwv import hmmwv
 from manip_dyn.multibody.linearization import linearization
+from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.panel_charts import draw
 from manip_dyn.studies.panels import Chart, Line, Panel

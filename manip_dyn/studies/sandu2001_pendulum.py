@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.integrate import Jacobian, integrate
+from manip_dyn.integrate import Jacobian, StepControl, integrate
 from manip_dyn.multibody import (
     Joint,
     Mechanism,
@@ -26,14 +26,15 @@ from manip_dyn.validate import Vector
 DURATION, REFERENCE_STEPS = 2.0, 2_000_000
 FIRST, SECOND, SPEED = 2.0 * math.pi, 23.0 * math.pi / 12.0, 10.0
 """Both pendulums' angles from the horizontal, rad, and the second's rate, rad/s."""
-PAPER: dict[str, Any] = {"controller": "paper", "norm": "rms"}
+PAPER = {"control": StepControl("paper", "rms")}
 """Eq. 13 to 16; facmin 0.1, facmax 5 and fac 0.9 are not printed."""
+SCALED = {"control": StepControl("paper", "rms", estimate="scaled")}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "joint": ("joint", PAPER),
-    "joint, scaled": ("joint", PAPER | {"estimate": "scaled"}),
+    "joint, scaled": ("joint", SCALED),
     "joint, our control": ("joint", {}),
     "cartesian": ("cartesian", PAPER),
-    "cartesian, scaled": ("cartesian", PAPER | {"estimate": "scaled"}),
+    "cartesian, scaled": ("cartesian", SCALED),
     "cartesian, our control": ("cartesian", {}),
     "joint, rodas5p": ("joint", {"method": "rodas5p"}),
     "cartesian, rodas5p": ("cartesian", {"method": "rodas5p"}),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.clik import ClikSettings
-from manip_dyn.clik.program import tracking_engine
-from manip_dyn.clik.workspace import memory_of
+from manip_dyn.clik.law.workspace import memory_of
+from manip_dyn.clik.tracking.program import tracking_engine
 from manip_dyn.studies.panels import Chart, Line, Panel, Table
 from manip_dyn.studies.sariyildiz2011_runs import Runs
 from manip_dyn.studies.stopwatch import Timed, median_seconds

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import checked_rotation
+from manip_dyn.clik.task.pose import checked_rotation
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import finite_vector, positive
 
@@ -17,8 +17,8 @@ from manip_dyn.validate import finite_vector, positive
 class Circle(Path):
     """A circle with constant or tangent-following tool orientation.
 
-    By default that of Sariyildiz et al. (2011): at full speed from the first moment on, round
-    after round. The radius follows from the two printed speeds: linear speed / angular speed.
+    By default that of Sariyildiz et al. (2011): at full speed from the first moment on, lap
+    after lap. The radius follows from the two printed speeds: linear speed / angular speed.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
-from manip_dyn.clik.pose import UNIT
+from manip_dyn.clik.task.pose import UNIT
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, positive
 
@@ -110,11 +110,11 @@ def _check_rows(file: str | File, lines: list[int], rows: Vector) -> None:
 
 def _check_jumps(file, lines: list[int], times: Vector, ways, limits) -> None:
     kinds = zip(ways, limits, ("m", "rad"), ("x to z", "qx to qw"), strict=True)
-    for way, limit, unit, columns in kinds:
-        speeds = way / np.diff(times)
+    for step, limit, unit, columns in kinds:
+        speeds = step / np.diff(times)
         for i in np.flatnonzero(speeds > limit)[:1]:
             raise ManipDynError(
                 f"path file '{file}', line {lines[i + 1]}, columns {columns}: the path jumps by "
-                f"{way[i]:.4g} {unit} in {times[i + 1] - times[i]:.4g} s; expected a continuous "
+                f"{step[i]:.4g} {unit} in {times[i + 1] - times[i]:.4g} s; expected a continuous "
                 f"path of at most {limit:g} {unit}/s"
             )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import cos, sin, sqrt
 
-from manip_dyn.clik.pose import ROTATION, TWIST
+from manip_dyn.clik.task.pose import ROTATION, TWIST
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.late import late
 

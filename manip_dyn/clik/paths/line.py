@@ -1,4 +1,4 @@
-"""Straight lines, with the orientation turned about one axis on the way."""
+"""Straight lines, with the orientation turned about one axis meanwhile."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import checked_pose
+from manip_dyn.clik.task.pose import checked_pose
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import positive
 
 
 class Line(Path):
-    """A straight line from pose to pose; the tool turns about a fixed axis by the shorter way."""
+    """A straight line between poses; the tool turns about a fixed axis, by half a turn at most."""
 
     def __init__(
         self,
@@ -37,13 +37,15 @@ class Line(Path):
         first, last = checked_pose("line start", start), checked_pose("line end", end)
         positive("linear speed", linear_speed, "m/s")
         positive("angular speed", angular_speed, "rad/s")
-        way = last.position - first.position
+        displacement = last.position - first.position
         turn = Rotation.from_matrix(last.rotation @ first.rotation.T).as_rotvec()
-        length, angle = float(np.linalg.norm(way)), float(np.linalg.norm(turn))
+        length, angle = float(np.linalg.norm(displacement)), float(np.linalg.norm(turn))
         time = max(length / linear_speed, angle / angular_speed)
         if time < 1e-9:
             raise ManipDynError(f"the line from {first.position} ends where it starts")
         timing = Timing(1.0 / time, ramp, 1.0)
-        self.parameters = harmonic(timing, first.position, first.rotation, slope=way, turn=turn)
+        self.parameters = harmonic(
+            timing, first.position, first.rotation, slope=displacement, turn=turn
+        )
         self.duration = timing.duration
         self.settled = timing.ramp

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import checked_rotation
+from manip_dyn.clik.task.pose import checked_rotation
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import finite_vector, positive
 
@@ -37,7 +37,7 @@ class Lissajous(Path):
             amplitudes: a (3,), m.
             frequencies: f (3,), whole numbers: oscillations per period.
             rotation: Orientation of the tool, rotation matrix (3, 3) or quaternion (4,).
-            period: Time of one round, s.
+            period: Time of one lap, s.
             phases: g (3,), rad.
             axes: Directions of the three motions, the columns of a rotation matrix (3, 3).
             ramp: Duration of the smooth start (and stop, if there is an end), s.

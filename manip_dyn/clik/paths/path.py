@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.paths.evaluate import HARMONIC, evaluate
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import DESIRED, ROTATION, TWIST, Pose
+from manip_dyn.clik.task.pose import DESIRED, ROTATION, TWIST, Pose
 from manip_dyn.validate import Vector
 
 
@@ -24,8 +24,8 @@ class Path:
 
     Attributes:
         parameters: Numbers of the path.
-        duration: Time from start to end, or of one round, s; infinite without either.
-        period: Time of one round at full speed, s; None if there are no rounds.
+        duration: Time from start to end, or of one lap, s; infinite without either.
+        period: Time of one lap at full speed, s; None if there are no laps.
         settled: When the path has come up to speed, s.
         function: The compiled function.
     """

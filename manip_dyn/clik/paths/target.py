@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import Pose, checked_pose
+from manip_dyn.clik.task.pose import Pose, checked_pose
 from manip_dyn.validate import finite_vector
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from manip_dyn.clik.paths.evaluate import SPLINE
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.paths.timing import Timing
-from manip_dyn.clik.pose import checked_pose
+from manip_dyn.clik.task.pose import checked_pose
 from manip_dyn.errors import ManipDynError
 from manip_dyn.validate import Vector, finite_vector, positive
 
@@ -112,15 +112,17 @@ def _default_times(lengths: Vector, angles: Vector, speeds: tuple[float, float])
     spans = np.maximum(lengths / speeds[0], angles / speeds[1])
     if spans.min() < 1e-9:
         i = int(np.argmin(spans)) + 1
-        raise ManipDynError(f"waypoints {i} and {i + 1} are the same pose; expected a way between")
+        raise ManipDynError(
+            f"waypoints {i} and {i + 1} are the same pose; expected different ones"
+        )
     return np.concatenate([[0.0], np.cumsum(spans)])
 
 
-def _check_jumps(times: Vector, *ways: Vector) -> None:
-    for way, limit, unit in zip(ways, FASTEST, ("m", "rad"), strict=True):
-        for i in np.flatnonzero(way / np.diff(times) > limit)[:1]:
+def _check_jumps(times: Vector, *steps: Vector) -> None:
+    for step, limit, unit in zip(steps, FASTEST, ("m", "rad"), strict=True):
+        for i in np.flatnonzero(step / np.diff(times) > limit)[:1]:
             raise ManipDynError(
-                f"waypoints {i + 1} and {i + 2} are {way[i]:.4g} {unit} apart in "
+                f"waypoints {i + 1} and {i + 2} are {step[i]:.4g} {unit} apart in "
                 f"{times[i + 1] - times[i]:.4g} s; expected a continuous path of at most "
                 f"{limit:g} {unit}/s"
             )

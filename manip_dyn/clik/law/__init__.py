@@ -1,0 +1,1 @@
+"""The CLIK law: settings, inverses of the Jacobian, null space, joint velocities within limits."""

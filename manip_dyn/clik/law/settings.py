@@ -1,0 +1,127 @@
+"""The constants of the CLIK law, for people and for compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.clik.task.task_error import ERRORS
+from manip_dyn.errors import ManipDynError, closest
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector, finite_vector, not_negative, positive
+
+INVERSES = ("pseudo_inverse", "constant", "manipulability", "filtered")
+PSEUDO_INVERSE, CONSTANT, MANIPULABILITY, FILTERED = range(4)
+GAIN, ERROR, INVERSE, THRESHOLD, DAMPING, ESCAPE, LIMIT_GAIN = range(7)
+POSTURE_GAIN, AVOIDANCE_GAIN, MANIPULABILITY_GAIN, CONTROLLED = range(7, 11)
+"""Indices of the array of numbers; `CONTROLLED` begins six, one per row of the task."""
+Q_MIN, Q_MAX, V_MAX, FREEDOM, POSTURE = range(5)
+"""Rows of the array of joint values (5, n)."""
+NUMBERS, ROWS = 16, 5
+"""Sizes of the two."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClikSettings:
+    """The CLIK law's constants.
+
+    Attributes:
+        gain: Feedback K of the task error, 1/s.
+        orientation_error: ``columns``, ``quaternion`` or ``log``, see `task_error`.
+        inverse: ``pseudo_inverse``, ``constant``, ``manipulability`` or ``filtered``, see
+            `inverse`.
+        damping_threshold: Smallest singular value of J below which damping begins; for
+            ``manipulability`` the measure sqrt(det J J^T) below which it does.
+        max_damping: Damping at a singularity; for ``constant`` the damping.
+        escape: Whether ``filtered`` leaves singular postures that block the wanted twist.
+        weights: Of the joint velocities in the norm that the inverse minimizes (n,); default 1.
+        controlled: Which rows of the task are followed: x, y, z and rotations about them (6,).
+        posture: Joint positions (n,) that the null space is to keep, rad or m.
+        posture_gain: 1/s; 0 for none.
+        limit_avoidance: Null-space gain towards the middle of the joint ranges, 1/s.
+        manipulability: Null-space gain up the gradient of sqrt(det J J^T).
+        limit_gain: A joint moves towards its limit at most at this rate times its distance,
+            1/s; default: half the reciprocal of the step, so that no step crosses a limit.
+    """
+
+    gain: float = 2.0
+    orientation_error: str = "columns"
+    inverse: str = "filtered"
+    damping_threshold: float = 0.04
+    max_damping: float = 0.04
+    escape: bool = True
+    weights: ArrayLike | None = None
+    controlled: Sequence[bool] = (True,) * 6
+    posture: ArrayLike | None = None
+    posture_gain: float = 0.0
+    limit_avoidance: float = 0.0
+    manipulability: float = 0.0
+    limit_gain: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse constants that make no law."""
+        positive("gain", self.gain, "1/s")
+        _one_of("orientation_error", self.orientation_error, ERRORS)
+        _one_of("inverse", self.inverse, INVERSES)
+        positive("damping_threshold", self.damping_threshold)
+        not_negative("max_damping", self.max_damping)
+        for name in ("posture_gain", "limit_avoidance", "manipulability"):
+            not_negative(name, getattr(self, name))
+        if self.limit_gain is not None:
+            positive("limit_gain", self.limit_gain, "1/s")
+        if np.shape(self.controlled) != (6,) or not any(self.controlled):
+            raise ManipDynError(
+                f"controlled is {self.controlled!r}; expected six truth values, one of them true"
+            )
+        if self.posture_gain > 0.0 and self.posture is None:
+            raise ManipDynError(
+                f"posture_gain is {self.posture_gain:g} without a posture; expected one"
+            )
+
+    def numbers(self, step: float) -> Vector:
+        """Return them as an array in the order of the indices above; `step` in s."""
+        limit_gain = 0.5 / step if self.limit_gain is None else self.limit_gain
+        return np.array(
+            [
+                self.gain,
+                ERRORS.index(self.orientation_error),
+                INVERSES.index(self.inverse),
+                self.damping_threshold,
+                self.max_damping,
+                float(self.escape and self.inverse == "filtered"),
+                limit_gain,
+                self.posture_gain,
+                self.limit_avoidance,
+                self.manipulability,
+                *map(float, map(bool, self.controlled)),
+            ]
+        )
+
+    def joints(self, robot: Robot) -> Vector:
+        """Return limits, weights and posture (5, n) in the order of the rows above."""
+        n = robot.n
+        weights = np.ones(n) if self.weights is None else finite_vector("weights", self.weights, n)
+        if weights.min() <= 0.0:
+            raise ManipDynError(f"weights are {weights.tolist()}; expected numbers above 0")
+        posture = np.zeros(n)
+        if self.posture is not None:
+            posture = finite_vector("posture", self.posture, n)
+            robot.check_within_limits("posture", posture)
+        return np.array([robot.q_min, robot.q_max, robot.v_max, weights**-0.5, posture])
+
+
+def checked_settings(settings: ClikSettings | None) -> ClikSettings:
+    """Return the settings, or the default ones; refuse what is none."""
+    if settings is not None and not isinstance(settings, ClikSettings):
+        raise ManipDynError(f"settings are {settings!r}; expected md.ClikSettings")
+    return settings or ClikSettings()
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        hint = closest(str(value), allowed)
+        raise ManipDynError(f"{name} is '{value}'; expected one of {', '.join(allowed)}{hint}")

@@ -1,0 +1,125 @@
+"""A target that follows a goal smoothly: whatever goal arrives, the joints do not jump.
+
+The wanted speed towards the goal is k e while the error e is small and sqrt(2 a e) beyond, the
+speed from which a constant deceleration a stops at the goal; speed and acceleration are bounded.
+The desired pose never gets further than a leash ahead of the tool, so that a goal out of reach
+pulls the arm as near to it as it can get, and the arm turns to a later one at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from manip_dyn.clik.paths.target import Target
+from manip_dyn.clik.task.pose import Pose, checked_pose
+from manip_dyn.clik.task.task_error import task_error
+from manip_dyn.validate import Vector, finite_vector, positive
+
+RATE = 8.0
+"""k, how fast small errors fade, 1/s; less where the step is long."""
+
+
+class Bounds(NamedTuple):
+    """Speeds, m/s and rad/s, accelerations, per s^2, and leashes, m and rad, of a follower."""
+
+    linear_speed: float = 0.25
+    angular_speed: float = 1.0
+    linear_acceleration: float = 1.0
+    angular_acceleration: float = 4.0
+    linear_leash: float = 0.05
+    angular_leash: float = 0.2
+
+
+class Follower(Target):
+    """The desired pose on its way to a goal, which moves on with a twist of its own.
+
+    Attributes:
+        goal: The pose that is to be reached.
+        goal_twist: Its twist (6,), m/s and rad/s, base frame.
+    """
+
+    def __init__(self, pose: tuple[ArrayLike, ArrayLike], bounds: Bounds | None = None):
+        """Begin at rest at a pose, which is the first goal."""
+        super().__init__(pose)
+        self.bounds = bounds or Bounds()
+        for name, value in self.bounds._asdict().items():
+            positive(name, value)
+        self.begin(self.pose(0.0), 0.0)
+
+    def begin(self, pose: Pose, t: float) -> None:
+        """Rest at a pose from path time `t` on; it is the goal."""
+        self.goal, self.goal_twist = pose, np.zeros(6)
+        self.set(pose, t=t)
+
+    def aim(self, pose: tuple[ArrayLike, ArrayLike]) -> None:
+        """Take another goal; bad values raise `ManipDynError` and leave it as it was."""
+        self.goal = checked_pose("target", pose)
+
+    def drift(self, twist: ArrayLike) -> None:
+        """Let the goal move on with a twist (6,), base frame."""
+        self.goal_twist = finite_vector("target twist", twist, 6)
+
+    def advance(self, t: float, step: float, tool: Pose) -> None:
+        """Set where the desired pose moves in the `step` s after path time `t`.
+
+        Args:
+            t: Path time, s.
+            step: How long the twist will hold, s.
+            tool: Where the tool is.
+        """
+        here = self._leashed(self.pose(t), tool)
+        velocity = self.twist(t)
+        bounds = self.bounds
+        error = task_error(self.goal, here, "log")
+        for part, speed, acceleration in (
+            (slice(0, 3), bounds.linear_speed, bounds.linear_acceleration),
+            (slice(3, 6), bounds.angular_speed, bounds.angular_acceleration),
+        ):
+            rate = min(RATE, 0.5 / step)
+            wanted = self.goal_twist[part] + _approach(error[part], rate, acceleration)
+            change = _shortened(wanted, speed) - velocity[part]
+            velocity[part] += _shortened(change, acceleration * step)
+        self.set(here, velocity, t)
+        self._move_goal(step, here)
+
+    def _move_goal(self, step: float, here: Pose) -> None:
+        """Move the goal on by its twist, no further ahead than the leash."""
+        if not self.goal_twist.any():
+            return
+        goal = moved(self.goal, self.goal_twist * step)
+        self.goal = self._leashed(goal, here)
+
+    def _leashed(self, pose: Pose, anchor: Pose) -> Pose:
+        """Return `pose`, or what lies between where the leash from `anchor` ends."""
+        ahead = task_error(pose, anchor, "log")
+        leash = np.array([self.bounds.linear_leash, self.bounds.angular_leash])
+        lengths = np.array([np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])])
+        if np.all(lengths <= leash):
+            return pose
+        share = np.minimum(1.0, leash / np.maximum(lengths, 1e-12))
+        return moved(anchor, ahead * np.repeat(share, 3))
+
+
+def moved(pose: Pose, displacement: Vector) -> Pose:
+    """Return `pose` moved by `displacement` (6,): a translation, and a turn about a fixed axis."""
+    turn = Rotation.from_rotvec(displacement[3:]).as_matrix()
+    return Pose(pose.position + displacement[:3], turn @ pose.rotation)
+
+
+def _approach(error: Vector, rate: float, acceleration: float) -> Vector:
+    """Return the velocity (3,) towards a goal at `error` (3,)."""
+    distance = float(np.linalg.norm(error))
+    if rate * rate * distance <= acceleration:
+        return rate * error
+    near = 0.5 * acceleration / rate**2
+    return error * (np.sqrt(2.0 * acceleration * (distance - near)) / distance)
+
+
+def _shortened(vector: Vector, length: float) -> Vector:
+    """Return `vector`, at most `length` long."""
+    size = float(np.linalg.norm(vector))
+    return vector if size <= length else vector * (length / size)

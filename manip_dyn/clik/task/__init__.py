@@ -1,0 +1,1 @@
+"""The task: poses, twists and the error between two poses."""

@@ -1,0 +1,1 @@
+"""The law integrated along a path, and what is kept of it."""

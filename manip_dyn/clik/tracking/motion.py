@@ -1,0 +1,42 @@
+"""The law as a motion: what an integrator calls, for one robot on one kind of path.
+
+Here stand the few lines that have to know the robot and the path; `program` binds them. What they
+call is compiled once for all robots.
+"""
+
+from __future__ import annotations
+
+from manip_dyn.clik.law.joint_velocity import joint_velocity
+from manip_dyn.clik.law.workspace import task_of
+from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
+from manip_dyn.clik.tracking.record import fill_row
+from manip_dyn.clik.tracking.stand_ins import kinematics
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.views import row
+
+
+@compiled(short=True)
+def velocity(q, desired, memory, v):
+    """Write the joint velocities (n,) for a desired pose and twist (18,); return their scale."""
+    kinematics(q, task_of(memory).actual)
+    return joint_velocity(q, desired, memory, v)
+
+
+@compiled(short=True, python=False)
+def rate(t, y, p, out):
+    """Write the rate of the state (q, path time); p is the path's parameters and the memory."""
+    path, memory = p
+    task = task_of(memory)
+    desired = task.desired
+    desired_pose(y[y.size - 1], path, desired)
+    kinematics(y, task.actual)
+    out[y.size - 1] = joint_velocity(y, desired, memory, out)
+
+
+@compiled(short=True)
+def look(times, states, p, out, rows):
+    """Write the rows, see `record`, of times (k,) and states (k, n + 1)."""
+    for k in range(rows.shape[0]):
+        y = row(states, k)
+        rate(times[k], y, p, out)
+        fill_row(times[k], y, out, p[1], row(rows, k))

@@ -1,0 +1,106 @@
+"""What is kept of every sample: one row of numbers, and the same by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from manip_dyn.clik.law.inverse import find_singular_values
+from manip_dyn.clik.law.joint_velocity import fill_jacobian
+from manip_dyn.clik.law.settings import CONTROLLED
+from manip_dyn.clik.law.workspace import DAMPED, ESCAPING, SCALE, task_of
+from manip_dyn.clik.task.pose import Pose
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.robot import Robot
+from manip_dyn.validate import Vector
+
+ROW_ERROR, ROW_DESIRED, ROW_ACTUAL, ROW_JOINTS = 6, 12, 24, 36
+"""A row: t, path time, scale, damping, smallest singular value, escape; then these; q, v, held."""
+
+
+class TrackingSample(NamedTuple):
+    """One sample.
+
+    Attributes:
+        t: Time, s.
+        q: Joint positions (n,).
+        v: Joint velocities (n,).
+        desired: Desired pose.
+        actual: Pose of the tool.
+        error: Error of the pose (6,), m and rad.
+        smallest_singular_value: Of the controlled rows of the Jacobian.
+        damping: Largest damping d in the inverse.
+        speed_scale: What the speed limits left of the velocity, 1 or less.
+        at_limit: Names of the joints that were held at their limits.
+        path_time: Where on the path the desired pose is, s: behind `t` where speeds were scaled.
+        escape_speed: Of the joints, to leave a singular posture, rad/s or m/s; mostly 0.
+    """
+
+    t: float
+    q: Vector
+    v: Vector
+    desired: Pose
+    actual: Pose
+    error: Vector
+    smallest_singular_value: float
+    damping: float
+    speed_scale: float
+    at_limit: tuple[str, ...]
+    path_time: float
+    escape_speed: float
+
+
+def row_size(n: int) -> int:
+    """Return the length of a row for n joints."""
+    return ROW_JOINTS + 3 * n
+
+
+def sample_of(row: Vector, robot: Robot) -> TrackingSample:
+    """Return a row by name."""
+    n = robot.n
+    q, v, held = row[ROW_JOINTS:].reshape(3, n).copy()
+    desired, actual = row[ROW_DESIRED:ROW_JOINTS].reshape(2, 12).copy()
+    return TrackingSample(
+        t=float(row[0]),
+        q=q,
+        v=v,
+        desired=Pose(desired[:3], desired[3:].reshape(3, 3)),
+        actual=Pose(actual[:3], actual[3:].reshape(3, 3)),
+        error=row[ROW_ERROR:ROW_DESIRED].copy(),
+        smallest_singular_value=float(row[4]),
+        damping=float(row[3]),
+        speed_scale=float(row[2]),
+        at_limit=tuple(robot.joint_names[i] for i in range(n) if held[i]),
+        path_time=float(row[1]),
+        escape_speed=float(row[5]),
+    )
+
+
+@compiled(short=True)
+def fill_row(t, y, rate, memory, row):
+    """Write what the law has just computed at the state `y`, with the rate of `y`."""
+    task = task_of(memory)
+    n = task.freedom.size
+    row[0], row[1] = t, y[n]
+    row[2], row[3], row[5] = task.report[SCALE], task.report[DAMPED], task.report[ESCAPING]
+    _copy(task.error, 6, row, ROW_ERROR)
+    _copy(task.desired, 12, row, ROW_DESIRED)
+    _copy(task.actual, 12, row, ROW_ACTUAL)
+    _copy(y, n, row, ROW_JOINTS)
+    _copy(rate, n, row, ROW_JOINTS + n)
+    _copy(task.held, n, row, ROW_JOINTS + 2 * n)
+    for i in range(n):
+        task.freedom[i] = 1.0
+    fill_jacobian(task)
+    find_singular_values(task)
+    rank = 0
+    for r in range(6):
+        if task.numbers[CONTROLLED + r] != 0.0 and rank < n:
+            rank += 1
+    row[4] = task.values[rank - 1]
+
+
+@inlined
+def _copy(source, count, row, first):
+    """Write the first numbers of an array into a row."""
+    for i in range(count):
+        row[first + i] = source[i]

@@ -1,0 +1,171 @@
+"""What `track` returns, and the sentence about how well the path was followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
+from manip_dyn.clik.tracking.tracker import Tracker
+from manip_dyn.integrate import Status
+from manip_dyn.validate import Vector
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """A tracked path of m samples.
+
+    Attributes:
+        t: Times (m,), s.
+        q: Joint positions (m, n), rad or m.
+        v: Joint velocities (m, n), rad/s or m/s.
+        desired: Desired poses (m, 4, 4), homogeneous, base frame.
+        actual: Poses of the tool (m, 4, 4).
+        error: Errors (m, 6), m and rad, base frame, see `task_error`.
+        position_error: |e_p| of the controlled rows (m,), m.
+        orientation_error: |e_o| of the controlled rows (m,), rad for small angles.
+        smallest_singular_value: Of the controlled rows of the Jacobian (m,).
+        damping: Largest damping d in the inverse (m,).
+        scale: What the speed limits left of the velocities (m,), 1 or less.
+        path_time: Path times of the desired poses (m,), s: behind `t` after a slow-down.
+        held: Whether a joint was held at its limit (m, n).
+        drift: Change of the joint positions over each full cycle at full speed (k, n); None if
+            there was none, or if path time did not always go forwards.
+        success: Whether the whole path was followed within the tolerance.
+        status: How the integration ended; TOO_MANY_STEPS where speed limits took too long.
+        reason: What happened, in words.
+        method: Name of the integrator.
+    """
+
+    t: Vector
+    q: Vector
+    v: Vector
+    desired: Vector
+    actual: Vector
+    error: Vector
+    position_error: Vector
+    orientation_error: Vector
+    smallest_singular_value: Vector
+    damping: Vector
+    scale: Vector
+    path_time: Vector
+    held: np.ndarray
+    drift: Vector | None
+    success: bool
+    status: Status
+    reason: str
+    method: str
+
+
+def tracking_of(tracker: Tracker, rows: Vector, end: float, tolerance: float) -> Tracking:
+    """Return the result of rows, see `record`, of a motion that was to last until `end`, s."""
+    n = tracker.robot.n
+    error = rows[:, ROW_ERROR:ROW_DESIRED]
+    q, v, held = (rows[:, ROW_JOINTS + k * n : ROW_JOINTS + (k + 1) * n] for k in range(3))
+    controlled = np.array(tracker.settings.controlled, dtype=bool)
+    position, orientation = (
+        np.linalg.norm((error * controlled)[:, part], axis=1)
+        for part in (slice(0, 3), slice(3, 6))
+    )
+    allowed = _allowed(tracker, rows[:, 0], position, orientation, tolerance)
+    status, success, reason = _judged(
+        tracker, rows, np.stack([position, orientation]), allowed, end
+    )
+    return Tracking(
+        t=rows[:, 0],
+        q=q,
+        v=v,
+        desired=_matrices(rows[:, ROW_DESIRED:ROW_ACTUAL]),
+        actual=_matrices(rows[:, ROW_ACTUAL:ROW_JOINTS]),
+        error=error,
+        position_error=position,
+        orientation_error=orientation,
+        smallest_singular_value=rows[:, 4],
+        damping=rows[:, 3],
+        scale=rows[:, 2],
+        path_time=rows[:, 1],
+        held=held != 0.0,
+        drift=_drift(tracker, rows[:, 1], q, v / rows[:, 2:3]),
+        success=success,
+        status=status,
+        reason=reason,
+        method=tracker.method,
+    )
+
+
+def _matrices(poses: Vector) -> Vector:
+    """Return homogeneous matrices (m, 4, 4) of positions and rotations (m, 12)."""
+    matrices = np.zeros((len(poses), 4, 4))
+    matrices[:, :3, 3], matrices[:, 3, 3] = poses[:, :3], 1.0
+    matrices[:, :3, :3] = poses[:, 3:].reshape(-1, 3, 3)
+    return matrices
+
+
+def _allowed(tracker: Tracker, t: Vector, position, orientation, tolerance: float) -> Vector:
+    """Return the largest errors (2, m) of a tool on its path: from the start they fade."""
+    fading = 2.0 * np.exp(-0.5 * tracker.settings.gain * t)
+    return tolerance + fading * np.array([[position[0]], [orientation[0]]])
+
+
+def _drift(tracker: Tracker, path_time: Vector, q: Vector, slope: Vector) -> Vector | None:
+    """Return the change of q over each full cycle at full speed, by cubic interpolation."""
+    path = tracker.path
+    if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
+        return None  # ab4 may turn the clock back where speed limits stop it at once
+    end = path_time[-1]
+    if not path.twist(end).any():  # the last lap is not one at full speed: it stops
+        end -= max(path.settled, tracker.step_size)
+    whole = end - path.settled + 1e-6 * tracker.step_size
+    count = int(whole / path.period)
+    if count < 1:
+        return None
+    times = np.minimum(path.settled + path.period * np.arange(count + 1), path_time[-1])
+    from scipy.interpolate import CubicHermiteSpline  # slow to load
+
+    return np.diff(CubicHermiteSpline(path_time, q, slope)(times), axis=0)
+
+
+def _judged(
+    tracker: Tracker, rows: Vector, errors: Vector, allowed: Vector, end: float
+) -> tuple[Status, bool, str]:
+    """Return how it ended, whether the path was followed, and sentences about what happened."""
+    t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
+    n, names = tracker.robot.n, tracker.robot.joint_names
+    finished = path_time[-1] >= end
+    off = np.any(errors > allowed, axis=0)
+    status, told = tracker.status, []
+    if status is not Status.SUCCESS:
+        told.append(f"{tracker.status.meaning} after {t[-1]:.3f} s")
+    elif not finished:
+        status = Status.TOO_MANY_STEPS
+        told.append(f"only {path_time[-1]:.3f} s of the path were done in {t[-1]:.3f} s")
+    if off.any():
+        told.append(_where(tracker, rows, errors, off))
+    if (off.any() or tracker.status) and tracker.unstable:
+        told.append(tracker.unstable)
+    if scale.min() < 1.0:
+        k = int(np.argmin(scale))
+        told.append(f"joint speeds were scaled by {scale[k]:.3g} at {t[k]:.3f} s")
+        told.append(f"the path took {t[-1] - path_time[-1]:.3f} s longer")
+    held = rows[:, ROW_JOINTS + 2 * n :]
+    for k in np.flatnonzero(held.any(axis=1))[:1]:
+        joints = ", ".join(names[i] for i in np.flatnonzero(held[k]))
+        told.append(f"joint {joints} met its limit at {t[k]:.3f} s")
+    success = status is Status.SUCCESS and not off.any()
+    if success:
+        told.insert(0, "the path was followed")
+    return status, success, "; ".join(told)
+
+
+def _where(tracker: Tracker, rows: Vector, errors: Vector, off: np.ndarray) -> str:
+    """Return where the tool left the path, and by how much at most."""
+    first, worst = int(np.argmax(off)), int(np.argmax(errors[0] * off))
+    place = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])
+    text = (
+        f"the path was lost at {rows[first, 0]:.3f} s; the tool was {errors[0, worst]:.3g} m and "
+        f"{errors[1, worst]:.3g} rad off at ({place}) m at {rows[worst, 0]:.3f} s"
+    )
+    if rows[worst, 3] > 0.0:
+        text += f", where the arm is near a singularity ({rows[worst, 4]:.2g}): out of reach"
+    return text

@@ -1,0 +1,55 @@
+"""Straight-line programs as plain Python: what `straight_line` is with the compiler off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import cos, sin
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from manip_dyn.codegen.backend.straight_line import Program
+
+
+def one_state(program: Program) -> Callable[..., None]:
+    """Return ``(inputs, out)`` that runs a program."""
+    run = _function(program)
+
+    def for_one(inputs, out):
+        run(**dict(zip(program.inputs, inputs, strict=True)), out=out)
+
+    return for_one
+
+
+def many_states(program: Program, lanes: int) -> Callable[..., None]:
+    """Return ``(inputs, out, column)`` for `lanes` states from a column on."""
+    run = one_state(program)
+
+    def for_many(inputs, out, column):
+        for each in range(column, column + lanes):
+            run([array[..., each] for array in inputs], out[..., each])
+
+    return for_many
+
+
+def one_coefficient(program: Program, order: int | None = None) -> Callable[..., None]:
+    """Return ``(inputs, out, k)`` for Taylor coefficients of order k, or of `order`."""
+    run = _function(program)
+
+    def for_order(_inputs, out, k):
+        row = k if order is None else order
+        run(start=out[0], previous=out[row - 1], out=out[row], order=float(row))
+
+    return for_order
+
+
+def _function(program: Program) -> Callable[..., None]:
+    """Return the program's lines as a function of the arrays that they name."""
+    code = compile(program.text, f"<program {program.name}>", "exec")
+
+    def run(**names: Any) -> None:
+        with np.errstate(all="ignore"):  # what is not finite comes out as such
+            exec(code, {"sin": sin, "cos": cos, **names})
+
+    return run

@@ -1,0 +1,233 @@
+"""Straight-line functions compiled for one state, or for many side by side in SIMD lanes.
+
+Numba's own front end takes most of the time that compiling a long list of assignments costs,
+and LLVM does not vectorize such a list over a batch. So the text of a program goes directly
+to LLVM here, once with numbers and once with vectors of `LANES` numbers in its operations.
+The rest, types, arrays, calls and the cache on disk, remains numba's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from manip_dyn.codegen.backend import plain_program
+from manip_dyn.codegen.backend.pieces import Statement, in_pieces, is_long, parsed, slots_between
+from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator
+from manip_dyn.core.plain import PLAIN
+
+LANES = 8
+_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
+
+
+class Program(NamedTuple):
+    """A straight-line function as text.
+
+    Attributes:
+        name: For messages.
+        inputs: Names of its input arrays, each with one axis.
+        dimensions: Number of axes of its output array, ``out``.
+        text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and entries
+            of the arrays to names and to entries of ``out``. Text, and not Python functions,
+            because parsing tens of thousands of lines as one function costs too much memory.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    dimensions: int
+    text: str
+
+
+def one_state(program: Program) -> Any:
+    """Return an intrinsic ``(inputs, out)`` that runs a program."""
+    if PLAIN:
+        return plain_program.one_state(program)
+
+    @intrinsic
+    def run(_context, inputs, out):
+        _check(program, inputs, out, extra=0)
+
+        def generate(context, builder, signature, values):
+            _emit(program, context, builder, signature, values, Layout())
+            return context.get_dummy_value()
+
+        return types.void(inputs, out), generate
+
+    return run
+
+
+def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
+    """Return an intrinsic ``(inputs, out)`` that takes the places of the arrays' numbers alone.
+
+    Args:
+        program: The program.
+        shape: Of its output.
+    """
+    if PLAIN:
+        return plain_program.one_state(program)
+
+    @intrinsic
+    def run(_context, inputs, out):
+        def generate(_context, builder, _signature, values):
+            given, end = values
+            arrays = {
+                name: Place(builder.extract_value(given, i), [])
+                for i, name in enumerate(program.inputs)
+            }
+            arrays["out"] = Place(end, [ir.Constant(_INDEX, extent) for extent in shape])
+            _emit_program(program, builder, arrays, Layout())
+            return _context.get_dummy_value()
+
+        return types.void(inputs, out), generate
+
+    return run
+
+
+def refusal(program: Program) -> Any:
+    """Return an intrinsic ``(inputs, out)`` that refuses types that a program would misread."""
+    if PLAIN:
+        return lambda inputs, out: None
+
+    @intrinsic
+    def check(_context, inputs, out):
+        _check(program, inputs, out, extra=0)
+        return types.void(inputs, out), lambda context, *_: context.get_dummy_value()
+
+    return check
+
+
+def many_states(program: Program, lanes: int) -> Any:
+    """Return an intrinsic ``(inputs, out, column)`` for `lanes` states from a column on.
+
+    The arrays have one axis more than the program says, the last one, with a state per column.
+    """
+    if PLAIN:
+        return plain_program.many_states(program, lanes)
+
+    @intrinsic
+    def run(_context, inputs, out, column):
+        _check(program, inputs, out, extra=1)
+
+        def generate(context, builder, signature, values):
+            *values, place = values
+            place = context.cast(builder, place, signature.args[2], types.intp)
+            _emit(program, context, builder, signature, values, Layout(lanes, column=place))
+            return context.get_dummy_value()
+
+        return types.void(inputs, out, column), generate
+
+    return run
+
+
+def one_coefficient(program: Program, width: int, order: int | None = None) -> Any:
+    """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of order k.
+
+    ``out`` has one axis more than the program says, the first one, with `width` numbers per
+    coefficient. In the program ``start[i]`` stands for out[0, i], ``previous[i]`` for
+    out[k - 1, i], and ``order`` for k. With `order`, k is ignored.
+    """
+    if PLAIN:
+        return plain_program.one_coefficient(program, order)
+
+    @intrinsic
+    def run(_context, inputs, out, k):
+        _check(program, inputs, out, extra=1)
+
+        def generate(context, builder, signature, values):
+            *values, row = values
+            row = context.cast(builder, row, signature.args[2], types.intp)
+            row = row if order is None else ir.Constant(_INDEX, order)
+            _emit(program, context, builder, signature, values, Layout(row=row, width=width))
+            return context.get_dummy_value()
+
+        return types.void(inputs, out, k), generate
+
+    return run
+
+
+def _check(program: Program, inputs, out, extra: int) -> None:
+    """Refuse arrays that the generated addresses would misread."""
+    names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
+    wanted = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
+    check_arrays(program.name, names, wanted)
+    if not out.mutable:
+        raise TypingError(f"{program.name}: out is read-only; expected an array to write to")
+
+
+def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
+    """Refuse types that are not C-contiguous float64 arrays of the given `dimensions`."""
+    for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
+        good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
+        if not (good and kind.dtype == types.float64):
+            raise TypingError(
+                f"{name}: {argument} is {kind}; expected a C-contiguous float64 array "
+                f"of {ndim} dimension(s)"
+            )
+
+
+def _emit(program, context, builder, signature, values, layout: Layout) -> None:
+    inputs, out = values
+    given = [*(builder.extract_value(inputs, i) for i in range(len(program.inputs))), out]
+    arrays = {}
+    for name, kind, value in zip(
+        (*program.inputs, "out"), [*signature.args[0], signature.args[1]], given, strict=True
+    ):
+        array = arrayobj.make_array(kind)(context, builder, value)
+        extents = [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
+        arrays[name] = Place(array.data, extents)
+    _emit_program(program, builder, arrays, layout)
+
+
+def _emit_program(program: Program, builder, arrays: dict[str, Place], layout: Layout) -> None:
+    statements = [parsed(line) for line in program.text.split("\n") if line]
+    if is_long(statements):
+        _emit_in_pieces(program.name, builder, arrays, layout, statements)
+    else:
+        Translator(builder, arrays, layout).run(statements)
+
+
+def _emit_in_pieces(
+    name: str, builder, arrays: dict[str, Place], layout: Layout, statements: list[Statement]
+) -> None:
+    """Emit a function for each `PIECE` of the statements, and the calls of all.
+
+    Values that a later piece needs go through memory on the stack.
+    """
+    pieces = in_pieces(statements)
+    slots = slots_between(pieces)
+    room = cgutils.alloca_once(
+        builder, layout.number, size=ir.Constant(_INDEX, max(slots.values(), default=0) + 1)
+    )
+    passed = [
+        room,
+        *(value for array in arrays.values() for value in (array.data, *array.extents)),
+    ]
+    place = layout.column if layout.row is None else layout.row
+    if place is not None:
+        passed.append(place)
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in passed])
+    for number, piece in enumerate(pieces):
+        unique = builder.module.get_unique_name(f"{name}_{number}")
+        function = ir.Function(builder.module, kind, unique)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        function.args[0].add_attribute("noalias")
+        received = iter(function.args)
+        kept = Kept(next(received), slots)
+        inner = {
+            each: Place(next(received), [next(received) for _ in array.extents])
+            for each, array in arrays.items()
+        }
+        own = layout
+        if place is not None:
+            field = "column" if layout.row is None else "row"
+            own = layout._replace(**{field: next(received)})
+        body = ir.IRBuilder(function.append_basic_block())
+        Translator(body, inner, own, kept).run(piece)
+        body.ret_void()
+        builder.call(function, passed)

@@ -1,0 +1,1 @@
+"""The expression graph: scalars that simplify themselves, and their derivatives."""

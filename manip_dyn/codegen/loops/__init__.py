@@ -1,0 +1,1 @@
+"""Rigid-body dynamics in compiled loops over the joints, for long chains."""

@@ -1,0 +1,1 @@
+"""From a robot's equations to its generated modules."""

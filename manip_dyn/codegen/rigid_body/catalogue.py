@@ -1,0 +1,92 @@
+"""The catalogue of kernels: their names, arguments and shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+Shape = tuple[int, ...]
+
+
+class Declaration(NamedTuple):
+    """A kernel to generate.
+
+    Attributes:
+        name: Of the method of `Equations` and of the generated function.
+        module: Kernels of one module are generated together.
+        arguments: Names of its array arguments.
+        shape: The output's shape for n joints.
+        longest: Number of joints up to which it is a straight line; for more it is in loops.
+    """
+
+    name: str
+    module: str
+    arguments: tuple[str, ...]
+    shape: Callable[[int], Shape]
+    longest: float = math.inf
+
+
+def _vector(n: int) -> Shape:
+    return (n,)
+
+
+def _square(n: int) -> Shape:
+    return (n, n)
+
+
+def _cube(n: int) -> Shape:
+    return (3, n, n)
+
+
+_LOAD = ("payload", "wrench")
+BATCH = "_batch"
+"""What the names of batched kernels end in."""
+LONGEST, LONGEST_MASS = 12, 30
+"""Joints up to which the derivatives of the dynamics, and the mass matrix, are straight lines."""
+DECLARATIONS = (
+    Declaration("forward_dynamics", "dynamics", ("q", "v", "tau"), _vector),
+    Declaration("inverse_dynamics", "dynamics", ("q", "v", "a"), _vector),
+    Declaration("mass_matrix", "dynamics", ("q",), _square, LONGEST_MASS),
+    Declaration("forward_kinematics", "dynamics", ("q",), lambda n: (4, 4)),
+    Declaration("jacobian", "dynamics", ("q",), lambda n: (6, n)),
+    Declaration("kinematics", "kinematics", ("q",), lambda n: (12 + 6 * n,)),
+    Declaration("energy", "dynamics", ("q", "v"), lambda n: (2,)),
+    Declaration("motion", "motion", ("y", "tau"), lambda n: (2 * n,)),
+    Declaration("motion_and_work", "motion", ("y", "tau"), lambda n: (2 * n + 1,)),
+    Declaration("linear_motion", "linear", ("y", "tau"), lambda n: (n, 3 * n), LONGEST),
+    Declaration(
+        "linear_motion_and_work",
+        "linear",
+        ("y", "tau"),
+        lambda n: (n + 1, 3 * n + 1),
+        LONGEST,
+    ),
+    Declaration("held_motion", "held", ("y", "drive"), lambda n: (2 * n,)),
+    Declaration("held_efforts", "held", ("y", "drive"), _vector),
+    Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
+    Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
+    Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),
+    Declaration("forward_dynamics_derivatives", "derivatives", ("q", "v", "tau"), _cube, LONGEST),
+    Declaration("inverse_dynamics_derivatives", "derivatives", ("q", "v", "a"), _cube, LONGEST),
+    Declaration("jacobian_rate", "derivatives", ("q", "v"), lambda n: (6, n)),
+    Declaration("jacobian_derivatives", "derivatives", ("q",), lambda n: (6, n, n)),
+    Declaration(
+        "forward_dynamics_adjoint", "adjoint", ("q", "v", "tau", "adjoint"), lambda n: (3, n)
+    ),
+    Declaration(
+        "forward_dynamics_second_derivatives",
+        "second_derivatives",
+        ("q", "v", "tau", "adjoint"),
+        lambda n: (3, n, 3, n),
+    ),
+    Declaration(
+        "switching_rates", "switching", ("q", "v", "p_q", "p_v"), lambda n: (n, 1 + 4 * n)
+    ),
+)
+BY_NAME = {each.name: each for each in DECLARATIONS}
+
+
+def argument_size(argument: str, n: int) -> int:
+    """Return the number of entries of an argument for n joints."""
+    return {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n}.get(argument, n)

@@ -1,0 +1,303 @@
+"""A robot's equations over any scalar: its own numbers put into the algorithms.
+
+Joint vectors are lists of n scalars. Over floats these are the slow reference; over
+expressions they are what the generated kernels compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from manip_dyn.codegen.graph import vectors
+from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates, substitute
+from manip_dyn.codegen.graph.expression import Scalar
+from manip_dyn.codegen.rigid_body import algorithms
+from manip_dyn.codegen.rigid_body import kinematics as motion
+from manip_dyn.codegen.rigid_body.base_parameters import with_base_parameters
+from manip_dyn.codegen.rigid_body.factorization import Factors, factorized, inverted, solved
+from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
+from manip_dyn.codegen.rigid_body.kinematics import JointPose
+from manip_dyn.codegen.rigid_body.sensitivities import (
+    Sensitivities,
+    inverse_dynamics_sensitivities,
+)
+from manip_dyn.robot import Frame, Robot
+
+Matrix = list[list[Any]]
+LONGEST_MASS_ENERGY = 12
+"""Joints up to which the energy takes the mass matrix, whose entries grow with their square."""
+
+
+class Equations:
+    """The functions of one robot, with the kinematics of one of its frames."""
+
+    def __init__(self, robot: Robot, frame: Frame):
+        """Take the robot's numbers."""
+        self.n = robot.n
+        self.bodies, self.frame = robot.bodies, frame
+        self.parents = [body.parent for body in robot.bodies]
+        self.rigid = with_base_parameters(robot.bodies, rigid_bodies(robot.bodies))
+        self.tip_frame = robot.tip_frame
+        self.gravity, self.armature = robot.gravity.tolist(), robot.armature.tolist()
+        self.damping, self.stiffness = robot.damping.tolist(), robot.stiffness.tolist()
+        self.rest = robot.rest.tolist()
+
+    # ------------------------------------------------------------------ kinematics
+    def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
+        """Return the frame's pose in the base frame, homogeneous (4, 4)."""
+        rotation, origin = motion.frame_pose(self.frame, self._world(q))
+        rows = [[*row, place] for row, place in zip(rotation, origin, strict=True)]
+        return [*rows, [0.0, 0.0, 0.0, 1.0]]
+
+    def jacobian(self, q: Sequence[Any]) -> Matrix:
+        """Return the frame's geometric Jacobian (6, n)."""
+        return motion.jacobian(self.bodies, self.frame, self._world(q))
+
+    def kinematics(self, q: Sequence[Any]) -> list[Any]:
+        """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
+
+        For closed-loop inverse kinematics: sines, cosines and poses are computed once for all.
+        """
+        world = self._world(q)
+        rotation, origin = motion.frame_pose(self.frame, world)
+        rows = motion.jacobian(self.bodies, self.frame, world)
+        return [*origin, *(x for row in (*rotation, *rows) for x in row)]
+
+    def jacobian_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
+        """Return the Jacobian's time derivative (6, n)."""
+        return _folded(rates(self._lifted(q, self.jacobian(q)), q, v), self.n)
+
+    def jacobian_derivatives(self, q: Sequence[Scalar]) -> list[Matrix]:
+        """Return the Jacobian's derivatives by the positions, (6, n, n)."""
+        return _folded(derivatives(self._lifted(q, self.jacobian(q)), q), self.n)
+
+    # -------------------------------------------------------------------- dynamics
+    def forward_dynamics(self, q, v, tau) -> list[Any]:
+        """Return the accelerations (n,) under the efforts `tau`."""
+        return self._accelerations(q, v, tau, self.rigid)
+
+    def inverse_dynamics(self, q, v, a) -> list[Any]:
+        """Return the efforts (n,) that give the accelerations `a`."""
+        return self._efforts(q, v, a, self.rigid)
+
+    def mass_matrix(self, q) -> Matrix:
+        """Return the joint-space inertia matrix (n, n)."""
+        return self._mass_matrix(q, self.rigid)
+
+    def energy(self, q, v) -> list[Any]:
+        """Return kinetic and potential energy; gravity's is zero at the base origin."""
+        kinetic = self._kinetic_energy(q, v)
+        potential = 0.0 * q[0]
+        for body, (rotation, origin) in zip(self.bodies, self._world(q), strict=True):
+            center = vectors.add(origin, vectors.times(rotation, body.com.tolist()))
+            potential -= body.mass * vectors.dot(self.gravity, center)
+        for position, rest, stiffness in zip(q, self.rest, self.stiffness, strict=True):
+            potential += 0.5 * stiffness * ((position - rest) * (position - rest))
+        return [kinetic, potential]
+
+    def motion(self, y, tau) -> list[Any]:
+        """Return the rate (2 n,) of the state y = (q, v)."""
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return [*v, *self.forward_dynamics(q, v, tau)]
+
+    def motion_and_work(self, y, tau) -> list[Any]:
+        """Return the rate (2 n + 1,) of (q, v) and of the work of efforts and damping."""
+        v = y[self.n : 2 * self.n]
+        power = [tau[i] - self.damping[i] * v[i] for i in range(self.n)]
+        return [*self.motion(y, tau), vectors.dot(v, power)]
+
+    def linear_motion(self, y, tau) -> Matrix:
+        """Return M da/dy and M, (n, 3 n), with y = (q, v): M da/dx = -dID/dx at fixed a."""
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        by_q, by_v, mass = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
+        return [[*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)]
+
+    def linear_motion_and_work(self, y, tau) -> Matrix:
+        """Return the same with a column and a row for the work, (n + 1, 3 n + 1)."""
+        n, zero = self.n, 0.0 * y[0]
+        rows = [[*row[: 2 * n], zero, *row[2 * n :]] for row in self.linear_motion(y, tau)]
+        by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]
+        return [*rows, [*[zero] * n, *by_v, *[zero] * (n + 1)]]
+
+    # -------------------------------------------------- motion with some joints held
+    def held_motion(self, y, drive) -> list[Any]:
+        """Return the rate (2 n,) of the state y = (q, v) while some joints are held.
+
+        `drive` is (tau, driven): efforts (n,), and 1 for a driven joint, 0 for a held one (n,).
+        """
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return [*v, *self._held_accelerations(q, v, drive)]
+
+    def held_efforts(self, y, drive) -> list[Any]:
+        """Return the efforts (n,) of the driven joints and those that hold the others."""
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        return self.inverse_dynamics(q, v, self._held_accelerations(q, v, drive))
+
+    # ---------------------------------------------- dynamics with a load at the tool
+    def forward_dynamics_loaded(self, q, v, tau, payload, wrench) -> list[Any]:
+        """Return the accelerations (n,) with a payload and a wrench at the tool."""
+        pushed = vectors.add(tau, self._wrench_efforts(q, wrench))
+        return self._accelerations(q, v, pushed, self._rigid_with(payload))
+
+    def inverse_dynamics_loaded(self, q, v, a, payload, wrench) -> list[Any]:
+        """Return the efforts (n,) with a payload and a wrench at the tool."""
+        efforts = self._efforts(q, v, a, self._rigid_with(payload))
+        return vectors.subtract(efforts, self._wrench_efforts(q, wrench))
+
+    def mass_matrix_loaded(self, q, payload) -> Matrix:
+        """Return the joint-space inertia matrix (n, n) with a payload."""
+        return self._mass_matrix(q, self._rigid_with(payload))
+
+    # ----------------------------------------------------------------- derivatives
+    def inverse_dynamics_derivatives(self, q, v, a) -> list[Matrix]:
+        """Return the derivatives (3, n, n) of the efforts by q, v and a."""
+        return list(self._sensitivities(q, v, a))
+
+    def forward_dynamics_derivatives(self, q, v, tau) -> list[Matrix]:
+        """Return the derivatives (3, n, n) of the accelerations by q, v and tau.
+
+        From M a + h(q, v) = tau: da/dx = -M^-1 dID/dx at fixed a. Carpentier, Mansard (2018).
+        """
+        sensitivities = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
+        inverse = inverted(self._factors(q, self.rigid))
+        by_q, by_v = (
+            [[-vectors.dot(row, column) for column in vectors.transposed(matrix)]
+             for row in inverse]
+            for matrix in sensitivities[:2]
+        )  # fmt: skip
+        return [by_q, by_v, inverse]
+
+    def forward_dynamics_adjoint(self, q, v, tau, adjoint) -> Matrix:
+        """Return the gradients (3, n) of adjoint . a by q, v and tau.
+
+        With mu = M^-1 adjoint they are those of -mu . ID(q, v, a) at fixed a and mu, and mu.
+        """
+        graph = q[0].graph
+        a = [graph.input(f"fixed a {i}") for i in range(self.n)]
+        mu = [graph.input(f"fixed mu {i}") for i in range(self.n)]
+        slopes = gradient(vectors.dot(mu, self.inverse_dynamics(q, v, a)), [*q, *v])
+        actual_a = self.forward_dynamics(q, v, tau)
+        actual_mu = solved(self._factors(q, self.rigid), adjoint)
+        slopes = substitute([-slope for slope in slopes], [*a, *mu], [*actual_a, *actual_mu])
+        return [slopes[: self.n], slopes[self.n :], actual_mu]
+
+    def forward_dynamics_second_derivatives(self, q, v, tau, adjoint) -> list[list[Matrix]]:
+        """Return the second derivatives (3, n, 3, n) of adjoint . a by q, v and tau."""
+        slopes = self._lifted(q, self.forward_dynamics_adjoint(q, v, tau, adjoint))
+        rows = derivatives(slopes, [*q, *v, *tau])
+        return _folded([_folded(row, self.n) for row in rows], self.n)
+
+    def switching_rates(self, q, v, p_q, p_v) -> Matrix:
+        """Return the rates of the switching functions and their gradients, (n, 1 + 4 n).
+
+        Switching functions are S = M^-1 p_v for the costates (p_q, p_v) of minimum time; their
+        first rates do not depend on the efforts. Each row is S' and its derivatives by q, v,
+        p_q and p_v.
+        """
+        still = [0.0 * each for each in v]
+        _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)
+        falls = [-(p + slope) for p, slope in zip(p_q, by_v, strict=True)]
+        first = rates(self._lifted(q, [switching]), [*q, *p_v], [*v, *falls])
+        gradients = derivatives(first, [*q, *v, *p_q, *p_v])
+        return [[rate, *row] for rate, row in zip(first, gradients, strict=True)]
+
+    # --------------------------------------------------------------------- the parts
+    def _world(self, q) -> list:
+        return motion.world_poses(self.bodies, motion.joint_poses(self.bodies, q))
+
+    def _efforts(self, q, v, a, rigid: Sequence[Rigid]) -> list[Any]:
+        poses = motion.joint_poses(self.bodies, q)
+        efforts = algorithms.inverse_dynamics(self.bodies, rigid, poses, v, a, self.gravity)
+        passive = self._passive(q, v)
+        return [efforts[i] + self.armature[i] * a[i] - passive[i] for i in range(self.n)]
+
+    def _passive(self, q, v) -> list[Any]:
+        """Return the efforts of dampers and springs."""
+        return [
+            -(self.damping[i] * v[i]) - self.stiffness[i] * (q[i] - self.rest[i])
+            for i in range(self.n)
+        ]
+
+    def _accelerations(self, q, v, tau, rigid: Sequence[Rigid]) -> list[Any]:
+        """Return M^-1 (tau - bias), by factors of M or by articulated bodies.
+
+        Whichever leaves fewer operations: factors for arms, articulated bodies for long chains.
+        """
+        resting = [0.0 * each for each in v]
+        bias = self._efforts(q, v, resting, rigid)
+        left = vectors.subtract(tau, bias)
+        factored = solved(self._factors(q, rigid), left)
+        if not isinstance(q[0], Scalar):
+            return factored
+        poses = motion.joint_poses(self.bodies, q)
+        articulated = algorithms.solve_by_articulated_bodies(
+            self.bodies, rigid, poses, self.armature, left
+        )
+        graph = q[0].graph
+        return min(factored, articulated, key=lambda each: graph.count(each).total())
+
+    def _held_accelerations(self, q, v, drive) -> list[Any]:
+        """Solve M_dd a_d = tau_d - h_d for the driven joints d; the held ones get 0.
+
+        For that, their rows and columns of M are made those of the identity.
+        """
+        tau, driven = drive[: self.n], drive[self.n : 2 * self.n]
+        mass, bias = self.mass_matrix(q), self.inverse_dynamics(q, v, [0.0 * each for each in v])
+        for i in range(self.n):
+            for j in range(self.n):
+                mass[i][j] = driven[i] * mass[i][j] * driven[j]
+            mass[i][i] = mass[i][i] + (1.0 - driven[i])
+        left = [driven[i] * (tau[i] - bias[i]) for i in range(self.n)]
+        return solved(factorized(mass, self.parents), left)
+
+    def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
+        poses = motion.joint_poses(self.bodies, q)
+        return algorithms.mass_matrix(self.bodies, rigid, poses, self.armature)
+
+    def _kinetic_energy(self, q, v) -> Any:
+        """Return the kinetic energy by the mass matrix; that of long chains from body to body."""
+        if self.n <= LONGEST_MASS_ENERGY:
+            return 0.5 * vectors.dot(v, [vectors.dot(row, v) for row in self.mass_matrix(q)])
+        rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
+        poses = motion.joint_poses(self.bodies, q)
+        return rotors + algorithms.kinetic_energy(self.bodies, self.rigid, poses, v)
+
+    def _factors(self, q, rigid: Sequence[Rigid]) -> Factors:
+        return factorized(self._mass_matrix(q, rigid), self.parents)
+
+    def _sensitivities(self, q, v, a) -> Sensitivities:
+        poses = motion.joint_poses(self.bodies, q)
+        result = inverse_dynamics_sensitivities(self.bodies, self.rigid, poses, v, a, self.gravity)
+        for i in range(self.n):
+            result.by_position[i][i] += self.stiffness[i]
+            result.by_velocity[i][i] += self.damping[i]
+            result.by_acceleration[i][i] += self.armature[i]
+        return result
+
+    def _rigid_with(self, payload: Sequence[Any]) -> list[Rigid]:
+        """Return the bodies with a payload at the tool: mass, centre (3), inertia about it.
+
+        The inertia is ixx, iyy, izz, ixy, ixz, iyz; all is in the tool's axes.
+        """
+        mass, center, (xx, yy, zz, xy, xz, yz) = payload[0], payload[1:4], payload[4:10]
+        still = [0.0 * mass] * 3
+        about_center = Rigid(mass, still, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        tip = self.tip_frame
+        pose = JointPose(tip.rotation.tolist(), 1.0, 0.0, tip.translation.tolist())
+        rigid = list(self.rigid)
+        rigid[tip.body] = rigid[tip.body].plus(about_center.moved(center).seen_from(pose))
+        return rigid
+
+    def _wrench_efforts(self, q, wrench: Sequence[Any]) -> list[Any]:
+        """Return the efforts (n,) of force and moment (6,) on the tool, in base axes."""
+        columns = vectors.transposed(motion.jacobian(self.bodies, self.tip_frame, self._world(q)))
+        return [vectors.dot(wrench, column) for column in columns]
+
+    def _lifted(self, q: Sequence[Scalar], rows: Matrix) -> list[Scalar]:
+        return [q[0].graph.lift(value) for row in rows for value in row]
+
+
+def _folded(values: Sequence[Any], n: int) -> list[list[Any]]:
+    """Return the values in rows of n."""
+    return [list(values[i : i + n]) for i in range(0, len(values), n)]

@@ -1,0 +1,1 @@
+"""Taylor series of a robot's motion, by recurrences from the expression graph."""

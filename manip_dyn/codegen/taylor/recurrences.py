@@ -1,0 +1,222 @@
+"""Recurrences for Taylor coefficients, written operation by operation from a graph.
+
+With a_k for coefficient k and [a b] for the sum of a_j b_(k-j) over j = 1..k-1:
+(a b)_k = a_0 b_k + [a b] + a_k b_0; q = a / b: q_k = (a_k - b_k q_0 - [b q]) / b_0; s = sin a,
+c = cos a, d_k = k a_k: s_k = a_k c_0 + [d c] / k, c_k = -a_k s_0 - [d s] / k. Moore (1966),
+Interval Analysis, chapter 11; Jorba, Zou (2005), proposition 2.1. `convolution` makes the
+sums [a b] of all operations ahead of the pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from manip_dyn.codegen.backend.convolution import Factors, whole
+from manip_dyn.codegen.graph.expression import Operation
+from manip_dyn.codegen.programs.emit import operand_text, operation_text
+from manip_dyn.codegen.programs.trace import Function
+
+SINES = ("sin", "cos")
+
+
+class Term(NamedTuple):
+    """One of the terms whose sum a coefficient is.
+
+    Attributes:
+        depth: Operations, one after the other, from the newest rates to its value.
+        negative: Whether it is subtracted.
+        text: The term itself.
+    """
+
+    depth: int
+    negative: bool
+    text: str
+
+
+class SeriesWriter:
+    """Writes two passes over the graph of y' = f(y, tau): for values, and for coefficients.
+
+    A row of the workspace holds coefficient k of everything: the state y (m), tau (n), the rates
+    f (m); then, in row 0 only, the reciprocals of divisors and the sums of products; then the
+    products' first factors, and their second factors. Sums used once dissolve in the sum that
+    uses them, and every sum takes its latest term last, so that a pass is as short as its chain
+    of dependences.
+
+    Attributes:
+        factors: Where the factors lie.
+    """
+
+    def __init__(self, function: Function, n: int):
+        """Give a place to every quantity that a recurrence looks back at."""
+        self._operations = function.graph.operations
+        self._place = function.graph.place
+        self._entries = function.entries
+        self._size = size = len(function.entries)
+        self._order: dict[int, None] = {}
+        self._products: list[tuple[str, str]] = []
+        self._divisors: list[int] = []
+        needed = function.graph.needed_for(function.outputs)
+        for place in needed:
+            self._enter(place)
+        self._blocks = {"y": 0, "tau": size, "rate": size + n, "divisor": 2 * size + n}
+        count = len(self._products)
+        sums, length = whole(self._blocks["divisor"] + len(self._divisors)), whole(count)
+        self.factors = Factors(sums + 3 * length, count, sums + length, sums + 2 * length, sums)
+        self._columns: dict[str, list[int]] = {}
+        for i, (first, last) in enumerate(self._products):
+            self._columns.setdefault(first, []).append(self.factors.first + i)
+            self._columns.setdefault(last, []).append(self.factors.last + i)
+        self._dissolved = self._used_in_one_sum(needed)
+        self._depth: dict[int, int] = {}
+
+    def first_lines(self) -> list[str]:
+        """Return the assignments that make all quantities from y and tau."""
+        lines = []
+        for place in self._order:
+            given = self._operations[place].kind == "input"
+            value = self._input(place) if given else operation_text(self._operations, place)
+            lines += [f"x{place} = {value}", *self._kept(f"x{place}", 1)]
+        lines += [
+            f"out[{self._blocks['divisor'] + i}] = 1.0 / x{place}"
+            for i, place in enumerate(self._divisors)
+        ]
+        return lines + self._rates()
+
+    def next_lines(self) -> list[str]:
+        """Return the assignments that make the coefficients of order k >= 1."""
+        lines = ["reciprocal = 1.0 / order"]
+        for i in range(self._size):
+            lines.append(f"out[{i}] = previous[{self._blocks['rate'] + i}] * reciprocal")
+        for place in self._order:
+            if place in self._dissolved:
+                continue
+            lines += [f"x{place} = {self._coefficient(place)}", *self._kept(f"x{place}")]
+            if f"d{place}" in self._columns:
+                lines += [f"d{place} = order * x{place}", *self._kept(f"d{place}")]
+        return lines + self._rates()
+
+    # ------------------------------------------------------------------------- places
+    def _enter(self, place: int) -> None:
+        kind, operands, _ = self._operations[place]
+        if kind == "constant" or place in self._order:
+            return
+        self._order[place] = None
+        if kind in SINES:
+            sine, cosine = self._sine_and_cosine(operands[0])
+            self._order |= {sine: None, cosine: None}
+            self._products += [(f"d{operands[0]}", f"x{each}") for each in (sine, cosine)]
+        elif kind == "divide":
+            self._products.append((f"x{operands[1]}", f"x{place}"))
+            if operands[1] not in self._divisors:
+                self._divisors.append(operands[1])
+        elif kind == "multiply" and not self._constant(operands[0]):
+            self._products.append((f"x{operands[0]}", f"x{operands[1]}"))
+
+    def _sine_and_cosine(self, argument: int) -> list[int]:
+        """Return the places of both: each recurrence needs the other."""
+        return [self._place(Operation(kind, (argument,))) for kind in SINES]
+
+    def _used_in_one_sum(self, needed: list[int]) -> set[int]:
+        """Return the places that are a term of one sum and nothing else."""
+        uses = Counter(operand for place in needed for operand in self._operations[place].operands)
+        uses.update(value.place for _, value in self._entries)
+        kinds = ("add", "subtract", "multiply")
+        summands = {
+            operand
+            for place in needed
+            for operand in self._operations[place].operands
+            if self._operations[place].kind in kinds[:2]
+        }
+        return {
+            place
+            for place in summands
+            if uses[place] == 1 and self._operations[place].kind in kinds
+        }
+
+    # ------------------------------------------------------------------------- text
+    def _kept(self, name: str, most: int | None = None) -> list[str]:
+        """Return the stores of a quantity into the factors that it is."""
+        return [f"out[{column}] = {name}" for column in self._columns.get(name, [])[:most]]
+
+    def _rates(self) -> list[str]:
+        return [
+            f"out[{self._blocks['rate'] + i}] = {'-' if value.negative else ''}x{value.place}"
+            for (i,), value in self._entries
+        ]
+
+    def _array_and_index(self, place: int) -> tuple[str, int]:
+        array, index = str(self._operations[place].value).rstrip("]").split("[")
+        return array, int(index)
+
+    def _input(self, place: int) -> str:
+        array, index = self._array_and_index(place)
+        return f"out[{self._blocks[array] + index}]"
+
+    def _start(self, place: int) -> str:
+        return f"start[{self._columns[f'x{place}'][0]}]"
+
+    def _sum(self, first: str, last: str) -> str:
+        return f"start[{self.factors.sums + self._products.index((first, last))}]"
+
+    def _coefficient(self, place: int) -> str:
+        """Return the text of coefficient k of a place, and note its depth."""
+        kind, operands, _ = self._operations[place]
+        if kind == "input":
+            self._depth[place] = int(self._is_rate_of_a_sum(place))
+            return self._input(place)
+        terms = sorted(self._terms(place), key=lambda term: term.depth)
+        depth = 0
+        for term in terms:
+            depth = max(depth, term.depth) + 1
+        self._depth[place] = depth + (kind == "divide")
+        text = "".join((" - " if term.negative else " + ") + term.text for term in terms)
+        text = text.removeprefix(" + ").lstrip()
+        if kind == "divide":
+            divisor = self._blocks["divisor"] + self._divisors.index(operands[1])
+            return f"({text}) * start[{divisor}]"
+        return text
+
+    def _terms(self, place: int) -> list[Term]:
+        kind, operands, _ = self._operations[place]
+        a, b = operands[0], operands[-1]
+        if kind in ("add", "subtract"):
+            return self._operand(a) + self._operand(b, negative=kind == "subtract")
+        if kind in SINES:
+            negative = kind == "cos"
+            other = next(each for each in self._sine_and_cosine(a) if each != place)
+            inner = Term(0, negative, f"{self._sum(f'd{a}', f'x{other}')} * reciprocal")
+            return [inner, self._product(self._start(other), a, negative)]
+        if kind == "divide":
+            inner = Term(0, True, self._sum(f"x{b}", f"x{place}"))
+            return [*self._operand(a), inner, self._product(self._start(place), b, True)]
+        if self._constant(a):
+            return [self._product(operand_text(self._operations, a), b)]
+        inner = Term(0, False, self._sum(f"x{a}", f"x{b}"))
+        if a == b:
+            return [inner, self._product(f"2.0 * {self._start(a)}", a)]
+        return [inner, self._product(self._start(a), b), self._product(self._start(b), a)]
+
+    def _operand(self, place: int, negative: bool = False) -> list[Term]:
+        """Return the terms of a summand; a constant has no later coefficients."""
+        if self._constant(place):
+            return []
+        if place in self._dissolved:
+            return [
+                term._replace(negative=term.negative != negative) for term in self._terms(place)
+            ]
+        return [Term(self._depth[place], negative, f"x{place}")]
+
+    def _product(self, factor: str, place: int, negative: bool = False) -> Term:
+        return Term(self._depth[place], negative, f"{factor} * x{place}")
+
+    def _is_rate_of_a_sum(self, place: int) -> bool:
+        """Whether an input is a state whose rate is computed, not another input."""
+        array, index = self._array_and_index(place)
+        if array != "y":
+            return False
+        rate = {i: value for (i,), value in self._entries}[index]
+        return self._operations[rate.place].kind != "input"
+
+    def _constant(self, place: int) -> bool:
+        return self._operations[place].kind == "constant"

@@ -1,0 +1,125 @@
+"""What every integration method is: a name, its figures, and the functions of one step.
+
+A family of methods is a subclass; its `step` is what the time loop calls, see `time_loop`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a time loop is generated for.
+
+    Attributes:
+        size: Length m of the state.
+        adaptive: Whether the step follows from tolerances.
+        dense: Whether each step leaves a polynomial.
+        controller: ``"pi"`` or ``"paper"``, see `control`.
+        norm: ``"max"`` or ``"rms"``: how an error vector becomes a number.
+        events: Number of event functions.
+        acts: Whether events have an action.
+        positions: Number n of positions of a second-order system, see `Jacobian`.
+        jacobian: Whether a function gives the Jacobian; otherwise differences do.
+        mass: Whether its rows come multiplied by a mass matrix, see `Jacobian`.
+        estimate: ``"plain"`` or ``"scaled"``: error estimates of Rosenbrock methods.
+    """
+
+    size: int
+    adaptive: bool = False
+    dense: bool = False
+    controller: str = "pi"
+    norm: str = "max"
+    events: int = 0
+    acts: bool = False
+    positions: int = 0
+    jacobian: bool = False
+    mass: bool = False
+    estimate: str = "plain"
+
+
+class Step(NamedTuple):
+    """A method's part of a time loop.
+
+    Attributes:
+        module: Its functions, see `time_loop`.
+        rows: Rows (m,) that it needs of the work array, the first for the state at the end of the
+            step; those of a Taylor series come on top.
+        degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
+        scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
+    """
+
+    module: ModuleType
+    rows: int
+    degree: int
+    scratch: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """An integration method; frozen.
+
+    Attributes:
+        name: Its name in the registry.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def family(self) -> str:
+        """What kind it is, for people."""
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """Who published its coefficients, when."""
+
+    @property
+    @abstractmethod
+    def order(self) -> int | None:
+        """Order of the solution; None if the user chooses."""
+
+    @property
+    def embedded_order(self) -> int | None:
+        """Order of the solution that it is compared with; None without."""
+        return None
+
+    @property
+    @abstractmethod
+    def stages(self) -> int:
+        """Evaluations of the right-hand side that a step needs, the first one included."""
+
+    @property
+    def fsal(self) -> bool:
+        """Whether the last stage is the first one of the next step."""
+        return False
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it can choose its steps from tolerances."""
+        return self.embedded_order is not None
+
+    @property
+    @abstractmethod
+    def dense_order(self) -> int | None:
+        """Order of the error between the steps in dense output; None if the user chooses."""
+
+    @property
+    @abstractmethod
+    def stability_interval(self) -> float | None:
+        """Largest x such that steps on y' = -s y do not grow for 0 <= h s <= x; None if open."""
+
+    @abstractmethod
+    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+        """Return the compiled functions of a step.
+
+        Args:
+            options: What the loop is for.
+            rhs: The compiled right-hand side.
+            jacobian: The compiled function of a `Jacobian`, or None.
+        """

@@ -1,0 +1,265 @@
+"""One step of a Rosenbrock method; specialized for each right-hand side, see `rosenbrock`.
+
+Of the state y = (q, v, w) of `SIZE` numbers the first `POSITIONS`, q, have the rates v, and w are
+quadratures; without positions all of it is w. The unknowns of the linear systems are v, or w.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.views import part, row, rows
+from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_next
+from manip_dyn.integrate.steps.dense import fill_hermite, finish_piece
+from manip_dyn.integrate.steps.first_step import plan_first
+from manip_dyn.integrate.steps.linear import add_product, factorize, implicit_matrix, solve
+from manip_dyn.integrate.steps.stand_ins import jacobian, rhs
+from manip_dyn.integrate.steps.status import NON_FINITE, PASSED
+
+U, RATE, F, WRONG, BY_TIME, PIVOTS, PLACE, END, Z = range(9)
+"""Rows of the work array: the state at the end, the derivatives at the start and of a stage, the
+error estimate, derivatives by time, row exchanges, scratch, the derivative at the end, and the
+solution of the first stage."""
+RELATIVE_CHANGE = 6e-6
+"""Third root of the spacing of floats: central differences are then best."""
+
+# Bound for each engine.
+SIZE, POSITIONS, STAGES = 1, 0, 1
+ADAPTIVE = RMS = PAPER = DENSE = EXACT = MASS = SCALED = False
+"""EXACT: a function gives the Jacobian; MASS: times a mass matrix; SCALED: the estimate."""
+POWER = PAPER_POWER = 1.0
+GAMMA = 1.0
+REPEATS = np.zeros(1, dtype=np.bool_)
+"""Which stages have the arguments of the stage before."""
+ALPHA, GAMMAS = np.zeros(1), np.zeros(1)
+A = C = THETA = DELTA = np.zeros((1, 1))
+"""Coefficients of the stages."""
+MOVES = np.zeros((2, 1, 1))
+"""Weights of the stages in positions and in the others, for the result and for the estimate."""
+
+
+@inlined(always=True, counted=False)
+def unknowns():
+    """Return how many unknowns a linear system has."""
+    return POSITIONS if POSITIONS else SIZE
+
+
+@inlined(always=True, counted=False)
+def prepare(y, p, now, limits, tolerances, work, scratch):
+    """Bring derivatives and Jacobian at the start of the step up to date; plan the first step."""
+    rate = row(work, RATE)
+    if now.known == 0:
+        rhs(now.first, y, p, rate)
+        now.evaluations += 1
+        now.known = 1
+    if ADAPTIVE and now.planned == 0.0:
+        if not finite(rate, SIZE):
+            return NON_FINITE
+        plan_first(y, p, now, limits, tolerances, row(work, U), rate, row(work, F), SIZE, POWER)
+    if now.known == 1:
+        slopes = rows(scratch, 0, SIZE - POSITIONS)
+        by_time = part(row(work, BY_TIME), 0, SIZE - POSITIONS)
+        if EXACT:
+            jacobian(now.first, y, p, slopes, by_time)
+        else:
+            differences(y, p, now, work, slopes, by_time)
+        now.known = 2
+    return PASSED
+
+
+@inlined(counted=False)
+def differences(y, p, now, work, slopes, by_time):
+    """Write the derivatives of the rates by the state and by time, by central differences."""
+    u, above, below = row(work, U), row(work, F), row(work, WRONG)
+    columns = 2 * POSITIONS if POSITIONS else SIZE
+    for i in range(SIZE):
+        u[i] = y[i]
+    for column in range(columns + 1):
+        early = late = now.first
+        width = 1.0
+        if column < columns:
+            change = RELATIVE_CHANGE * max(1.0, abs(y[column]))
+            u[column] = y[column] + change
+            width = u[column] - y[column]
+        else:
+            tick = 1e-3 * (now.planned if ADAPTIVE else now.sign * now.step)
+            late = min(max(now.t + tick, now.earliest), now.latest)
+            early = min(max(now.t - tick, now.earliest), now.latest)
+        rhs(late, u, p, above)
+        if column < columns:
+            u[column] = y[column] - width
+        rhs(early, u, p, below)
+        if column < columns:
+            u[column] = y[column]
+            for i in range(SIZE - POSITIONS):
+                slope = above[POSITIONS + i] - below[POSITIONS + i]
+                slopes[i, column] = slope / (2.0 * width)
+        else:
+            width = late - early if late != early else 1.0
+            for i in range(SIZE - POSITIONS):
+                by_time[i] = (above[POSITIONS + i] - below[POSITIONS + i]) / width
+    now.evaluations += 2 * columns + 2
+
+
+@inlined(always=True, counted=False)
+def attempt(y, p, now, limits, tolerances, work, scratch):
+    """Try the step: write the state at its end into row `U`, and judge it."""
+    u, f, h = row(work, U), row(work, F), now.h
+    slopes = rows(scratch, 0, SIZE - POSITIONS)
+    matrix = rows(scratch, SIZE - POSITIONS, unknowns())
+    pivots = part(row(work, PIVOTS), 0, unknowns())
+    implicit_matrix(slopes, POSITIONS, GAMMA, h, SIZE if MASS else 0, matrix)
+    factorize(matrix, pivots)
+    for i in range(STAGES):
+        if i > 0 and not REPEATS[i]:
+            argument(i, y, h, work, u)
+            time = now.t + ALPHA[i] * h
+            rhs(min(max(time, now.earliest), now.latest), u, p, f)
+            now.evaluations += 1
+        solve_stage(i, y, h, work, slopes, matrix, pivots)
+    result(0, h, work, u)
+    for i in range(SIZE):
+        u[i] += y[i]
+    for i in range(POSITIONS):
+        u[i] += h * y[POSITIONS + i]
+    if not ADAPTIVE:
+        return PASSED if finite(u, SIZE) else NON_FINITE
+    wrong = row(work, WRONG)
+    result(1, h, work, wrong)
+    if SCALED:
+        damp(h, work, slopes, matrix, pivots, wrong)
+    now.error = error_norm(y, u, wrong, tolerances, SIZE, RMS)
+    return judge(now, limits, POWER)
+
+
+@inlined(counted=False)
+def argument(i, y, h, work, u):
+    """Write the state at which stage i evaluates the right-hand side."""
+    for k in range(SIZE):
+        total = 0.0
+        if k < POSITIONS:
+            total = ALPHA[i] * y[POSITIONS + k]
+            for j in range(i):
+                total += THETA[i, j] * work[Z + j, POSITIONS + k]
+            total *= h
+        else:
+            for j in range(i):
+                total += A[i, j] * work[Z + j, k]
+        u[k] = y[k] + total
+
+
+@inlined(counted=False)
+def solve_stage(i, y, h, work, slopes, matrix, pivots):
+    """Write the solution of stage i into its row, and follow with its quadratures."""
+    n = POSITIONS
+    rate = row(work, RATE if i == 0 else F)
+    z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())
+    by_time = h * h * GAMMAS[i]
+    for k in range(n, SIZE):
+        total = 0.0
+        for j in range(i):
+            total += C[i, j] * work[Z + j, k]
+        z[k] = h * rate[k] + total
+    if n == 0:
+        for k in range(SIZE):
+            z[k] += by_time * work[BY_TIME, k]
+        solve(matrix, pivots, z)
+        return
+    block = part(z, n, n)
+    if MASS:
+        for k in range(n):
+            place[k] = block[k]
+            block[k] = 0.0
+    for k in range(SIZE - n):
+        z[n + k] += by_time * work[BY_TIME, k]
+    if MASS:
+        add_product(slopes, 0, SIZE, 1.0, place, block)
+    for k in range(n):
+        total = 0.0
+        for j in range(i):
+            total += DELTA[i, j] * work[Z + j, n + k]
+        place[k] = GAMMAS[i] * y[n + k] + total
+    add_product(slopes, 0, 0, h * h, place, block)
+    solve(matrix, pivots, block)
+    if 2 * n < SIZE:
+        tail = part(z, 2 * n, SIZE - 2 * n)
+        for k in range(n):
+            place[k] += GAMMA * block[k]
+        add_product(slopes, n, 0, h * h, place, tail)
+        add_product(slopes, n, n, h, block, tail)
+        for k in range(SIZE - 2 * n):
+            tail[k] *= GAMMA
+
+
+@inlined(counted=False)
+def result(kind, h, work, out):
+    """Write what the stages add to the state (kind 0), or the estimate of its error (kind 1)."""
+    for k in range(SIZE):
+        total = 0.0
+        for j in range(STAGES):
+            if k < POSITIONS:
+                total += MOVES[kind, 0, j] * work[Z + j, POSITIONS + k]
+            else:
+                total += MOVES[kind, 1, j] * work[Z + j, k]
+        out[k] = h * total if k < POSITIONS else total
+
+
+@inlined(counted=False)
+def damp(h, work, slopes, matrix, pivots, wrong):
+    """Replace `wrong` (m,) by (I - h gamma df/dy)^-1 wrong.
+
+    Shampine's damping of the estimate's stiff parts, after Hairer, Wanner, Solving ODEs II, eq.
+    IV.8.20; what section 5.1 of Sandu et al. (2001) leaves to be investigated.
+    """
+    n = POSITIONS
+    if n == 0:
+        for k in range(SIZE):
+            wrong[k] *= 1.0 / GAMMA
+        solve(matrix, pivots, wrong)
+        return
+    moved, block = part(wrong, 0, n), part(wrong, n, n)
+    if MASS:
+        place = part(row(work, PLACE), 0, n)
+        for k in range(n):
+            place[k] = block[k]
+            block[k] = 0.0
+        add_product(slopes, 0, SIZE, 1.0 / GAMMA, place, block)
+    else:
+        for k in range(n):
+            block[k] *= 1.0 / GAMMA
+    add_product(slopes, 0, 0, h, moved, block)
+    solve(matrix, pivots, block)
+    for k in range(n):
+        moved[k] += h * GAMMA * block[k]
+    if 2 * n < SIZE:
+        tail = part(wrong, 2 * n, SIZE - 2 * n)
+        add_product(slopes, n, 0, h * GAMMA, moved, tail)
+        add_product(slopes, n, n, h * GAMMA, block, tail)
+
+
+@inlined(always=True, counted=False)
+def interpolate(y, p, now, work, spans, polynomials):
+    """Keep the polynomial of the step."""
+    u, end = row(work, U), row(work, END)
+    rhs(now.last, u, p, end)
+    now.evaluations += 1
+    fill_hermite(now, polynomials, y, u, row(work, RATE), end, SIZE)
+    finish_piece(now, spans)
+
+
+@inlined(always=True, counted=False)
+def close(now, work):
+    """Keep the derivative at the end of the step, if there is one, for the next."""
+    now.known = 0
+    if DENSE:
+        now.known = 1
+        for i in range(SIZE):
+            work[RATE, i] = work[END, i]
+
+
+@inlined(always=True, counted=False)
+def adapt(now, limits):
+    """Plan the next step."""
+    if ADAPTIVE:
+        plan_next(now, limits, POWER, PAPER, PAPER_POWER)

@@ -1,0 +1,1 @@
+"""Coefficients of methods, exact, and what follows from them."""

@@ -1,0 +1,1 @@
+"""The equations of motion, compiled: constraints, forces, the independent coordinates."""

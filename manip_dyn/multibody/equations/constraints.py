@@ -1,0 +1,182 @@
+"""Constraints and generalized coordinate partitioning, compiled.
+
+Positions follow from the independent ones by Newton's method on the constraints, velocities by
+their gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. Nothing is allocated. What the
+names stand for, `tables` says; p is the `Memory` of all of them.
+"""
+
+from __future__ import annotations
+
+from manip_dyn.core.compiled import compiled
+from manip_dyn.multibody.equations.matrices import (
+    eliminate,
+    solve_rows,
+    solve_transposed,
+    substitute,
+)
+from manip_dyn.multibody.equations.memory import links_of, motion_of, reduced_of
+from manip_dyn.multibody.equations.tables import ASSEMBLED, FIRST, KERNEL, SECOND
+from manip_dyn.multibody.kernels.kernel import run_kernel
+from manip_dyn.multibody.kernels.primitives import PLACE_SLOPE, SIZE
+
+MOST_CHORDS, MOST_NEWTONS = 6, 30
+
+
+@compiled(short=True, python=False, counted=False)
+def residuals(p, out):
+    """Write the constraints' violations (m,), fill `slopes`, return the largest violation."""
+    links, motion = links_of(p), motion_of(p)
+    rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
+    q, result = motion.q, motion.result
+    largest = 0.0
+    for k in range(rows.shape[0]):
+        first, second = rows[k, FIRST], rows[k, SECOND]
+        run_kernel(rows[k, KERNEL], q, q, q, first, second, numbers, 12 * k, result)
+        wrong = result[0] - targets[k]
+        out[k] = wrong
+        for i in range(SIZE):
+            slopes[k, i] = result[PLACE_SLOPE + i]
+        if not abs(wrong) <= largest:
+            largest = abs(wrong)
+    return largest
+
+
+@compiled(short=True, python=False, counted=False)
+def refactor(p):
+    """Factorize the gradients by the dependent coordinates."""
+    links = links_of(p)
+    rows, roles, slopes = links.rows, links.roles, links.slopes
+    factors, pivots = links.factors, links.pivots
+    size = factors.shape[0]
+    for k in range(size):
+        for i in range(size):
+            factors[k, i] = 0.0
+        for i in range(SIZE):
+            role = roles[rows[k, FIRST + i // 7] + i % 7]
+            if role >= 0:
+                factors[k, role] += slopes[k, i]
+    eliminate(factors, pivots)
+
+
+@compiled(short=True, python=False, counted=False)
+def assemble(y, p):
+    """Put all positions where the independent ones are y[:n]; return whether that was possible.
+
+    The last factors serve for chord steps; Newton's method follows where they do not converge.
+    """
+    links, motion = links_of(p), motion_of(p)
+    dependent, independent, flags, limits = (
+        links.dependent,
+        links.independent,
+        links.flags,
+        links.limits,
+    )
+    q, factors, pivots, wrong, backup = (
+        motion.q,
+        links.factors,
+        links.pivots,
+        links.work,
+        links.spare,
+    )
+    n, m = independent.shape[0], dependent.shape[0]
+    same = flags[0] == ASSEMBLED
+    for i in range(n):
+        same = same and q[independent[i]] == y[i]
+    if same:
+        return True
+    for i in range(m):
+        backup[i] = q[dependent[i]]
+    for i in range(n):
+        q[independent[i]] = y[i]
+    for count in range(MOST_CHORDS + MOST_NEWTONS):
+        largest = residuals(p, wrong)
+        flags[1] += 1
+        close = largest <= limits[0]
+        if not (close or largest < 1e10):
+            break
+        if close or count >= MOST_CHORDS or flags[0] == 0:
+            refactor(p)
+        if close:
+            flags[0] = ASSEMBLED
+            return True
+        substitute(factors, pivots, wrong)
+        for i in range(m):
+            q[dependent[i]] -= wrong[i]
+    for i in range(m):
+        q[dependent[i]] = backup[i]
+    flags[0] = 0
+    return False
+
+
+@compiled(short=True, python=False, counted=False)
+def follow(y, p):
+    """Fill `basis`, and all velocities from the independent ones, y[n:]."""
+    links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
+    rows, roles, slopes = links.rows, links.roles, links.slopes
+    dependent, independent = links.dependent, links.independent
+    factors, pivots = links.factors, links.pivots
+    v, place, basis = motion.v, reduced.place, reduced.basis
+    n, m = independent.shape[0], dependent.shape[0]
+    for k in range(m):
+        for c in range(n):
+            place[k, c] = 0.0
+        for i in range(SIZE):
+            c = -1 - roles[rows[k, FIRST + i // 7] + i % 7]
+            if 0 <= c < n:
+                place[k, c] -= slopes[k, i]
+    solve_rows(factors, pivots, place)
+    for c in range(n):
+        for i in range(n):
+            basis[independent[i], c] = 1.0 if i == c else 0.0
+        for k in range(m):
+            basis[dependent[k], c] = place[k, c]
+    for i in range(n):
+        v[independent[i]] = y[n + i]
+    for k in range(m):
+        total = 0.0
+        for c in range(n):
+            total += place[k, c] * y[n + c]
+        v[dependent[k]] = total
+
+
+@compiled(short=True, python=False, counted=False)
+def condition(p):
+    """Return an estimate of the 1-norm condition number of the factorized gradients.
+
+    Hager (1984); Higham, Accuracy and stability of numerical algorithms, algorithm 15.1.
+    """
+    links = links_of(p)
+    rows, roles, slopes = links.rows, links.roles, links.slopes
+    factors, pivots, x, z = links.factors, links.pivots, links.work, links.spare
+    m = x.shape[0]
+    largest = 0.0
+    for i in range(m):
+        x[i] = 0.0
+    for k in range(m):
+        for i in range(SIZE):
+            role = roles[rows[k, FIRST + i // 7] + i % 7]
+            if role >= 0:
+                x[role] += abs(slopes[k, i])
+                largest = max(largest, x[role])
+    for i in range(m):
+        x[i] = 1.0 / m
+    estimate = 0.0
+    for _ in range(4):
+        for i in range(m):
+            z[i] = x[i]
+        substitute(factors, pivots, z)
+        estimate = 0.0
+        for i in range(m):
+            estimate += abs(z[i])
+            z[i] = 1.0 if z[i] >= 0.0 else -1.0
+        solve_transposed(factors, pivots, z)
+        best, along = 0, 0.0
+        for i in range(m):
+            along += z[i] * x[i]
+            if abs(z[i]) > abs(z[best]):
+                best = i
+        if not abs(z[best]) > along:
+            break
+        for i in range(m):
+            x[i] = 1.0 if i == best else 0.0
+    return largest * estimate

@@ -1,0 +1,136 @@
+"""Products and linear systems of a mechanism's equations, compiled; nothing is allocated."""
+
+from __future__ import annotations
+
+from manip_dyn.core.compiled import compiled
+from manip_dyn.integrate.steps.linear import factorize, solve
+from manip_dyn.multibody.equations.tables import FIRST
+from manip_dyn.multibody.kernels.primitives import SIZE
+
+
+@compiled(short=True, python=False, counted=False)
+def fill_1(x, value):
+    """Fill a vector; quicker to compile than an assignment of slices."""
+    for i in range(x.shape[0]):
+        x[i] = value
+
+
+@compiled(short=True, python=False, counted=False)
+def fill(x, value):
+    """Fill a matrix."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] = value
+
+
+@compiled(short=True, python=False, counted=False)
+def add_mass_times(mass, turning, x, out):
+    """Add M x, (N, n), to `out`."""
+    width = x.shape[1]
+    for b in range(mass.shape[0]):
+        for i in range(3):
+            for c in range(width):
+                out[7 * b + i, c] += mass[b] * x[7 * b + i, c]
+        for i in range(3, 7):
+            for j in range(3, 7):
+                weight = turning[b, i - 3, j - 3]
+                for c in range(width):
+                    out[7 * b + i, c] += weight * x[7 * b + j, c]
+
+
+@compiled(python=False, counted=False)
+def add_gathered(left, right, out, sign, first):
+    """Add sign left^T right, (n, n), of matrices (N, n) to `out` from its column `first` on."""
+    width = left.shape[1]
+    for i in range(left.shape[0]):
+        for row in range(width):
+            weight = sign * left[i, row]
+            if weight != 0.0:
+                for c in range(width):
+                    out[row, first + c] += weight * right[i, c]
+
+
+@compiled(python=False, counted=False)
+def add_product(matrix, x, out):
+    """Add matrix (N, N) x (N, n) to `out`; zeros cost nothing."""
+    width = x.shape[1]
+    for i in range(matrix.shape[0]):
+        for k in range(matrix.shape[1]):
+            weight = matrix[i, k]
+            if weight != 0.0:
+                for c in range(width):
+                    out[i, c] += weight * x[k, c]
+
+
+@compiled(python=False, counted=False)
+def add_rows(rows, local, x, out, factor):
+    """Add factor times the wide rows of `local` (m, 14) times x (N, n) to out (m, n)."""
+    size, width = x.shape
+    for k in range(local.shape[0]):
+        for i in range(SIZE):
+            place, weight = rows[k, FIRST + i // 7] + i % 7, factor * local[k, i]
+            if place < size and weight != 0.0:
+                for c in range(width):
+                    out[k, c] += weight * x[place, c]
+
+
+@compiled(short=True, python=False, counted=False)
+def spread(part, places, whole):
+    """Write the rows of `part` (m, n) at their places (m,) in `whole` (N, n), zero elsewhere."""
+    fill(whole, 0.0)
+    for k in range(places.shape[0]):
+        for c in range(part.shape[1]):
+            whole[places[k], c] = part[k, c]
+
+
+@compiled(python=False, counted=False)
+def eliminate(matrix, pivots):
+    """Factorize a matrix in place, see `factorize`."""
+    factorize(matrix, pivots)
+
+
+@compiled(python=False, counted=False)
+def substitute(factors, pivots, x):
+    """Replace x by the solution of the factorized system, see `solve`."""
+    solve(factors, pivots, x)
+
+
+@compiled(short=True, python=False, counted=False)
+def solve_rows(factors, pivots, x):
+    """Replace x (m, n) by the solutions with its columns; zeros cost nothing."""
+    size, width = x.shape
+    for k in range(size):
+        best = int(pivots[k])
+        if best != k:
+            for c in range(width):
+                x[k, c], x[best, c] = x[best, c], x[k, c]
+    for row in range(1, size):
+        for k in range(row):
+            factor = factors[row, k]
+            if factor != 0.0:
+                for c in range(width):
+                    x[row, c] -= factor * x[k, c]
+    for row in range(size - 1, -1, -1):
+        for k in range(row + 1, size):
+            factor = factors[row, k]
+            if factor != 0.0:
+                for c in range(width):
+                    x[row, c] -= factor * x[k, c]
+        for c in range(width):
+            x[row, c] *= factors[row, row]
+
+
+@compiled(short=True, python=False, counted=False)
+def solve_transposed(factors, pivots, x):
+    """Replace x (m,) by the solution with the transposed matrix."""
+    size = x.shape[0]
+    for k in range(size):
+        x[k] *= factors[k, k]
+        for i in range(k + 1, size):
+            x[i] -= factors[k, i] * x[k]
+    for k in range(size - 1, -1, -1):
+        for i in range(k):
+            x[i] -= factors[k, i] * x[k]
+    for k in range(size - 1, -1, -1):
+        best = int(pivots[k])
+        x[k], x[best] = x[best], x[k]

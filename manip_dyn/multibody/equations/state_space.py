@@ -1,0 +1,252 @@
+"""The equations of motion of the independent coordinates, and their derivatives, compiled.
+
+Sandu et al. (2001), eq. 9 and 10, and 26 to 35, with the constraints' and the forces' derivatives
+from the expression graph. With B the velocities of all coordinates by the independent ones,
+
+    B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau
+
+and with F = M q'' + Phi_q^T lambda - Q the derivatives are
+
+    M J1 = -B^T (F_q B + F_q' J + M L),   M J2 = -B^T (F_q' B + 2 M J),
+
+J and L being how dependent velocities and accelerations change with the independent positions.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+from manip_dyn.core.compiled import compiled
+from manip_dyn.multibody.equations.constraints import assemble, condition, follow
+from manip_dyn.multibody.equations.forces import add_forces, count_turns
+from manip_dyn.multibody.equations.matrices import (
+    add_gathered,
+    add_mass_times,
+    add_product,
+    add_rows,
+    eliminate,
+    fill,
+    fill_1,
+    solve_rows,
+    solve_transposed,
+    spread,
+    substitute,
+)
+from manip_dyn.multibody.equations.memory import (
+    bodies_of,
+    links_of,
+    loads_of,
+    motion_of,
+    reduced_of,
+)
+from manip_dyn.multibody.equations.tables import DERIVATIVES, FIRST, KERNEL, SECOND, VALUES
+from manip_dyn.multibody.kernels.kernel import run_kernel
+from manip_dyn.multibody.kernels.primitives import (
+    INERTIA_BY_A,
+    INERTIA_BY_E,
+    INERTIA_BY_V,
+    PLACE_CURVATURE,
+    PLACE_RATE,
+    PLACE_SECOND,
+    SIZE,
+)
+
+GROWTH = 1.25
+"""How much the condition number may grow before a new partition."""
+
+
+@compiled(short=True, python=False, counted=False)
+def add_inertia(p, order):
+    """Subtract the bodies' inertial forces; VALUES at rest, DERIVATIVES with `a`."""
+    bodies, motion, loads = bodies_of(p), motion_of(p), loads_of(p)
+    rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
+    q, v, a, found = motion.q, motion.v, motion.a, motion.result
+    force, stiffness, damping = loads.force, loads.stiffness, loads.damping
+    for b in range(mass.shape[0]):
+        kernel, first, second = rows[b, KERNEL + order], rows[b, FIRST], rows[b, SECOND]
+        run_kernel(kernel, q, v, a, first, second, inertia, 6 * b, found)
+        place = first + 3
+        for i in range(4):
+            force[place + i] -= found[i]
+            for j in range(4):
+                turning[b, i, j] = found[INERTIA_BY_A + 4 * i + j]
+                if order == DERIVATIVES:
+                    stiffness[place + i, place + j] += found[INERTIA_BY_E + 4 * i + j]
+                    damping[place + i, place + j] += found[INERTIA_BY_V + 4 * i + j]
+        if order == DERIVATIVES:
+            for i in range(3):
+                force[first + i] -= mass[b] * a[first + i]
+
+
+@compiled(short=True, python=False, counted=False)
+def bend_in_motion(p):
+    """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`.
+
+    The multipliers are in `work`.
+    """
+    links, motion, stiffness = links_of(p), motion_of(p), loads_of(p).stiffness
+    rows, numbers, bends, multipliers = links.rows, links.numbers, links.bends, links.work
+    q, v, a, result, size = motion.q, motion.v, motion.a, motion.result, stiffness.shape[0]
+    for k in range(rows.shape[0]):
+        first, second = rows[k, FIRST], rows[k, SECOND]
+        run_kernel(rows[k, KERNEL + DERIVATIVES], q, v, a, first, second, numbers, 12 * k, result)
+        for i in range(SIZE):
+            bends[k, i] = result[PLACE_SECOND + i]
+            place = rows[k, FIRST + i // 7] + i % 7
+            if place >= size:
+                continue
+            for j in range(SIZE):
+                column = rows[k, FIRST + j // 7] + j % 7
+                if column < size:
+                    value = multipliers[k] * result[PLACE_CURVATURE + SIZE * i + j]
+                    stiffness[place, column] += value
+
+
+@compiled(short=True, python=False, counted=False)
+def hold(p):
+    """Fill `bends`, and `held` so that the constraints hold; subtract its inertial forces."""
+    links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
+    rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
+    q, v, result, bodies = motion.q, motion.v, motion.result, bodies_of(p)
+    dependent, held, moved = links.dependent, reduced.held, reduced.moved
+    for k in range(rows.shape[0]):
+        first, second = rows[k, FIRST], rows[k, SECOND]
+        run_kernel(rows[k, KERNEL + VALUES], q, v, v, first, second, numbers, 12 * k, result)
+        tau[k] = 0.0
+        for i in range(SIZE):
+            bends[k, i] = result[PLACE_RATE + i]
+            tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
+    substitute(links.factors, links.pivots, tau)
+    fill(held, 0.0)
+    fill(moved, 0.0)
+    for k in range(tau.shape[0]):
+        held[dependent[k], 0] = tau[k]
+    add_mass_times(bodies.mass, bodies.turning, held, moved)
+    for i in range(force.shape[0]):
+        force[i] -= moved[i, 0]
+
+
+@compiled(short=True, python=False, counted=False)
+def accelerate(p):
+    """Fill `acceleration` from forces, `basis` and mass, by `matrix` and its factors; and `a`."""
+    bodies, reduced, force, a = bodies_of(p), reduced_of(p), loads_of(p).force, motion_of(p).a
+    basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
+    factors, pivots, out, held = (
+        reduced.factors,
+        reduced.pivots,
+        reduced.acceleration,
+        reduced.held,
+    )
+    size, n = basis.shape
+    fill(mass_basis, 0.0)
+    add_mass_times(bodies.mass, bodies.turning, basis, mass_basis)
+    fill(matrix, 0.0)
+    add_gathered(basis, mass_basis, matrix, 1.0, 0)
+    for row in range(n):
+        out[row] = 0.0
+        for c in range(n):
+            factors[row, c] = matrix[row, c]
+    for i in range(size):
+        for c in range(n):
+            out[c] += basis[i, c] * force[i]
+    eliminate(factors, pivots)
+    substitute(factors, pivots, out)
+    for i in range(size):
+        total = held[i, 0]
+        for c in range(n):
+            total += basis[i, c] * out[c]
+        a[i] = total
+
+
+@compiled(short=True, counted=False)
+def rates(t, y, p, out):
+    """Write the rates (2 n,) of y = (positions, velocities) of the independent coordinates."""
+    force, acceleration = loads_of(p).force, reduced_of(p).acceleration
+    n = acceleration.shape[0]
+    for i in range(n):
+        out[i] = y[n + i]
+        out[n + i] = nan
+    if not assemble(y, p):
+        return
+    follow(y, p)
+    fill_1(force, 0.0)
+    add_forces(t, p, VALUES)
+    add_inertia(p, VALUES)
+    hold(p)
+    accelerate(p)
+    for i in range(n):
+        out[n + i] = acceleration[i]
+
+
+@compiled(short=True, counted=False)
+def linearized(t, y, p, out, by_time):
+    """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,): a `Jacobian` with a mass."""
+    loads = loads_of(p)
+    rates(t, y, p, reduced_of(p).rates)
+    fill_1(loads.force, 0.0)
+    fill_1(loads.by_time, 0.0)
+    fill(loads.stiffness, 0.0)
+    fill(loads.damping, 0.0)
+    add_forces(t, p, DERIVATIVES)
+    add_inertia(p, DERIVATIVES)
+    differentiate(p, out, by_time)
+
+
+@compiled(short=True, python=False, counted=False)
+def differentiate(p, out, by_time):
+    """Write M J1, M J2, M and M dv''/dt from `stiffness`, `damping` and the constraints."""
+    links, bodies, loads, reduced = links_of(p), bodies_of(p), loads_of(p), reduced_of(p)
+    rows, dependent, bends = links.rows, links.dependent, links.bends
+    factors, pivots, multipliers = links.factors, links.pivots, links.work
+    force, stiffness, damping = loads.force, loads.stiffness, loads.damping
+    mass, turning, basis = bodies.mass, bodies.turning, reduced.basis
+    forces_by_time, matrix = loads.by_time, reduced.matrix
+    velocities = reduced.place  # how dependent velocities change with independent positions, J
+    wide = reduced.carried  # J, for all coordinates
+    total = reduced.mass_basis  # what stands behind -B^T in M J2, then in M J1
+    size, n = basis.shape
+    fill(out, 0.0)
+    for k in range(multipliers.shape[0]):
+        multipliers[k] = force[dependent[k]]
+    solve_transposed(factors, pivots, multipliers)
+    fill(velocities, 0.0)
+    add_rows(rows, bends, basis, velocities, -1.0)
+    solve_rows(factors, pivots, velocities)
+    spread(velocities, dependent, wide)
+    fill(total, 0.0)
+    add_mass_times(mass, turning, wide, total)
+    for i in range(size):
+        for c in range(n):
+            total[i, c] *= 2.0
+    add_product(damping, basis, total)
+    add_gathered(basis, total, out, -1.0, n)
+    fill(velocities, 0.0)
+    add_rows(rows, bends, wide, velocities, -2.0)
+    bend_in_motion(p)
+    add_rows(rows, bends, basis, velocities, -1.0)
+    solve_rows(factors, pivots, velocities)  # how dependent accelerations change, L
+    fill(total, 0.0)
+    add_product(stiffness, basis, total)
+    add_product(damping, wide, total)
+    spread(velocities, dependent, wide)
+    add_mass_times(mass, turning, wide, total)
+    add_gathered(basis, total, out, -1.0, 0)
+    for row in range(n):
+        by_time[row] = 0.0
+        for i in range(size):
+            by_time[row] += basis[i, row] * forces_by_time[i]
+        for c in range(n):
+            out[row, 2 * n + c] = matrix[row, c]
+
+
+@compiled(short=True, counted=False)
+def needs_repartition(t, y, p, out):
+    """Write how far the condition number is above what asks for a new partition, (1,).
+
+    It is called after each step, and so counts the turns of rotational springs.
+    """
+    if not assemble(y, p):
+        out[0] = 1.0
+        return
+    count_turns(p)
+    out[0] = condition(p) / (GROWTH * links_of(p).limits[1]) - 1.0

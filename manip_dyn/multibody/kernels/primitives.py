@@ -1,0 +1,203 @@
+"""What joints and forces are made of: scalar functions of two bodies, and their derivatives.
+
+A body is where its centre of mass is, p (3,), and how it is turned, Euler parameters e (4,). A
+primitive is a function of the coordinates x = (p_i, e_i, p_j, e_j) (14,) of two bodies and of
+r = (a_i, a_j, s_i, s_j) (12,): directions and points fixed to them, in their axes. The four of
+Haug, Computer-aided kinematics and dynamics of mechanical systems (1989), chapter 9, are written
+once over the expression graph, which gives their derivatives up to order 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from manip_dyn import codegen
+from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.graph import vectors as vec
+from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates
+from manip_dyn.codegen.graph.expression import Graph, Scalar
+from manip_dyn.codegen.programs.emit import program_text
+from manip_dyn.codegen.programs.trace import Entry, Function
+from manip_dyn.codegen.rigid_body.catalogue import Declaration
+from manip_dyn.core.generated import generated_module, source_of
+from manip_dyn.multibody.kernels.kernel import INPUTS, kernel_address
+
+HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""
+
+from manip_dyn.codegen.backend.straight_line import Program
+'''
+ENTRY = '''
+{name} = Program("{name}", {inputs}, 1, """
+{text}
+""")
+'''
+
+SIZE = 14
+"""Coordinates of two bodies."""
+PLACE_SLOPE, PLACE_RATE, PLACE_SECOND, PLACE_CURVATURE = 1, 15, 29, 43
+"""Where gradient, rate of the gradient, its second rate and the Hessian begin in a result."""
+RESULT = PLACE_CURVATURE + SIZE * SIZE
+INERTIA_BY_A, INERTIA_BY_E, INERTIA_BY_V = 4, 20, 36
+"""Where the derivatives of a body's inertial force begin."""
+
+
+def rotation(e: Sequence[Any]) -> vec.Matrix3:
+    """Return the matrix (3, 3) that turns body axes to global ones, quadratic in e (4,)."""
+    w, x, y, z = e
+    return [
+        [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+
+
+def turning(e: Sequence[Any], rate: Sequence[Any]) -> vec.Vector3:
+    """Return the angular velocity 2 G(e) e' (3,) in body axes, Haug (1989), eq. 9.3.35."""
+    w, x, y, z = e
+    rows = [[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]
+    return [2.0 * vec.dot(row, rate) for row in rows]
+
+
+def _direction(x: Sequence[Any], r: Sequence[Any], body: int) -> vec.Vector3:
+    return vec.times(rotation(x[7 * body + 3 : 7 * body + 7]), r[3 * body : 3 * body + 3])
+
+
+def _point(x: Sequence[Any], r: Sequence[Any], body: int) -> vec.Vector3:
+    turned = vec.times(rotation(x[7 * body + 3 : 7 * body + 7]), r[6 + 3 * body : 9 + 3 * body])
+    return vec.add(x[7 * body : 7 * body + 3], turned)
+
+
+def _offset(x: Sequence[Any], r: Sequence[Any]) -> vec.Vector3:
+    return vec.subtract(_point(x, r, 1), _point(x, r, 0))
+
+
+def dot_1(x: Sequence[Any], r: Sequence[Any]) -> Any:
+    """Return a_i . a_j."""
+    return vec.dot(_direction(x, r, 0), _direction(x, r, 1))
+
+
+def dot_2(x: Sequence[Any], r: Sequence[Any]) -> Any:
+    """Return a_i . (P_j - P_i)."""
+    return vec.dot(_direction(x, r, 0), _offset(x, r))
+
+
+def point(x: Sequence[Any], r: Sequence[Any]) -> Any:
+    """Return a component of P_j - P_i along the global direction a_i."""
+    return vec.dot(r[:3], _offset(x, r))
+
+
+def distance(x: Sequence[Any], r: Sequence[Any]) -> Any:
+    """Return the square of the distance from P_i to P_j."""
+    offset = _offset(x, r)
+    return vec.dot(offset, offset)
+
+
+def norm(x: Sequence[Any], r: Sequence[Any]) -> Any:
+    """Return half the square of the norm of e_i."""
+    return 0.5 * vec.dot(x[3:7], x[3:7])
+
+
+PRIMITIVES: tuple[Callable[..., Any], ...] = (dot_1, dot_2, point, distance, norm)
+DOT_1, DOT_2, POINT, DISTANCE, NORM = range(len(PRIMITIVES))
+
+
+ORDERS = 3
+"""How many kernels a primitive has."""
+
+
+@cache
+def kernel_addresses(kind: int) -> tuple[int, int, int]:
+    """Return the addresses of a primitive's kernels of order 0, 1 and 2, for `run_kernel`.
+
+    The first writes value and gradient (15,), the second the rate of the gradient at the
+    velocities too (29,), and the last (239,) also the gradient of phi'' at fixed velocities and
+    accelerations and the Hessian (14, 14).
+    """
+    first, second, third = (primitive_address(kind, order) for order in range(ORDERS))
+    return first, second, third
+
+
+def primitive_address(kind: int, order: int) -> int:
+    """Return the address of one of a primitive's kernels; the others need not be compiled."""
+    return kernel_address(getattr(programs(), f"{PRIMITIVES[kind].__name__}_{order}"))
+
+
+@cache
+def inertia_addresses() -> tuple[int, int]:
+    """Return the addresses of the kernels of a turning body's inertia.
+
+    The first writes the inertial generalized force (4,) at rest, that is at no acceleration, and
+    its derivatives (4, 4) by the acceleration; the second the force at an acceleration, and the
+    derivatives by that, by e and by v. Their numbers are the inertia (6,).
+    """
+    return kernel_address(programs().inertia_1), kernel_address(programs().inertia_2)
+
+
+@cache
+def programs() -> ModuleType:
+    """Return the primitives' and the inertia's programs, generated once for all mechanisms."""
+    generator = source_of(Path(codegen.__file__).parent)
+    content = Path(__file__).read_bytes() + generator
+    return generated_module("multibody", content, _text)
+
+
+def _text() -> str:
+    traced = [_traced(each, order) for each in PRIMITIVES for order in range(ORDERS)]
+    traced += [_traced_inertia(order) for order in (1, 2)]
+    return HEADER + "".join(
+        ENTRY.format(
+            name=each.name, inputs=each.inputs, dimensions=each.dimensions, text=each.text
+        )
+        for each in traced
+    )
+
+
+def _traced(primitive: Callable[..., Any], order: int) -> Program:
+    graph = Graph()
+    x, *motion = (two_bodies(graph, name) for name in "qva"[: order + 1])
+    value = graph.lift(primitive(x, [graph.input(f"r[{i}]") for i in range(12)]))
+    slope = gradient(value, x)
+    results = [value, *slope]
+    if order > 0:
+        speed = vec.dot(slope, motion[0])
+        results += gradient(speed, x)
+    if order > 1:
+        acceleration = rates([speed], x, motion[0])[0] + vec.dot(slope, motion[1])
+        results += gradient(acceleration, x)
+        results += [each for row in derivatives(slope, x) for each in row]
+    return traced_program(f"{primitive.__name__}_{order}", graph, results)
+
+
+def _traced_inertia(order: int) -> Program:
+    """Return d/dt dT/de' - dT/de by Lagrange, with T the energy of turning."""
+    graph = Graph()
+    e, v, a = ([graph.input(f"{name}_i[{i}]") for i in range(3, 7)] for name in "qva")
+    omega = turning(e, v)
+    xx, yy, zz, xy, xz, yz = (graph.input(f"r[{i}]") for i in range(6))
+    energy = 0.5 * vec.dot(omega, vec.times([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], omega))
+    momentum = gradient(energy, v)
+    held = a if order > 1 else [graph.lift(0.0)] * 4
+    force = vec.subtract(rates(momentum, [*e, *v], [*v, *held]), gradient(energy, e))
+    results = [*force, *(each for row in derivatives(momentum, v) for each in row)]
+    if order > 1:
+        for inputs in (e, v):
+            results += [each for row in derivatives(force, inputs) for each in row]
+    return traced_program(f"inertia_{order}", graph, results)
+
+
+def two_bodies(graph: Graph, name: str) -> list[Scalar]:
+    """Return inputs for the positions, q, velocities, v, or accelerations, a, of two bodies."""
+    return [graph.input(f"{name}_{body}[{i}]") for body in "ij" for i in range(SIZE // 2)]
+
+
+def traced_program(name: str, graph: Graph, results: list) -> Program:
+    """Return the program that writes the results into ``out``."""
+    values = [graph.lift(each) for each in results]
+    declaration = Declaration(name, "multibody", INPUTS, lambda n: (len(values),))
+    entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]
+    text = program_text(Function(declaration, graph, (len(values),), entries))
+    return Program(name, INPUTS, 1, text)

@@ -1,0 +1,304 @@
+"""`Mechanism`: bodies, joints and forces checked, and put into tables."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.errors import ManipDynError
+from manip_dyn.multibody.equations.tables import (
+    ROTATIONAL_SPRING,
+    SPRING,
+    TYRE,
+    Bodies,
+    Forces,
+    Links,
+    Loads,
+    Motion,
+    Reduced,
+    Tables,
+)
+from manip_dyn.multibody.kernels.kernel import evaluate
+from manip_dyn.multibody.kernels.primitives import (
+    DISTANCE,
+    DOT_1,
+    NORM,
+    POINT,
+    RESULT,
+    SIZE,
+    inertia_addresses,
+    kernel_addresses,
+    primitive_address,
+)
+from manip_dyn.multibody.kernels.user_force import USER_RESULT, UserForce
+from manip_dyn.multibody.model.checks import (
+    all_of,
+    check_connected,
+    check_names,
+    check_shared_axes,
+)
+from manip_dyn.multibody.model.elements import (
+    GROUND,
+    Force,
+    Joint,
+    MovingBody,
+    Tyre,
+)
+from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows
+from manip_dyn.multibody.model.partition import RANK_TOLERANCE, Partition, partition
+from manip_dyn.validate import Vector, finite_vector
+
+TOLERANCE = 1e-12
+"""What the constraints are kept to, m or m^2 or without unit."""
+VELOCITY_TOLERANCE = 1e-6
+START_TOLERANCE = 1e-9
+_ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
+"""Law of a force -> the primitive that it acts along."""
+
+
+class Mechanism:
+    """Bodies that joints hold together and forces act on, each in 7 coordinates.
+
+    Attributes:
+        bodies: In the order of the coordinates.
+        joints: As given.
+        forces: As given.
+        gravity: m/s^2, (3,).
+        size: Number of coordinates N.
+        constraints: Number of constraints m, one for each body's Euler parameters among them.
+        freedoms: N - m.
+        partition: The coordinates' roles as assembled.
+        switches: Times at which forces jump in their slopes, s.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[MovingBody],
+        joints: Sequence[Joint] = (),
+        forces: Sequence[Force] = (),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ):
+        """Check that it fits together.
+
+        Raises:
+            ManipDynError: For unknown or unconnected bodies, redundant constraints, no freedom
+                left, initial velocities that the joints do not allow, a rotational spring about
+                another axis than a revolute joint between its bodies.
+        """
+        self.bodies = all_of("bodies", bodies, MovingBody)
+        self.joints = all_of("joints", joints, Joint)
+        self.forces = all_of("forces", forces, Force)
+        self.gravity = finite_vector("gravity", gravity, 3)
+        self._names = [body.name for body in self.bodies]
+        check_names(self._names)
+        check_connected(self._names, [*self.joints, *self.forces])
+        check_shared_axes(self.joints, self.forces)
+        self.size = 7 * len(self.bodies)
+        self.switches = sorted(
+            {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
+        )
+        self._rows()
+        self.constraints = len(self._owners)
+        self.freedoms = self.size - self.constraints
+        self.q0, self.v0 = self._start()
+        gradients = self.gradients(self.q0)
+        self._check_freedoms(gradients)
+        self._check_velocities(gradients)
+        self.partition = partition(gradients)
+
+    def __repr__(self) -> str:
+        """Return the counts."""
+        return (
+            f"Mechanism({len(self.bodies)} bodies, {self.size} coordinates, "
+            f"{self.constraints} constraints, {self.freedoms} degrees of freedom)"
+        )
+
+    def gradients(self, q: Vector) -> Vector:
+        """Return the constraints' gradients (m, N) at the coordinates q (N,)."""
+        return self._evaluated(q)[1]
+
+    def violations(self, q: Vector) -> Vector:
+        """Return by how much the constraints (m,) are violated at q (N,)."""
+        return self._evaluated(q)[0] - self._targets
+
+    def tables(self, q: Vector, roles: Partition) -> Tables:
+        """Return new arrays for the compiled equations, with positions q (N,) and a partition."""
+        n, m, size, b = self.freedoms, self.constraints, self.size, len(self.bodies)
+        places = np.full(size + 7, -1 - n)
+        places[roles.dependent] = np.arange(m)
+        places[roles.independent] = -1 - np.arange(n)
+        own = [each for each in self.forces if isinstance(each, UserForce)]
+        laws = [
+            (each, force_row(each, self._poses(each.bodies, self.q0)))
+            for each in self.forces
+            if not isinstance(each, UserForce)
+        ]
+        rows = [
+            (*self._starts(each.bodies), *kernel_addresses(_ALONG[row[0]]), row[0])
+            for each, row in laws
+        ]
+        own_rows = [(*self._starts(each.bodies), 0, *each.addresses()) for each in own]
+        body_rows = [(7 * k, size, 0, *inertia_addresses()) for k in range(b)]
+        links = Links(
+            rows=np.array([(*ij, *kernel_addresses(kind)) for kind, *ij in self._table.tolist()]),
+            numbers=self._numbers,
+            targets=self._targets,
+            dependent=roles.dependent.copy(),
+            independent=roles.independent.copy(),
+            roles=places,
+            slopes=np.zeros((m, SIZE)),
+            bends=np.zeros((m, SIZE)),
+            factors=np.zeros((m, m)),
+            pivots=np.zeros(m),
+            work=np.zeros(m),
+            spare=np.zeros(m),
+            flags=np.zeros(2, dtype=np.int64),
+            limits=np.array([TOLERANCE, np.inf]),
+        )
+        motion = Motion(
+            q=np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]),
+            v=np.zeros(size + 7),
+            a=np.zeros(size + 7),
+            result=np.zeros(max(RESULT, USER_RESULT)),
+            across=np.zeros(RESULT),
+        )
+        bodies = Bodies(
+            rows=np.array(body_rows, dtype=np.int64),
+            mass=np.array([float(body.mass) for body in self.bodies]),
+            inertia=np.array([body.inertia for body in self.bodies]),
+            turning=np.zeros((b, 4, 4)),
+            gravity=self.gravity,
+        )
+        forces = Forces(
+            rows=np.array(rows, dtype=np.int64).reshape(-1, 6),
+            numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
+            constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
+            angles=np.array([-getattr(each, "rest", 0.0) for each, _ in laws], np.float64),
+            user_rows=np.array(own_rows, dtype=np.int64).reshape(-1, 5),
+            time=np.zeros(1),
+        )
+        loads = Loads(
+            force=np.zeros(size),
+            stiffness=np.zeros((size, size)),
+            damping=np.zeros((size, size)),
+            by_time=np.zeros(size),
+        )
+        reduced = Reduced(
+            basis=np.zeros((size, n)),
+            mass_basis=np.zeros((size, n)),
+            matrix=np.zeros((n, n)),
+            factors=np.zeros((n, n)),
+            pivots=np.zeros(n),
+            acceleration=np.zeros(n),
+            held=np.zeros((size, 1)),
+            moved=np.zeros((size, 1)),
+            place=np.zeros((m, n)),
+            carried=np.zeros((size, n)),
+            rates=np.zeros(2 * n),
+        )
+        return Tables(links, motion, bodies, forces, loads, reduced)
+
+    def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
+        """Return the same mechanism with another start: positions and velocities (N,)."""
+        changed = copy.copy(self)
+        changed.q0 = finite_vector("q", q, self.size)
+        changed.v0 = np.zeros(self.size) if v is None else finite_vector("v", v, self.size)
+        gap = np.abs(changed.violations(changed.q0)).max()
+        if gap > START_TOLERANCE:
+            raise ManipDynError(f"the start violates a constraint by {gap:.3g}; expected none")
+        gradients = changed.gradients(changed.q0)
+        changed._check_velocities(gradients)
+        changed.partition = partition(gradients)
+        return changed
+
+    # ------------------------------------------------------------------------- tables
+    def _starts(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return where the coordinates of two bodies begin, the ground's behind all others."""
+        first, second = (
+            self.size if name == GROUND else 7 * self._names.index(name) for name in names
+        )
+        return first, second
+
+    def _poses(self, names: Sequence[str], q: Vector) -> list[Pose]:
+        still = (np.zeros(3), np.eye(3))
+        return [
+            still if name == GROUND else _pose(self.bodies[self._names.index(name)])
+            for name in names
+        ]
+
+    def _rows(self) -> None:
+        """Fill the constraints' table, and whose each row is."""
+        table, numbers, owners = [], [], []
+        for joint in self.joints:
+            for row in joint_rows(joint, self._poses(joint.bodies, np.zeros(0))):
+                table.append((row.kind, *self._starts(joint.bodies)))
+                numbers.append(row.numbers)
+                owners.append(joint.name)
+        self._from_joints = len(table)
+        for place, name in enumerate(self._names):
+            table.append((NORM, 7 * place, self.size))
+            numbers.append(np.zeros(12))
+            owners.append(f"Euler parameters of {name}")
+        self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
+        self._owners = owners
+
+    def _start(self) -> tuple[Vector, Vector]:
+        """Return positions and velocities (N,), and keep what the constraints are now."""
+        q, v = np.zeros(self.size), np.zeros(self.size)
+        for k, body in enumerate(self.bodies):
+            e = body.orientation
+            q[7 * k : 7 * k + 7] = np.concatenate([body.position, e])
+            spin = body.rotation.T @ body.angular_velocity
+            w, x, y, z = e
+            lever = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+            v[7 * k : 7 * k + 7] = np.concatenate([body.velocity, 0.5 * lever.T @ spin])
+        self._targets = self._evaluated(q)[0]
+        return q, v
+
+    def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
+        """Return the constraints' values (m,) and gradients (m, N)."""
+        out, still = np.zeros(1 + SIZE), np.zeros(SIZE)
+        wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
+        values = np.zeros(len(self._table))
+        gradients = np.zeros((len(self._table), self.size + 7))
+        for k, (kind, i, j) in enumerate(self._table.tolist()):
+            x = np.concatenate([wide[i : i + 7], wide[j : j + 7]])
+            evaluate(primitive_address(kind, 0), x, still, still, self._numbers[k], out)
+            values[k] = out[0]
+            gradients[k, i : i + 7] += out[1:8]
+            gradients[k, j : j + 7] += out[8:]
+        return values, gradients[:, : self.size]
+
+    # ------------------------------------------------------------------------- checks
+    def _check_freedoms(self, gradients: Vector) -> None:
+        redundant = partition(gradients).redundant
+        if redundant.size:
+            names = self._dependent_joints(gradients, redundant.size)
+            raise ManipDynError(
+                f"{redundant.size} constraint{'s are' if redundant.size > 1 else ' is'} redundant "
+                f"or the mechanism is in a singular position: see {', '.join(names)}; expected "
+                "independent constraints"
+            )
+        if self.freedoms == 0:
+            raise ManipDynError("the joints leave no freedom; expected a mechanism that moves")
+
+    def _dependent_joints(self, gradients: Vector, count: int) -> list[str]:
+        """Return the joints whose gradients add up to nothing, from the left null space."""
+        space = np.linalg.svd(gradients)[0][:, -count:]
+        rows = np.flatnonzero(np.abs(space).max(axis=1) > RANK_TOLERANCE)
+        return list(dict.fromkeys(self._owners[row] for row in rows if row < self._from_joints))
+
+    def _check_velocities(self, gradients: Vector) -> None:
+        slip = np.abs(gradients @ self.v0)
+        if slip.max() > VELOCITY_TOLERANCE * max(1.0, np.abs(self.v0).max()):
+            raise ManipDynError(
+                f"the initial velocities violate {self._owners[int(np.argmax(slip))]} by "
+                f"{slip.max():.3g} per s; expected velocities that the joints allow"
+            )
+
+
+def _pose(body: MovingBody) -> Pose:
+    return body.position, body.rotation
