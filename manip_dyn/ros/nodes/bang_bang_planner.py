@@ -25,7 +25,8 @@ from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.planner.effort_topics import EffortTopics
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
-from manip_dyn.ros.planner.motion import Measured, Motion
+from manip_dyn.ros.planner.measured import Measured
+from manip_dyn.ros.planner.motion import Motion
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.run import run
 from manip_dyn.ros.worker import Worker
