@@ -112,7 +112,7 @@ def _motion(name: str, what: str, headline: bool = False) -> Scenario:
         ),
         Run(
             "disturbed",
-            f"{what}, pushed on the way for 0.1 s, in lockstep",
+            f"{what}, pushed for 0.1 s while it moves, in lockstep",
             (*LOCKSTEP, ("simulator", "disturbance_duration", "0.1")),
             ARRIVES,
         ),
@@ -180,7 +180,7 @@ SCENARIOS = (
         (
             Run(
                 "lockstep",
-                "PA-10: computed torque drives the simulated arm round a circle, in lockstep",
+                "PA-10: computed torque drives the simulated arm along a circle, in lockstep",
                 (("simulator", "mode", "lockstep"),),
                 {
                     "steady_position_error_m": 1e-6,

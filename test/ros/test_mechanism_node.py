@@ -57,14 +57,14 @@ def test_lockstep_poses_are_those_of_the_core(ros):
     assert found[0][0].header.frame_id == "world"
 
 
-def test_joint_states_are_turns_and_ways_from_the_assembly(ros):
+def test_joint_states_are_rotations_and_displacements_from_the_assembly(ros):
     poses, states = start(ros)
     state = [step(ros, poses, states) for _ in range(30)][-1][1]
     assert list(state.name) == ["crank pin", "rod pin", "guide"]
-    crank, pin, way = state.position
+    crank, pin, guide = state.position
     angle = 0.7 + crank  # closed form: crank 0.5 m, rod 1.2 m
     reach = [0.5 * np.cos(a) + np.sqrt(1.44 - (0.5 * np.sin(a)) ** 2) for a in (0.7, angle)]
-    assert way == pytest.approx(reach[1] - reach[0], abs=1e-9)
+    assert guide == pytest.approx(reach[1] - reach[0], abs=1e-9)
     rod = [-np.arcsin(0.5 * np.sin(a) / 1.2) for a in (0.7, angle)]
     assert pin == pytest.approx(rod[1] - rod[0] - crank, abs=1e-9)
     slope = -0.5 * np.sin(angle) * (1 + 0.5 * np.cos(angle) / (reach[1] - 0.5 * np.cos(angle)))

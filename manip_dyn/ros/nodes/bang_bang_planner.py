@@ -26,7 +26,8 @@ from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.planner.effort_topics import EffortTopics
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
-from manip_dyn.ros.planner.planned_motion import Measured, PlannedMotion
+from manip_dyn.ros.planner.measured import Measured
+from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.runtime.worker import Worker

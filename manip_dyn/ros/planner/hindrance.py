@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.ros.planner.planned_motion import Measured
+from manip_dyn.ros.planner.measured import Measured
 
 
 class Hindrance(NamedTuple):

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, PlanExecutor, Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
-
-
-class Measured(NamedTuple):
-    """The arm's state: stamp, ns, positions (n,), rad or m, and velocities (n,), per s."""
-
-    stamp_ns: int
-    q: Vector
-    v: Vector
+from manip_dyn.ros.planner.measured import Measured
 
 
 class PlannedMotion:
