@@ -153,6 +153,8 @@ def test_versions_agree():
         for name, pattern in (
             ("setup.py", r'version="([\d.]+)"'),
             ("package.xml", r"<version>([\d.]+)</version>"),
+            ("README.md", r"Version ([\d.]+),"),
+            ("CHANGELOG.md", r"## ([\d.]+) - \d{4}-\d\d-\d\d"),
         )
     ]
-    assert stated == [manip_dyn.__version__] * 2
+    assert stated == [manip_dyn.__version__] * 4

@@ -104,13 +104,22 @@ def test_an_unknown_suite_is_named(capsys):
 
 
 def test_ratios_are_those_of_the_work():
-    """Ten times the work takes about ten times as long; the bounds are wide on purpose."""
+    """By a clock that only the candidates move on."""
+    now = [0.0]
+
+    def work(seconds):
+        now[0] += seconds
+
     timings = compare(
-        [Candidate("one", lambda: sum(range(2000))), Candidate("ten", lambda: sum(range(20000)))]
+        [
+            Candidate("one", lambda: work(3e-6)),
+            Candidate("ten", lambda: work(30e-6)),
+            Candidate("loop", lambda: work(6e-3), 1000),
+        ],
+        clock=lambda: now[0],
     )
-    assert 2.0 < timings[1].ratio < 50.0
-    per_item = compare([Candidate("loop", lambda: [None] * 1000, 1000)])
-    assert per_item[0].microseconds < 1e3
+    assert [each.ratio for each in timings] == pytest.approx([1.0, 10.0, 2.0], rel=1e-6)
+    assert [each.microseconds for each in timings] == pytest.approx([3.0, 30.0, 6.0], rel=1e-6)
 
 
 @pytest.mark.parametrize("count", [1, 3])
