@@ -45,14 +45,19 @@ def motions():
     second_order = md.Jacobian(positions=1)
     runs = [
         {"method": "rk4", "step": 0.1},
-        {"method": "rkdp54", "rtol": 1e-6, "dense": True},
-        {"method": "rkf45", "rtol": 1e-6, "controller": "paper", "norm": "rms"},
-        {"method": "abm4", "step": 0.1, "dense": True},
+        {"method": "rkdp54", "rtol": 1e-6, "sampling": md.Sampling(dense=True)},
+        {"method": "rkf45", "rtol": 1e-6, "control": md.StepControl("paper", "rms")},
+        {"method": "abm4", "step": 0.1, "sampling": md.Sampling(dense=True)},
         {"method": "rodas5p", "rtol": 1e-5},
-        {"method": "rosenbrock_w", "rtol": 1e-3, "jacobian": second_order, "estimate": "scaled"},
+        {
+            "method": "rosenbrock_w",
+            "rtol": 1e-3,
+            "jacobian": second_order,
+            "control": md.StepControl(estimate="scaled"),
+        },
         {"method": "rkdp54", "rtol": 1e-6, "events": md.Events(height)},
         {"method": "rkdp54", "rtol": 1e-6, "events": impacts},
-        {"method": "rk4", "step": 0.1, "t_switch": [0.55], "t_eval": [0.33, 1.0]},
+        {"method": "rk4", "step": 0.1, "t_switch": [0.55], "sampling": [0.33, 1.0]},
     ]
     found = [md.integrate(swing, (0.0, 3.0), [1.0, 0.0], **run) for run in runs]
     found.append(md.integrate(md.Series(series), (0.0, 1.0), [1.0], method="taylor", rtol=1e-9))
