@@ -91,6 +91,16 @@ def test_no_name_that_is_private_is_imported():
     assert layout.private(MODULES) == []
 
 
+def test_tests_import_public_names_only():
+    found = [
+        (file.name, each.whole)
+        for file in Path(__file__).parent.rglob("*.py")
+        for each in layout.imports(file)
+        if each.module.startswith("manip_dyn") and each.name.startswith("_")
+    ]
+    assert found == []
+
+
 def test_folders_import_one_another_in_no_circle():
     rooms = {name: file for name, file in MODULES.items() if name != "manip_dyn"}
     assert layout.circles(rooms) == []

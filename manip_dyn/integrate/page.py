@@ -52,11 +52,11 @@ def measured_table() -> str:
     The error is that of the final state after about 2000 evaluations, or coefficients of a
     series, at fixed steps.
     """
-    exact = _solved(METHODS["rkdp87"], 40_000)[0]
+    exact = solved(METHODS["rkdp87"], 40_000)[0]
     rows = [("method", *_MEASURED)]
     for method in _methods():
         steps = EVALUATIONS // _evaluations(method)
-        state, seconds = _solved(method, steps)
+        state, seconds = solved(method, steps)
         error = float(np.abs(state - exact).max())
         label = f"`{method.name}`" + (f", order {TAYLOR_ORDER}" if method.order is None else "")
         rows.append((label, f"{error:.0e}", f"{seconds / steps * 1e9:.0f}"))
@@ -76,7 +76,7 @@ def _evaluations(method: Method) -> int:
     return TAYLOR_ORDER if method.order is None else method.stages - int(method.fsal)
 
 
-def _solved(method: Method, steps: int) -> tuple[np.ndarray, float]:
+def solved(method: Method, steps: int) -> tuple[np.ndarray, float]:
     """Return the final state after fixed steps, and the least time that it took, s."""
     series = method.order is None
     rhs = swing_series if series else swing

@@ -8,7 +8,7 @@ import pytest
 
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.registry import ALIASES
-from manip_dyn.integrate.page import _solved, method_table
+from manip_dyn.integrate.page import method_table, solved
 
 PAGE = Path(__file__).parents[2] / "docs" / "integrators.md"
 DESIGN = (
@@ -32,9 +32,9 @@ def test_the_page_shows_what_the_methods_do():
         re.findall(r"^\| `(\w+)`[^|]* \| (\de-\d\d) \| \d+ \|$", PAGE.read_text(), re.MULTILINE)
     )
     assert list(rows) == DESIGN.split()
-    exact = _solved(METHODS["rkdp87"], 40_000)[0]
+    exact = solved(METHODS["rkdp87"], 40_000)[0]
     for name, steps in (("rk4", 500), ("ab4", 2000)):
-        error = np.abs(_solved(METHODS[name], steps)[0] - exact).max()
+        error = np.abs(solved(METHODS[name], steps)[0] - exact).max()
         assert error == pytest.approx(float(rows[name]), rel=0.5)
 
 
