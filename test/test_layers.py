@@ -126,7 +126,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("file", "line", "find"), PLANTED, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("file", "line", "find"), PLANTED, ids=[each[0] for each in PLANTED])
 def test_a_planted_violation_is_seen(file, line, find, tmp_path):
     for each, text in (
         (file, line),
