@@ -62,7 +62,7 @@ def readme(mass_scale: float = 1.0) -> None:
     q = np.array(START)
     v, tau = np.zeros(7), np.zeros(7)
     kernels.forward_dynamics(q, v, tau)
-    md.simulate(robot, q, v, effort=tau, duration=1.0)
+    md.simulate(robot, q, v, effort=tau, duration=0.3)
     arm = md.load_robot("ibm7535", mass_scale=mass_scale)
     md.plan_zero_net_work(arm, [0.76, 0.2618], [0.0, 0.0])
     md.plan_minimum_time(arm, [0.975, 0.0], [0.0, 0.0])

@@ -20,7 +20,7 @@ from manip_dyn.simulation import simulate
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = "Integrate an arm's direct dynamics and print its final state."
-    command.epilog = "example: manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 1"
+    command.epilog = "example: manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 0.3"
     command.add_argument("robot", help="name of a shipped robot or path of a URDF")
     add_robot_options(command)
     command.add_argument("--start", help="joint positions, comma separated (default: zeros)")

@@ -31,7 +31,7 @@ class VelocitySolver:
 
     Attributes:
         in_place: Jitted ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
-            twist (18,) as in `clik.pose`, `memory` the attribute below, velocities into v (n,).
+            twist (18,) as in `clik.task.pose`, `memory` as below, velocities into v (n,).
             Nothing is checked or allocated.
         memory: Its constants and scratch memory; one solver serves one thread.
     """

@@ -176,7 +176,7 @@ def compiled(
             many arrays is compiled several times as fast without.
         counted: Whether references to the memory of arrays are counted. What makes no arrays and
             returns none can do without; functions of users that it calls have to say that they
-            cannot, see `integrate.engine`.
+            cannot, see `integrate.loop.engine`.
     """
 
     def decorated(function: Any) -> Any:

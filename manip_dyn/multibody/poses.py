@@ -8,12 +8,9 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.kernels.primitives import rotation, turning
-from manip_dyn.multibody.model.elements import GROUND
+from manip_dyn.multibody.model.elements import GROUND, JOINTS
 from manip_dyn.multibody.model.joints import across
 from manip_dyn.multibody.model.mechanism import Mechanism
-
-MOVING = ("revolute", "translational")
-"""Joints with one coordinate."""
 
 
 def body_poses(mechanism: Mechanism, q: Vector) -> tuple[Vector, Vector]:
@@ -23,7 +20,7 @@ def body_poses(mechanism: Mechanism, q: Vector) -> tuple[Vector, Vector]:
 
 
 class JointCoordinates:
-    """The turns (rad) and ways (m) of the joints with one freedom, zero at the assembly.
+    """Rotations (rad) and displacements (m) of the joints with one freedom; zero at assembly.
 
     Attributes:
         names: Names of the revolute and translational joints.
@@ -32,7 +29,7 @@ class JointCoordinates:
     def __init__(self, mechanism: Mechanism):
         """Keep what is fixed to the bodies of each joint."""
         self._mechanism = mechanism
-        self._joints = [joint for joint in mechanism.joints if joint.kind in MOVING]
+        self._joints = [joint for joint in mechanism.joints if JOINTS[joint.kind].coordinate]
         self.names = [joint.name for joint in self._joints]
         names = [body.name for body in mechanism.bodies]
         self._places = [

@@ -36,7 +36,7 @@ class Integrator:
         """Check the values and that they fit together."""
         if self.method not in METHODS:
             hint = closest(str(self.method), METHODS)
-            raise ManipDynError(f"integrator is '{self.method}', which is no method{hint}")
+            raise ManipDynError(f"method is '{self.method}', which is no method{hint}")
         nanoseconds("step", self.step)
         not_negative("rtol", self.rtol)
         not_negative("atol", self.atol)
@@ -51,16 +51,16 @@ class Integrator:
             )
         if self.adaptive and not self.found.adaptive:
             raise ManipDynError(
-                f"integrator '{self.method}' has no error estimate for rtol {self.rtol:g} and "
+                f"method '{self.method}' has no error estimate for rtol {self.rtol:g} and "
                 f"atol {self.atol:g}; expected both 0, or a method such as rkdp87"
             )
         if self.method != "taylor" and self.order:
             raise ManipDynError(
-                f"taylor_order is {self.order} with integrator '{self.method}'; expected 0"
+                f"taylor_order is {self.order} with method '{self.method}'; expected 0"
             )
         if self.method == "taylor" and not self.adaptive and self.order < 2:
             raise ManipDynError(
-                f"integrator 'taylor' has taylor_order {self.order} and no tolerance; expected an "
+                f"method 'taylor' has taylor_order {self.order} and no tolerance; expected an "
                 "order from 2 or an rtol"
             )
 

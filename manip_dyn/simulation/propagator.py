@@ -143,9 +143,9 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
     except NumbaError as error:
         if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
             raise ManipDynError(
-                f"the effort law cannot be compiled by numba, as integrator '{integrator.method}' "
+                f"the effort law cannot be compiled by numba, as method '{integrator.method}' "
                 f"needs: {str(error).strip().splitlines()[0]}; expected numpy functions of t, q "
-                "and v, or integrator 'rk4' with a fixed step and stop_at_limits false"
+                "and v, or method 'rk4' with a fixed step and stop_at_limits false"
             ) from error
         return InterpretedPropagator(kernels, law, integrator.step)
     return _state_dependent(kernels, integrator, efforts)
@@ -196,6 +196,6 @@ def refuse_series(integrator: Integrator, law: str) -> None:
     """Refuse Taylor series for efforts that depend on the state."""
     if integrator.method == "taylor":
         raise ManipDynError(
-            f"integrator 'taylor' cannot follow {law}; expected piecewise constant efforts, or a "
+            f"method 'taylor' cannot follow {law}; expected piecewise constant efforts, or a "
             "method such as rkdp87"
         )

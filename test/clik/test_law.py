@@ -316,3 +316,14 @@ def test_bad_velocity_requests_are_refused(pa10):
         with pytest.raises(ManipDynError) as error:
             solver(*arguments)
         assert words in str(error.value)
+
+
+def test_each_kind_of_orientation_error_is_its_own():
+    """At 1 rad: sin(1), 2 sin(1/2) and 1; a name without a formula would repeat another."""
+    turned = Rotation.from_rotvec([0.0, 0.0, 1.0]).as_matrix()
+    desired, actual = Pose(np.zeros(3), turned), Pose(np.zeros(3), np.eye(3))
+    found = {kind: task_error(desired, actual, kind)[5] for kind in ERRORS}
+    assert len({round(each, 9) for each in found.values()}) == len(ERRORS)
+    assert found["columns"] == pytest.approx(np.sin(1.0))
+    assert found["quaternion"] == pytest.approx(2.0 * np.sin(0.5))
+    assert found["log"] == pytest.approx(1.0)

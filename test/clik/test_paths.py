@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
@@ -194,3 +195,21 @@ def test_a_jump_between_waypoints_is_refused():
         md.Waypoints(poses, times=[0.0, 1e-6, 1.0])
     with pytest.raises(ManipDynError, match="expected a length 1"):
         md.Line(([0.4, 0.0, 0.4], [0, 0, 0, 2]), poses[1])
+
+
+@njit
+def along_x(t, parameters, out):
+    out[:] = 0.0
+    out[0], out[3], out[7], out[11] = parameters[0] * t, 1.0, 1.0, 1.0
+    out[12] = parameters[0]
+
+
+def test_a_path_of_ones_own_says_its_function_as_it_is():
+    class Mine(md.Path):
+        function = along_x
+
+        def __init__(self):
+            self.parameters, self.duration = np.array([0.1]), 5.0
+
+    np.testing.assert_allclose(Mine().pose(2.0).position, [0.2, 0.0, 0.0])
+    np.testing.assert_allclose(Mine().twist(2.0), [0.1, 0.0, 0.0, 0.0, 0.0, 0.0])

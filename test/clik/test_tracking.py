@@ -159,6 +159,7 @@ def test_an_unreachable_path_is_reported_with_where_and_by_how_much(pa10):
     path = md.Line((start[:3, 3], start[:3, :3]), (goal, start[:3, :3]))
     tracking = md.track(pa10, path, "rk4", 0.1, q0)
     assert not tracking.success
+    assert tracking.status is md.Status.OFF_PATH
     worst = tracking.position_error.max()
     assert "the path was lost at" in tracking.reason
     assert f"the tool was {worst:.3g} m" in tracking.reason

@@ -28,7 +28,7 @@ def test_its_eighty_constraints_are_those_of_the_printed_joints(car):
         "spherical": 4,
         "distance": 8,
     }
-    assert sum(JOINTS[kind] * count for kind, count in kinds.items()) + 14 == 80
+    assert sum(JOINTS[kind].constraints * count for kind, count in kinds.items()) + 14 == 80
     assert (len(car.bodies), car.size, car.constraints, car.freedoms) == (14, 98, 80, 18)
     roles = partition(car.gradients(car.q0))
     assert (len(roles.independent), len(roles.dependent), len(roles.redundant)) == (18, 80, 0)

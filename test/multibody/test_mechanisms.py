@@ -21,7 +21,9 @@ from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.kernels.kernel import evaluate
 from manip_dyn.multibody.kernels.primitives import PRIMITIVES, primitive_address
 from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.model.elements import JOINTS, JointKind
 from manip_dyn.multibody.model.hmmwv import hmmwv
+from manip_dyn.multibody.model.joints import joint_rows
 from manip_dyn.multibody.model.partition import partition
 from manip_dyn.multibody.simulation import prepared
 
@@ -441,3 +443,18 @@ def test_a_singular_position_is_named():
     ]
     with pytest.raises(md.ManipDynError, match=r"singular position: see .*distance crank-rocker"):
         Mechanism(bodies, joints)
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_a_joint_has_as_many_constraints_as_its_kind_says(kind):
+    points = (0, 0, 0) if kind not in ("distance", "component") else ((0, 0, 0), (1, 0, 0))
+    axis = ((1, 0, 0), (0, 1, 0)) if kind == "universal" else (0, 0, 1)
+    joint = Joint(kind, ("ground", "a"), points, axis if JOINTS[kind].axis else None)
+    poses = [(np.zeros(3), np.eye(3))] * 2
+    assert len(joint_rows(joint, poses)) == JOINTS[kind].constraints
+
+
+def test_a_kind_without_constraints_is_refused(monkeypatch):
+    monkeypatch.setitem(JOINTS, "magnetic", JointKind(1))
+    with pytest.raises(NotImplementedError, match="no constraints for a joint of kind 'magnetic'"):
+        joint_rows(Joint("magnetic", ("ground", "a")), [(np.zeros(3), np.eye(3))] * 2)

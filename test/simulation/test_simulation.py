@@ -341,11 +341,11 @@ def test_every_kind_of_method_simulates(tmp_path, chosen):
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
-        ({"method": "rk44"}, "integrator is 'rk44', which is no method; did you mean 'rk4'"),
+        ({"method": "rk44"}, "method is 'rk44', which is no method; did you mean 'rk4'"),
         ({"method": "rk4", "rtol": 1e-6}, "no error estimate"),
         ({"method": "taylor"}, "expected an order from 2 or an rtol"),
         ({"method": "taylor", "taylor_order": 2.5, "rtol": 1e-6}, "taylor_order is 2.5"),
-        ({"taylor_order": 5}, "taylor_order is 5 with integrator 'rk4'"),
+        ({"taylor_order": 5}, "taylor_order is 5 with method 'rk4'"),
         ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
         ({"step": 0.0}, "step is 0"),
     ],

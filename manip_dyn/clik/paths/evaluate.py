@@ -29,7 +29,7 @@ CURVE = 5
 
 @compiled(short=True)
 def evaluate(t, parameters, out):
-    """Write pose and twist at time `t`, s, into `out` (18,), see `clik.pose`."""
+    """Write pose and twist at time `t`, s, into `out` (18,), see `clik.task.pose`."""
     s, speed = progress(t, parameters[1], parameters[2], parameters[3], parameters[4])
     if parameters[0] == HARMONIC:
         _harmonic(s, speed, parameters, out)

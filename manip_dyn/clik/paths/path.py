@@ -16,11 +16,17 @@ from manip_dyn.core.checks import Vector
 
 
 class Path:
-    """Where the tool should be; frames as in `clik.pose`.
+    """Where the tool should be; frames as in `clik.task.pose`.
 
     A path of your own is a subclass that sets `parameters`, `duration` and `function`: a global
     function compiled by numba, ``function(t, parameters, out)``, which writes position (3),
-    rotation matrix by rows (9) and twist (6) at time t into `out`.
+    rotation matrix by rows (9) and twist (6) at time t into `out`::
+
+        class Mine(md.Path):
+            function = my_function
+
+            def __init__(self):
+                self.parameters, self.duration = np.array([0.1]), 5.0
 
     Attributes:
         parameters: Numbers of the path.
@@ -35,6 +41,12 @@ class Path:
     period: float | None = None
     settled: float = 0.0
     function: Callable[..., None] = staticmethod(evaluate)
+
+    def __init_subclass__(cls) -> None:
+        """Keep Python from handing the path itself to its function as the first argument."""
+        own = vars(cls).get("function")
+        if callable(own) and not isinstance(own, staticmethod):
+            cls.function = staticmethod(own)
 
     def pose(self, t: float) -> Pose:
         """Return the desired pose at time `t` in s."""

@@ -32,7 +32,9 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
     """Return position and orientation error (6,), base frame, m and (for small angles) rad."""
     if orientation not in ERRORS:
         hint = closest(str(orientation), ERRORS)
-        raise ManipDynError(f"orientation error is '{orientation}'; expected {ERRORS}{hint}")
+        raise ManipDynError(
+            f"orientation error is '{orientation}'; expected one of {', '.join(ERRORS)}{hint}"
+        )
     target, pose, error = np.empty(12), np.empty(12), np.empty(6)
     for array, each in ((target, desired), (pose, actual)):
         array[:3], array[3:] = each.position, np.ravel(each.rotation)

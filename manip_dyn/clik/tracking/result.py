@@ -32,8 +32,8 @@ class TrackResult:
         held: Whether a joint was held at its limit (m, n).
         drift: Change of the joint positions over each full cycle at full speed (k, n); None if
             there was none, or if path time did not always go forwards.
-        success: Whether the whole path was followed within the tolerance.
-        status: How the integration ended; TOO_MANY_STEPS where speed limits took too long.
+        status: How it ended; OFF_PATH where the tool was further from the path than the tolerance,
+            TOO_MANY_STEPS where speed limits took too long.
         reason: What happened, in words.
         method: Name of the integrator.
     """
@@ -52,10 +52,14 @@ class TrackResult:
     path_time: Vector
     held: np.ndarray
     drift: Vector | None
-    success: bool
     status: Status
     reason: str
     method: str
+
+    @property
+    def success(self) -> bool:
+        """Whether the whole path was followed within the tolerance."""
+        return self.status is Status.SUCCESS
 
 
 def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: float) -> TrackResult:
@@ -69,9 +73,7 @@ def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: flo
         for part in (slice(0, 3), slice(3, 6))
     )
     allowed = _allowed(follower, rows[:, 0], position, orientation, tolerance)
-    status, success, reason = _judged(
-        follower, rows, np.stack([position, orientation]), allowed, end
-    )
+    status, reason = _judged(follower, rows, np.stack([position, orientation]), allowed, end)
     return TrackResult(
         t=rows[:, 0],
         q=q,
@@ -87,7 +89,6 @@ def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: flo
         path_time=rows[:, 1],
         held=held != 0.0,
         drift=_drift(follower, rows[:, 1], q, v / rows[:, 2:3]),
-        success=success,
         status=status,
         reason=reason,
         method=follower.method,
@@ -128,8 +129,8 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
 
 def _judged(
     follower: PathFollower, rows: Vector, errors: Vector, allowed: Vector, end: float
-) -> tuple[Status, bool, str]:
-    """Return how it ended, whether the path was followed, and sentences about what happened."""
+) -> tuple[Status, str]:
+    """Return how it ended, and sentences about what happened."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
     n, names = follower.robot.n, follower.robot.joint_names
     finished = path_time[-1] >= end
@@ -152,10 +153,11 @@ def _judged(
     for k in np.flatnonzero(held.any(axis=1))[:1]:
         joints = ", ".join(names[i] for i in np.flatnonzero(held[k]))
         told.append(f"joint {joints} met its limit at {t[k]:.3f} s")
-    success = status is Status.SUCCESS and not off.any()
-    if success:
+    if status is Status.SUCCESS and off.any():
+        status = Status.OFF_PATH
+    if status is Status.SUCCESS:
         told.insert(0, "the path was followed")
-    return status, success, "; ".join(told)
+    return status, "; ".join(told)
 
 
 def _where(follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray) -> str:

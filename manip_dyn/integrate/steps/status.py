@@ -18,6 +18,8 @@ class Status(IntEnum):
     """The number of steps, failed ones included, reached its limit."""
     PAUSED = 5
     """A record is full: make room and go on; `integrate` never returns it."""
+    OFF_PATH = 6
+    """The tool did not follow its path; of `track` alone."""
 
     @property
     def meaning(self) -> str:
@@ -32,9 +34,10 @@ MEANINGS = {
     Status.STEP_UNDERFLOW: "the tolerances need too small a step",
     Status.TOO_MANY_STEPS: "too many steps",
     Status.PAUSED: "a record is full",
+    Status.OFF_PATH: "the path was lost",
 }
 
 
-SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED = (int(s) for s in Status)
+SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED, _ = (int(s) for s in Status)
 PASSED, FAILED = -1, -2
 """What a part of a step says, if not one of these: go on, or try again with a shorter step."""

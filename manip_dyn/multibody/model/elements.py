@@ -7,7 +7,7 @@ does not move.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,17 +18,26 @@ from manip_dyn.multibody.kernels.user_force import UserForce
 from manip_dyn.robot import check_inertia_tensor
 
 GROUND = "ground"
+
+
+class JointKind(NamedTuple):
+    """How many constraints a joint is, whether it has an axis, and one coordinate of its own."""
+
+    constraints: int
+    axis: bool = False
+    coordinate: bool = False
+
+
 JOINTS = {
-    "spherical": 3,
-    "universal": 4,
-    "revolute": 5,
-    "translational": 5,
-    "fixed": 6,
-    "distance": 1,
-    "component": 1,
+    "spherical": JointKind(3),
+    "universal": JointKind(4, axis=True),
+    "revolute": JointKind(5, axis=True, coordinate=True),
+    "translational": JointKind(5, axis=True, coordinate=True),
+    "fixed": JointKind(6),
+    "distance": JointKind(1),
+    "component": JointKind(1, axis=True),
 }
-"""Kind -> number of constraints."""
-_WITH_AXIS = ("universal", "revolute", "translational", "component")
+"""By name; `joints.joint_rows` has their constraints."""
 _ZERO3, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 _UNIT = 1e-6
 """How far the norm of given Euler parameters may be from 1."""
@@ -119,8 +128,8 @@ class Joint:
         object.__setattr__(self, "points", _two(f"joint '{self.name}', points", self.points))
         if self.kind == "distance" and not np.linalg.norm(self.points[1] - self.points[0]) > 0.0:
             raise ManipDynError(f"joint '{self.name}' keeps the distance 0; expected 'spherical'")
-        if (self.axis is None) == (self.kind in _WITH_AXIS):
-            wanted = "an axis" if self.kind in _WITH_AXIS else "none"
+        if (self.axis is None) == JOINTS[self.kind].axis:
+            wanted = "an axis" if JOINTS[self.kind].axis else "none"
             raise ManipDynError(f"joint '{self.name}' has the axis {self.axis}; expected {wanted}")
         if self.axis is not None:
             axes = _two(f"joint '{self.name}', axis", self.axis)

@@ -47,7 +47,9 @@ def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
     still = row(DOT_1, f, g)
     if joint.kind == "fixed":
         return [*points, *parallel, still]
-    return [*parallel, still, row(DOT_2, f), row(DOT_2, g)]
+    if joint.kind == "translational":
+        return [*parallel, still, row(DOT_2, f), row(DOT_2, g)]
+    raise NotImplementedError(f"there are no constraints for a joint of kind '{joint.kind}'")
 
 
 def force_row(
