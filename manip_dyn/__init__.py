@@ -17,13 +17,16 @@ if TYPE_CHECKING:
         Lissajous,
         Path,
         PathFollower,
+        Pose,
         SmoothTarget,
         Target,
+        TrackingSample,
         TrackResult,
         VelocitySolver,
         Waypoints,
         path_from_csv,
         posture_for,
+        task_error,
         track,
     )
     from manip_dyn.codegen import (
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
         Space,
         Status,
         StepControl,
+        Tableau,
         compile_engine,
         integrate,
         tableaus,
@@ -81,6 +85,7 @@ if TYPE_CHECKING:
         Schedule,
         Simulation,
         Trajectory,
+        gravity_compensation,
         simulate,
     )
 else:
@@ -89,6 +94,9 @@ else:
         __name__,
         {
             "clik": (
+                "task_error",
+                "TrackingSample",
+                "Pose",
                 "Circle",
                 "ClikSettings",
                 "ComputedTorque",
@@ -111,6 +119,7 @@ else:
                 "customize",
             ),
             "integrate": (
+                "Tableau",
                 "METHODS",
                 "Events",
                 "Jacobian",
@@ -156,6 +165,7 @@ else:
                 "load_robot",
             ),
             "simulation": (
+                "gravity_compensation",
                 "EffortLaw",
                 "Integrator",
                 "Schedule",
@@ -181,6 +191,11 @@ sys.modules[__name__].__class__ = _Package
 __version__ = "0.2.0"
 
 __all__ = [
+    "gravity_compensation",
+    "Tableau",
+    "task_error",
+    "TrackingSample",
+    "Pose",
     "METHODS",
     "Certificate",
     "Circle",

@@ -124,3 +124,9 @@ def test_help_explains_every_option(capsys, command):
     text = capsys.readouterr().out
     assert f"usage: manip_dyn {command}" in text
     assert len(text.splitlines()) > 8
+
+
+def test_a_misspelt_command_gets_a_hint(capsys):
+    assert main(["simulat"]) == 2
+    told = capsys.readouterr().err
+    assert told == "manip_dyn: there is no command 'simulat'; did you mean 'simulate'?\n"

@@ -32,7 +32,7 @@ def test_after_it_a_fresh_process_compiles_nothing(tmp_path):
         "MANIP_DYN_CACHE": str(tmp_path),
         "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
     }
-    prepared = [sys.executable, "-m", "manip_dyn.cli", "prepare", "pa10"]
+    prepared = [sys.executable, "-m", "manip_dyn", "prepare", "pa10"]
     done = subprocess.run(prepared, env=surroundings, capture_output=True, text=True, check=True)
     assert "3 jobs in" in done.stdout
     assert str(tmp_path) in done.stdout

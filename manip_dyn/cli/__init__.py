@@ -7,7 +7,7 @@ import os
 import sys
 from importlib import import_module
 
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError, closest
 
 BAD_INPUT, INTERRUPTED = 2, 130
 COMMANDS = {
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        options = _parser(given[0] if given else "").parse_args(given)
+        options = _parser(_known(given[0]) if given else "").parse_args(given)
         code = options.run(options)
         sys.stdout.flush()
         return code
@@ -40,6 +40,13 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nmanip_dyn: stopped", file=sys.stderr)
         return INTERRUPTED
+
+
+def _known(command: str) -> str:
+    """Return a command, or an option in its place; refuse what is neither."""
+    if command not in COMMANDS and not command.startswith("-"):
+        raise ManipDynError(f"there is no command '{command}'{closest(command, COMMANDS)}")
+    return command
 
 
 def _parser(chosen: str) -> argparse.ArgumentParser:

@@ -20,7 +20,8 @@ def configure(command: argparse.ArgumentParser) -> None:
 def _robots(options: argparse.Namespace) -> int:
     if options.robot is None:
         for name in shipped_robots():
-            print(f"{name:<22} {load_robot(name).n} joint(s)")
+            count = load_robot(name).n
+            print(f"{name:<22} {count} joint{'s' if count > 1 else ''}")
         return DONE
     robot = robot_of(options)
     print(f"{robot.name}: {robot.n} joints, {robot.base} to {robot.tip}")

@@ -59,6 +59,7 @@ def _simulate(options: argparse.Namespace) -> int:
         "t": float(result.t[-1]),
         "q": result.q[-1].tolist(),
         "v": result.v[-1].tolist(),
+        "outside_limits": list(robot.outside_limits(result.q[-1])),
         "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
         **result.statistics,
     }

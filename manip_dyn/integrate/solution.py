@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.result import Result
 from manip_dyn.integrate.steps.dense import DenseOutput
 from manip_dyn.integrate.steps.status import Status
 
@@ -28,8 +29,8 @@ class FoundEvents(NamedTuple):
     indices: np.ndarray
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Result):
     """A motion of k samples, and how it was found.
 
     Attributes:

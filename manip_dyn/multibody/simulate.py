@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, positive
+from manip_dyn.core.result import Result
 from manip_dyn.integrate import Status, StepControl
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
 
 
-@dataclass(frozen=True)
-class MechanismMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class MechanismMotion(Result):
     """A motion of k samples.
 
     Attributes:

@@ -10,6 +10,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, finite, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.result import Result
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.motion import Motion, MotionWithCostates, Samples, add_if_new
 from manip_dyn.planning.work import WorkCurves, work_curves
@@ -31,8 +32,8 @@ class FiniteRamps:
     t_final_without: float
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Result):
     """A rest-to-rest motion of an arm.
 
     Attributes:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.result import Result
 from manip_dyn.integrate import Status
 from manip_dyn.integrate.methods.adams import Adams
 from manip_dyn.robot import Robot
@@ -19,8 +20,8 @@ from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(Result):
     """A sampled motion of m samples.
 
     Attributes:

@@ -21,7 +21,7 @@ CONFIG = share_directory() / "config"
 
 
 def demo(*arguments, timeout=2.0 * TIMEOUT):
-    command = [sys.executable, "-m", "manip_dyn.cli", "demo", *arguments]
+    command = [sys.executable, "-m", "manip_dyn", "demo", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
@@ -153,7 +153,7 @@ def test_a_run_without_end_times_out():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
-    command = [sys.executable, "-m", "manip_dyn.cli", "demo", "pa10_circle"]
+    command = [sys.executable, "-m", "manip_dyn", "demo", "pa10_circle"]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

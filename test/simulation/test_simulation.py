@@ -375,3 +375,9 @@ def test_a_law_that_numba_cannot_compile_runs_in_python():
     assert result.statistics == {"steps": 1000, "failures": 0, "evaluations": 4000}
     with pytest.raises(md.ManipDynError, match="cannot be compiled by numba"):
         md.simulate(robot, [0.3, -0.2], [0, 0], computed, 1.0, method="rkdp54", rtol=1e-6)
+
+
+def test_a_result_shows_as_one_line():
+    robot = md.load_robot("one_link_vertical")
+    found = md.simulate(robot, [0.3], [0.0], [0.0], 0.01)
+    assert repr(found) == "Trajectory(SUCCESS: the duration is over)"

@@ -9,11 +9,12 @@ import numpy as np
 from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.result import Result
 from manip_dyn.integrate import Status
 
 
-@dataclass(frozen=True)
-class TrackResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrackResult(Result):
     """A tracked path of m samples.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""``python -m manip_dyn.cli``: the same as the command `manip_dyn`."""
+"""``python -m manip_dyn``: the same as the command `manip_dyn`."""
 
 import sys
 
