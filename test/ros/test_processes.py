@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+import rclpy
 from harness import TIMEOUT, start_node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -16,6 +17,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.demo.scenarios import Run, scenario
 from manip_dyn.demo.supervisor import perform
+from manip_dyn.ros.runtime.run import tell_unless_shut_down
 
 CONFIG = share_directory() / "config"
 
@@ -115,6 +117,21 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
         node.kill()
     assert node.returncode == 0, output
     assert "Traceback" not in output
+
+
+class HalfMade:
+    """What a signal interrupted in its constructor."""
+
+    def __del__(self):
+        raise AttributeError("half made")
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_what_a_signal_left_half_made_is_told_only_before_it(running, monkeypatch, capsys):
+    monkeypatch.setattr(rclpy, "ok", lambda: running)
+    monkeypatch.setattr(sys, "unraisablehook", tell_unless_shut_down)
+    HalfMade()
+    assert ("half made" in capsys.readouterr().err) == running
 
 
 def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):

@@ -74,6 +74,7 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     try:
         rclpy.init(args=args)
         begun = True
+        sys.unraisablehook = tell_unless_shut_down
         work = build(kind)
         executor = SingleThreadedExecutor()
         executor.add_node(work.node)
@@ -101,6 +102,15 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
             work.node.destroy_node()
         rclpy.try_shutdown()
     return STOPPED
+
+
+def tell_unless_shut_down(unraisable: Any) -> None:
+    """Tell of an exception that nobody can catch, but not after a shutdown.
+
+    A signal may interrupt rclpy while it makes an object; what is half made cannot end cleanly.
+    """
+    if rclpy.ok():
+        sys.__unraisablehook__(unraisable)
 
 
 def unless_shut_down(node: Node, publish: Callable[[], None]) -> None:
