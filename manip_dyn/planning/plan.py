@@ -74,6 +74,17 @@ class Plan(Result):
     ramps: FiniteRamps | None = None
     single_switch: int | None = None
 
+    @classmethod
+    def standing(
+        cls, robot: Robot, start: Vector, goal: Vector, hold: Vector, method: str, status: str
+    ) -> Plan:
+        """Return the plan of an arm whose start is its goal (n,), where efforts (n,) hold it."""
+        none: list[list[float]] = [[] for _ in goal]
+        reason = "start and goal are the same"
+        return cls(
+            robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, method, status, reason
+        )
+
     @property
     def success(self) -> bool:
         """Whether the plan is what its method promises, or nothing has to move."""

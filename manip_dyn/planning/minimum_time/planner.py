@@ -83,20 +83,7 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     holding_effort(robot, "start", start, strictly=True)
     hold = holding_effort(robot, "goal", goal, strictly=True)
     if np.abs(goal - start).max() < STILL:
-        none: list[list[float]] = [[] for _ in range(robot.n)]
-        return Plan(
-            robot,
-            start,
-            goal,
-            0.0,
-            none,
-            [0.0] * robot.n,
-            None,
-            hold,
-            METHOD,
-            "at_goal",
-            "start and goal are the same",
-        )
+        return Plan.standing(robot, start, goal, hold, METHOD, "at_goal")
     found = _Search(robot, start, goal).candidates()
     best = best_of(robot, found)
     return _plan(robot, start, goal, hold, best, faster_one(found, best))

@@ -66,20 +66,7 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     holding_effort(robot, "start", start)
     hold = holding_effort(robot, "goal", goal)
     if not moving.size:
-        none: list[list[float]] = [[] for _ in range(robot.n)]
-        return Plan(
-            robot,
-            start,
-            goal,
-            0.0,
-            none,
-            [0.0] * robot.n,
-            None,
-            hold,
-            METHOD,
-            "solved",
-            "start and goal are the same",
-        )
+        return Plan.standing(robot, start, goal, hold, METHOD, "solved")
     task = Task(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
     found = find(robot, task)
     if found.verdict == PROVED:
