@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import TIMEOUT
 from sensor_msgs.msg import JointState
@@ -56,6 +56,10 @@ def report(ros):
     """Return the newest diagnostics of the tracker."""
     mine = [m.status[0] for m in ros.diagnostics if m.status[0].name == "clik_tracker"]
     return mine[-1] if mine else None
+
+
+def values(ros):
+    return {each.key: each.value for each in report(ros).values}
 
 
 def test_the_tool_follows_the_circle_and_runs_are_bit_identical(ros):
@@ -120,12 +124,29 @@ def test_a_reset_simulator_is_picked_up(ros):
 
 
 def test_a_jolt_beyond_the_joint_error_is_survived(ros):
-    jolt = {"initial_velocity": [1.0, 1.0, -1.0, 1.0, 1.5, 1.5, 1.0]}
-    start(ros, simulator=jolt, max_joint_error=0.02)
+    jolt = {"initial_velocity": [0.4, 0.4, -0.4, 0.4, 0.4, 0.4, 0.4]}
+    start(ros, simulator=jolt, max_joint_error=0.005)
     ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
     ros.until(lambda: len(ros.errors) > before + 600, "it never comes back to the path", 60.0)
     assert distance(ros.errors[-1]) < 1e-3
+
+
+def test_a_fast_arm_is_braked_first_and_diagnostics_say_so(ros):
+    """Seen: at 200 rad/s "tracking", level OK, error 0."""
+    fast = {"initial_velocity": [100.0, -50.0, 100.0, 200.0, -200.0, 200.0, 200.0]}
+    start(ros, simulator=fast, path="target")
+    ros.until(lambda: report(ros) and values(ros)["state"] != "waiting", "no diagnostics")
+    assert report(ros).level == DiagnosticStatus.WARN
+    assert values(ros)["state"] == "braking"
+    assert "braking: joint '" in report(ros).message
+    assert "position error [m]" not in values(ros)
+    assert report(ros).hardware_id == "pa10"
+    speeds = [np.abs(m.velocity).max() for m in ros.states]
+    assert speeds[-1] < speeds[0]
+    poses = ros.publisher(PoseStamped, "clik_tracker/target_pose")
+    poses.publish(pose([0.4, 0.0, 0.5]))
+    ros.expect_warning("dropped: target pose came while the arm is braked")
 
 
 def test_targets_drive_the_arm_also_from_all_zeros(ros):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
+import numpy as np
+from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.clik.control.continuity import Stamped, reset_between
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages import diagnostics, joints
@@ -24,13 +28,18 @@ from manip_dyn.ros.parameters.bang_bang_planner import (
 )
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
-from manip_dyn.ros.planner.measured import Measured
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
+from manip_dyn.ros.planner.pose_goals import OutOfReachError, PoseGoals, posture_at
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.runtime.worker import Worker
+from manip_dyn.ros.tracker.states import fastest, outside_limits
+
+Goal = Callable[[Vector], Vector]
+"""Joint positions (n,) of a goal, for an arm that rests at (n,); may take its time."""
 
 
 class BangBangPlannerNode:
@@ -47,21 +56,25 @@ class BangBangPlannerNode:
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)
         self._awaiting_start = self._goal is not None and parameters.autostart
-        self._motion: PlannedMotion | None = None
+        self._motion: PlannedMotion | BrakingMotion | None = None
         self._prepared: PlannedMotion | None = None
-        self._measured: Measured | None = None
+        self._pending: Goal | None = None  # what is planned once the arm rests
+        self._measured: Stamped | None = None
         self._heard_at = time.monotonic()
         self._efforts = EffortTopics(node, self._robot, parameters)
         self._plans = node.create_publisher(JointTrajectory, "~/plan", LATCHED)
-        self._status = PlannerStatus(node)
-        self._status.tell(diagnostics.OK, "waiting", "no_joint_states", "no joint states yet")
+        self._status = PlannerStatus(node, self._robot.name)
         self._worker = Worker(node, self._on_prepared)
         # Lockstep sends no second state before the first is answered.
-        node.create_subscription(JointState, "joint_states", self._on_joint_state, NEWEST_ONLY)
+        self._states = node.create_subscription(
+            JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
+        )
+        self._status.tell("waiting", "no_joint_states", topic=self._states.topic_name)
+        self._poses = PoseGoals(node, self._robot, self._on_goal_pose)
         node.create_subscription(JointState, "~/goal", self._on_goal, 10)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
-        diagnostics.publish_every_second(node, lambda: self._status.report)
+        diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(0.1, self._watch)
 
     def close(self) -> None:
@@ -76,17 +89,19 @@ class BangBangPlannerNode:
         except ManipDynError as error:
             self._status.drop(error)
             return
-        measured = Measured(to_nanoseconds(message.header.stamp), q, v)
+        measured = Stamped(to_nanoseconds(message.header.stamp), q, v)
         self._heard_at = time.monotonic()
         before, self._measured = self._measured, measured
         if before is None:
-            self._status.tell(diagnostics.OK, "idle", "", "waiting for a goal")
-        elif measured.stamp_ns < before.stamp_ns:
-            self._give_up("time_went_back", "time went back: the arm was reset")
+            self._poses.show(q)
+            if self._status.state == "waiting":
+                self._status.tell("idle")
         elif measured.stamp_ns == before.stamp_ns:
             # Repeated while time stands still: only a start can be waiting for it.
             self._start_when_connected()
             return
+        else:
+            self._compare(before, measured)
         if self._prepared is not None:
             self._execute(self._prepared, measured)
         elif self._motion is None:
@@ -94,18 +109,43 @@ class BangBangPlannerNode:
         else:
             self._control(self._motion, measured)
 
+    def _compare(self, before: Stamped, measured: Stamped) -> None:
+        """Give up where the arm did not come from one state to the next by itself."""
+        reset = reset_between(self._robot, before, measured)
+        gap = 1e-9 * (measured.stamp_ns - before.stamp_ns)
+        timeout = self._parameters.state_timeout
+        if reset:
+            self._give_up("reset", f"the arm was reset: {reset}", reset)
+            self._poses.show(measured.q)
+        elif gap > max(timeout, 10.0 * self._parameters.control_period) > 0.0 < timeout:
+            self._give_up("silence", f"no joint states for {gap:.1f} s of their stamps")
+
     def _watch(self) -> None:
         """Give up when the arm is not heard any more: its next state may be any."""
         silence = time.monotonic() - self._heard_at
         # While planning, compilation may have kept this node from listening.
-        if silence > self._parameters.state_timeout > 0.0 and not self._worker.busy:
+        if self._measured is None or self._worker.busy:
+            return
+        if silence > self._parameters.state_timeout > 0.0:
+            self._measured = None
             self._give_up("silence", f"no joint states for {silence:.1f} s")
+            if self._status.state != "lost":
+                self._status.tell("waiting", "silence", silence=silence)
 
-    def _give_up(self, code: str, reason: str) -> None:
-        if self._motion is not None or self._worker.busy:
-            self._motion = self._prepared = None
-            self._worker.forget()
-            self._status.tell(diagnostics.ERROR, "lost", code, f"gave up: {reason}")
+    def _give_up(self, code: str, reason: str, reset: str = "") -> None:
+        """Command no more: whoever holds the arm then, such as the simulator's brake, does.
+
+        A motion that was not over, or a plan for one, is lost.
+        """
+        lost = self._worker.busy or self._prepared is not None or self._pending is not None
+        lost |= self._motion is not None and not self._motion.arrived
+        held = self._motion is not None
+        self._motion = self._prepared = self._pending = None
+        self._worker.forget()
+        if lost:
+            self._status.tell("lost", code, reason=reason)
+        elif held and reset:
+            self._status.tell("idle", code, reason=reset)
 
     def _on_goal(self, message: JointState) -> None:
         if self._measured is None:
@@ -113,16 +153,31 @@ class BangBangPlannerNode:
             self._refuse("no_joint_states", sentence)
             return
         try:
-            self._begin(joints.goal_from(message, self._robot, self._measured.q))
+            goal = joints.goal_from(message, self._robot, self._measured.q)
         except ManipDynError as error:
             self._refuse("bad_goal", error)
+        else:
+            self._begin(lambda _: goal)
+
+    def _on_goal_pose(self, message: PoseStamped) -> None:
+        if self._measured is None:
+            sentence = "a goal pose came before any joint state; expected the arm to be heard"
+            self._refuse("no_joint_states", sentence)
+            return
+        try:
+            pose = self._poses.pose(message, self._measured.q)
+        except ManipDynError as error:
+            self._refuse("bad_goal", error)
+        else:
+            self._begin(lambda here: posture_at(self._robot, pose, here))
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
         if self._goal is None:
             self._refuse("bad_goal", "there is no goal; expected one on ~/goal before ~/plan")
         else:
-            response.success = self._begin(self._goal)
+            goal = self._goal
+            response.success = self._begin(lambda _: goal)
         response.message = self._status.report.message
         return response
 
@@ -133,21 +188,22 @@ class BangBangPlannerNode:
             response.message = "nothing is being executed"
             return response
         self._worker.forget()
-        self._prepared = None
-        response.message = "aborted: no plan is made any more"
+        self._prepared = self._pending = None
+        reason = "no plan is made any more"
         if self._motion is not None and self._measured is not None:
             self._motion.stop(self._measured)
-            response.message = "aborted: stopping and holding"
-        self._status.tell(diagnostics.WARN, "aborted", "aborted", response.message)
+            reason = "stopping and holding"
+        self._status.tell("aborted", "aborted", reason=reason)
+        response.message = self._status.report.message
         return response
 
     # --------------------------------------------------------------- planning
     def _start_when_connected(self) -> None:
         if self._awaiting_start and self._goal is not None and self._efforts.connected():
-            self._awaiting_start = False
-            self._begin(self._goal)
+            self._awaiting_start, goal = False, self._goal
+            self._begin(lambda _: goal)
 
-    def _begin(self, goal: Vector) -> bool:
+    def _begin(self, goal: Goal) -> bool:
         """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
         if self._measured is None:
             sentence = "no joint state was heard; expected the arm on joint_states"
@@ -157,25 +213,47 @@ class BangBangPlannerNode:
         if hindered is not None:
             self._refuse(*hindered)
             return False
-        start, self._goal = self._measured.q, goal
-        method = self._parameters.method
-        self._status.tell(diagnostics.OK, "planning", "", f"planning: {method}")
-        # In the worker's thread, where it may take its time.
-        self._worker.start(
-            lambda: PlannedMotion(
-                self._robot, self._plan(self._robot, start, goal), self._parameters
-            )
-        )
+        moves = self._moves(self._measured)
+        if moves:
+            self._motion = BrakingMotion(self._robot, self._parameters)
+            self._pending = goal
+            self._status.tell("braking", "arm_moves", fastest=moves)
+            self._control(self._motion, self._measured)
+        else:
+            self._make_plan(goal, self._measured.q)
         return True
 
-    def _hindrance(self, measured: Measured) -> Hindrance | None:
-        busy = self._worker.busy or self._prepared is not None
-        rest_speed, efforts = self._parameters.rest_speed, self._efforts
-        return hindrance(measured, rest_speed, busy, efforts.connected(), efforts.name)
+    def _make_plan(self, goal: Goal, start: Vector) -> None:
+        self._pending = None
+        self._status.tell("planning", method=self._parameters.method)
+
+        def job() -> PlannedMotion:
+            # In the worker's thread, where it may take its time.
+            plan = self._plan(self._robot, start, goal(start))
+            return PlannedMotion(self._robot, plan, self._parameters)
+
+        self._worker.start(job)
+
+    def _moves(self, measured: Stamped) -> str:
+        """Return which joint is the fastest if the arm does not rest."""
+        rests = float(np.abs(measured.v).max()) <= self._parameters.rest_speed
+        return "" if rests else fastest(self._robot, measured.v)
+
+    def _hindrance(self, measured: Stamped) -> Hindrance | None:
+        waiting = self._prepared is not None or self._pending is not None
+        led = isinstance(self._motion, PlannedMotion) or self._efforts.others() > 0
+        return hindrance(
+            self._moves(measured),
+            led,
+            self._worker.busy or waiting,
+            self._efforts.connected(),
+            self._efforts.name,
+        )
 
     def _on_prepared(self, result: PlannedMotion | ManipDynError) -> None:
         if isinstance(result, ManipDynError):
-            self._refuse("no_plan", result)
+            code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
+            self._refuse(code, result)
         elif self._motion is None and self._measured is not None:
             self._execute(result, self._measured)
         else:
@@ -183,36 +261,49 @@ class BangBangPlannerNode:
             self._prepared = result
 
     # --------------------------------------------------------------- execution
-    def _execute(self, motion: PlannedMotion, measured: Measured) -> None:
+    def _execute(self, motion: PlannedMotion, measured: Stamped) -> None:
         """Begin at the present state, which nothing has answered yet."""
-        self._prepared, self._motion = None, motion
+        self._prepared, self._motion, self._goal = None, motion, motion.goal
         stamp = motion.begin(measured.stamp_ns)
         self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
         self._status.values = dict(motion.told)
-        self._status.tell(diagnostics.OK, "executing", "", motion.beginning)
+        self._status.tell("executing", reason=motion.beginning)
         self._control(motion, measured)
 
-    def _control(self, motion: PlannedMotion, measured: Measured) -> None:
+    def _control(self, motion: PlannedMotion | BrakingMotion, measured: Stamped) -> None:
         segments = motion.segments(measured)
+        if self._pending is not None and motion.arrived:
+            self._make_plan(self._pending, measured.q)
         if motion.returned():
-            sentence = "the plan no longer fits: a new motion leads to the goal"
-            self._status.tell(diagnostics.WARN, "executing", "off_plan", sentence)
-        if motion.arrived and self._status.state == "executing":
-            self._status.values |= motion.cost
-            self._status.tell(diagnostics.OK, "reached", "", motion.end)
+            self._status.tell("executing", "off_plan")
+        if isinstance(motion, PlannedMotion) and motion.arrived:
+            self._tell_arrival(motion, measured)
         if motion.is_over(measured):
             self._motion = None
         else:
             self._efforts.publish(measured.stamp_ns, segments)
 
+    def _tell_arrival(self, motion: PlannedMotion, measured: Stamped) -> None:
+        if self._status.state == "executing":
+            self._status.values |= motion.cost
+            self._status.tell("reached", reason=motion.end)
+            self._poses.show(measured.q)
+
     def _refuse(self, code: str, reason: object) -> None:
         """Tell why; what goes on, goes on."""
-        state, rest = "refused", ""
+        state, rest = "", ""
         if self._motion is not None and not self._motion.arrived:
             state, rest = self._status.state, "; the motion goes on"
         elif self._worker.busy:
             state = "planning"
-        self._status.tell(diagnostics.WARN, state, code, f"refused: {reason}{rest}")
+        self._status.tell("refused", code, state, reason=f"{reason}{rest}")
+
+    def _report(self) -> diagnostics.Report:
+        """Return the status, or what is wrong now beside it."""
+        outside = ""
+        if self._measured is not None:
+            outside = outside_limits(self._robot, self._measured.q)
+        return self._status.overlaid(outside, self._efforts.others(), self._efforts.name)
 
 
 def main(args: list[str] | None = None) -> int:
