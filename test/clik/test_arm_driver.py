@@ -106,7 +106,7 @@ def test_a_paused_arm_is_held_and_a_restart_begins_anew():
 
 def test_a_fast_arm_is_braked_before_it_is_led():
     """It was "tracking" with an error of zero: picked up anew in every period."""
-    driven = Driven(max_error=0.1)
+    driven = Driven(max_error=0.02)
     driven.go(100)
     fast = np.array([2.0, -2.0, 2.0, 2.0, -3.0, 3.0, 3.0])
     driven.simulation = Simulation(driven.simulation.robot, driven.simulation.q, fast)

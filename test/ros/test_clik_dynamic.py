@@ -137,10 +137,12 @@ def test_a_fast_arm_is_braked_first_and_diagnostics_say_so(ros):
     fast = {"initial_velocity": [100.0, -50.0, 100.0, 200.0, -200.0, 200.0, 200.0]}
     start(ros, simulator=fast, path="target")
     ros.until(lambda: report(ros) and values(ros)["state"] != "waiting", "no diagnostics")
-    assert report(ros).level == DiagnosticStatus.WARN
-    assert values(ros)["state"] == "braking"
-    assert "braking: joint '" in report(ros).message
+    # It is beyond its joint limits within a few periods, which is worse.
+    expected = {"braking": DiagnosticStatus.WARN, "outside_limits": DiagnosticStatus.ERROR}
+    assert report(ros).level == expected[values(ros)["state"]]
+    assert values(ros)["braking"] == "True"
     assert "position error [m]" not in values(ros)
+    assert "joint error [rad or m]" not in values(ros)
     assert report(ros).hardware_id == "pa10"
     speeds = [np.abs(m.velocity).max() for m in ros.states]
     assert speeds[-1] < speeds[0]

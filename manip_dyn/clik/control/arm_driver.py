@@ -102,6 +102,7 @@ class ArmDriver:
     def report(self) -> dict[str, Any]:
         """Return named values for people."""
         counts = {
+            "braking": self._braked,
             "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
             "times the arm was picked up": self.pick_ups,
             "times the arm was reset": self.resets,

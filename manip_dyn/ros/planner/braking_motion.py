@@ -20,14 +20,15 @@ class BrakingMotion:
     """Slows the arm from any speed by `Brake`, then holds it where it is by feedback.
 
     Attributes:
-        arrived: Whether the arm rests.
+        arrived: Whether the arm rests where it is held.
     """
 
     def __init__(self, robot: Robot, parameters: BangBangPlannerParameters):
         """Take the arm, and the period and feedback of its planner."""
         self._brake = Brake(robot, parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
-        self._rest_speed, self._zero = parameters.rest_speed, np.zeros(robot.n)
+        self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
+        self._zero = np.zeros(robot.n)
         self._before: Stamped | None = None
         self._held: Vector | None = None
         self.arrived = False
@@ -35,20 +36,21 @@ class BrakingMotion:
     def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state."""
         fastest = float(np.abs(measured.v).max())
-        self.arrived = fastest <= self._rest_speed
         if self._held is None and fastest > SLOW:
             return [Segment(0.0, self._brake.effort(measured.q, measured.v))]
-        return [Segment(0.0, self._holding(measured))]
-
-    def _holding(self, measured: Stamped) -> Vector:
         if self._held is None:
             self._held = measured.q.copy()
+        off = float(np.abs(self._held - measured.q).max())
+        self.arrived = fastest <= self._rest_speed and off <= self._near
+        return [Segment(0.0, self._holding(measured, self._held))]
+
+    def _holding(self, measured: Stamped, held: Vector) -> Vector:
         if self._before is not None:
             duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
-            self._feedback.integrate(self._held - measured.q, duration)
+            self._feedback.integrate(held - measured.q, duration)
         self._before = measured
-        correction = self._feedback.correction(measured.q, measured.v, self._held, self._zero)
-        return self._feedback.limited(measured.q, self._feedback.hold(self._held) + correction)
+        correction = self._feedback.correction(measured.q, measured.v, held, self._zero)
+        return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 
     def stop(self, _measured: Stamped) -> None:
         """Go on: it stops."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from manip_dyn import clik
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -33,7 +35,7 @@ class RobotFrames:
     def of(self, frame: str, q: Vector) -> clik.Pose:
         """Return the pose of a frame in the base frame at joint positions (n,)."""
         link = frame.lstrip("/") if self.moves(frame) else self._robot.base
-        matrix = self._kinematics.frame_pose(link, q)
+        matrix = self._kinematics.frame_pose(link, np.asarray(q, dtype=float))
         return clik.Pose(matrix[:3, 3], matrix[:3, :3])
 
     def pose(self, frame: str, q: Vector, pose: clik.Pose) -> clik.Pose:
