@@ -12,8 +12,8 @@ from targets import kernels, pose, tool
 from visualization_msgs.msg import InteractiveMarkerControl
 
 import manip_dyn as md
+from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.tracker.frames import RobotFrames
 
 BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 SERVO = ["-r", "~/target_twist:=/servo_node/delta_twist_cmds"]

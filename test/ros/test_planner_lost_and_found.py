@@ -14,7 +14,7 @@ from targets import pose
 import manip_dyn as md
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.planner.pose_goals import controllable
+from manip_dyn.ros.planner.goals import controllable
 
 PERIOD = 0.002
 
@@ -77,7 +77,7 @@ def test_a_reset_without_a_clock_is_noticed_and_a_held_goal_given_up(ros):
     assert ros.call(Trigger, "simulator/reset").success
     ros.until(lambda: told(ros, "code") == "reset", "the reset goes unnoticed")
     assert told(ros, "state") == "idle"
-    assert "jumped by" in ros.statuses[-1].message
+    assert "the arm was reset" in ros.statuses[-1].message
 
 
 def test_silence_while_idle_is_told_and_a_goal_then_refused(ros):

@@ -8,12 +8,13 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from harness import LATCHED
 
 import manip_dyn as md
+from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
 from manip_dyn.ros.messages.states import rows
 from manip_dyn.ros.planner import states as planner
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.tracker import states as tracker
-from manip_dyn.ros.tracker.states import Facts, fastest, outside_limits, state_of
+from manip_dyn.ros.tracker.states import Facts, state_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text().splitlines()
 FACTS = [

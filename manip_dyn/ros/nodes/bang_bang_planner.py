@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.clik.control.continuity import Stamped, reset_between
+from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.messages import diagnostics, joints
+from manip_dyn.ros.joint_sentences import fastest, outside_limits
+from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.efforts import trajectory_from
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import LATCHED, NEWEST_ONLY
+from manip_dyn.ros.messages.topics import LATCHED
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
     goal_from,
@@ -30,16 +26,13 @@ from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
+from manip_dyn.ros.planner.goals import Goal, Goals, OutOfReachError
+from manip_dyn.ros.planner.heard_arm import HeardArm, Loss
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
-from manip_dyn.ros.planner.pose_goals import OutOfReachError, PoseGoals, posture_at
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.runtime.worker import Worker
-from manip_dyn.ros.tracker.states import fastest, outside_limits
-
-Goal = Callable[[Vector], Vector]
-"""Joint positions (n,) of a goal, for an arm that rests at (n,); may take its time."""
 
 
 class BangBangPlannerNode:
@@ -59,19 +52,13 @@ class BangBangPlannerNode:
         self._motion: PlannedMotion | BrakingMotion | None = None
         self._prepared: PlannedMotion | None = None
         self._pending: Goal | None = None  # what is planned once the arm rests
-        self._measured: Stamped | None = None
-        self._heard_at = time.monotonic()
         self._efforts = EffortTopics(node, self._robot, parameters)
         self._plans = node.create_publisher(JointTrajectory, "~/plan", LATCHED)
         self._status = PlannerStatus(node, self._robot.name)
         self._worker = Worker(node, self._on_prepared)
-        # Lockstep sends no second state before the first is answered.
-        self._states = node.create_subscription(
-            JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
-        )
-        self._status.tell("waiting", "no_joint_states", topic=self._states.topic_name)
-        self._poses = PoseGoals(node, self._robot, self._on_goal_pose)
-        node.create_subscription(JointState, "~/goal", self._on_goal, 10)
+        self._arm = HeardArm(node, self._robot, parameters, self._hear, self._status.drop)
+        self._status.tell("waiting", "no_joint_states", topic=self._arm.topic)
+        self._goals = Goals(node, self._robot, self._positions, self._begin, self._refuse)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
@@ -82,18 +69,12 @@ class BangBangPlannerNode:
         self._worker.close()
 
     # ------------------------------------------------------------------- input
-    def _on_joint_state(self, message: JointState) -> None:
-        try:
-            q = joints.by_name(message, self._robot, "position")
-            v = joints.by_name(message, self._robot, "velocity")
-        except ManipDynError as error:
-            self._status.drop(error)
-            return
-        measured = Stamped(to_nanoseconds(message.header.stamp), q, v)
-        self._heard_at = time.monotonic()
-        before, self._measured = self._measured, measured
+    def _positions(self) -> Vector | None:
+        return None if self._arm.measured is None else self._arm.measured.q
+
+    def _hear(self, before: Stamped | None, measured: Stamped) -> None:
         if before is None:
-            self._poses.show(q)
+            self._goals.show()
             if self._status.state == "waiting":
                 self._status.tell("idle")
         elif measured.stamp_ns == before.stamp_ns:
@@ -101,7 +82,7 @@ class BangBangPlannerNode:
             self._start_when_connected()
             return
         else:
-            self._compare(before, measured)
+            self._give_up(self._arm.loss(before, measured))
         if self._prepared is not None:
             self._execute(self._prepared, measured)
         elif self._motion is None:
@@ -109,67 +90,32 @@ class BangBangPlannerNode:
         else:
             self._control(self._motion, measured)
 
-    def _compare(self, before: Stamped, measured: Stamped) -> None:
-        """Give up where the arm did not come from one state to the next by itself."""
-        reset = reset_between(self._robot, before, measured)
-        gap = 1e-9 * (measured.stamp_ns - before.stamp_ns)
-        timeout = self._parameters.state_timeout
-        if reset:
-            self._give_up("reset", f"the arm was reset: {reset}", reset)
-            self._poses.show(measured.q)
-        elif gap > max(timeout, 10.0 * self._parameters.control_period) > 0.0 < timeout:
-            self._give_up("silence", f"no joint states for {gap:.1f} s of their stamps")
-
     def _watch(self) -> None:
         """Give up when the arm is not heard any more: its next state may be any."""
-        silence = time.monotonic() - self._heard_at
         # While planning, compilation may have kept this node from listening.
-        if self._measured is None or self._worker.busy:
-            return
-        if silence > self._parameters.state_timeout > 0.0:
-            self._measured = None
-            self._give_up("silence", f"no joint states for {silence:.1f} s")
+        silence = 0.0 if self._worker.busy else self._arm.silence()
+        if silence:
+            self._give_up(Loss("silence", f"no joint states for {silence:.1f} s"))
             if self._status.state != "lost":
                 self._status.tell("waiting", "silence", silence=silence)
 
-    def _give_up(self, code: str, reason: str, reset: str = "") -> None:
+    def _give_up(self, loss: Loss | None) -> None:
         """Command no more: whoever holds the arm then, such as the simulator's brake, does.
 
         A motion that was not over, or a plan for one, is lost.
         """
+        if loss is None:
+            return
         lost = self._worker.busy or self._prepared is not None or self._pending is not None
         lost |= self._motion is not None and not self._motion.arrived
         held = self._motion is not None
         self._motion = self._prepared = self._pending = None
         self._worker.forget()
+        self._goals.show()
         if lost:
-            self._status.tell("lost", code, reason=reason)
-        elif held and reset:
-            self._status.tell("idle", code, reason=reset)
-
-    def _on_goal(self, message: JointState) -> None:
-        if self._measured is None:
-            sentence = "a goal came before any joint state; expected the arm to be heard"
-            self._refuse("no_joint_states", sentence)
-            return
-        try:
-            goal = joints.goal_from(message, self._robot, self._measured.q)
-        except ManipDynError as error:
-            self._refuse("bad_goal", error)
-        else:
-            self._begin(lambda _: goal)
-
-    def _on_goal_pose(self, message: PoseStamped) -> None:
-        if self._measured is None:
-            sentence = "a goal pose came before any joint state; expected the arm to be heard"
-            self._refuse("no_joint_states", sentence)
-            return
-        try:
-            pose = self._poses.pose(message, self._measured.q)
-        except ManipDynError as error:
-            self._refuse("bad_goal", error)
-        else:
-            self._begin(lambda here: posture_at(self._robot, pose, here))
+            self._status.tell("lost", loss.code, reason=loss.reason)
+        elif held and loss.code == "reset":
+            self._status.tell("idle", "reset", reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
@@ -190,8 +136,8 @@ class BangBangPlannerNode:
         self._worker.forget()
         self._prepared = self._pending = None
         reason = "no plan is made any more"
-        if self._motion is not None and self._measured is not None:
-            self._motion.stop(self._measured)
+        if self._motion is not None and self._arm.measured is not None:
+            self._motion.stop(self._arm.measured)
             reason = "stopping and holding"
         self._status.tell("aborted", "aborted", reason=reason)
         response.message = self._status.report.message
@@ -205,22 +151,22 @@ class BangBangPlannerNode:
 
     def _begin(self, goal: Goal) -> bool:
         """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
-        if self._measured is None:
+        if self._arm.measured is None:
             sentence = "no joint state was heard; expected the arm on joint_states"
             self._refuse("no_joint_states", sentence)
             return False
-        hindered = self._hindrance(self._measured)
+        hindered = self._hindrance(self._arm.measured)
         if hindered is not None:
             self._refuse(*hindered)
             return False
-        moves = self._moves(self._measured)
+        moves = self._moves(self._arm.measured)
         if moves:
             self._motion = BrakingMotion(self._robot, self._parameters)
             self._pending = goal
             self._status.tell("braking", "arm_moves", fastest=moves)
-            self._control(self._motion, self._measured)
+            self._control(self._motion, self._arm.measured)
         else:
-            self._make_plan(goal, self._measured.q)
+            self._make_plan(goal, self._arm.measured.q)
         return True
 
     def _make_plan(self, goal: Goal, start: Vector) -> None:
@@ -254,8 +200,8 @@ class BangBangPlannerNode:
         if isinstance(result, ManipDynError):
             code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
             self._refuse(code, result)
-        elif self._motion is None and self._measured is not None:
-            self._execute(result, self._measured)
+        elif self._motion is None and self._arm.measured is not None:
+            self._execute(result, self._arm.measured)
         else:
             # The held arm's last state is answered: a second command would be late by a period.
             self._prepared = result
@@ -287,7 +233,7 @@ class BangBangPlannerNode:
         if self._status.state == "executing":
             self._status.values |= motion.cost
             self._status.tell("reached", reason=motion.end)
-            self._poses.show(measured.q)
+            self._goals.show()
 
     def _refuse(self, code: str, reason: object) -> None:
         """Tell why; what goes on, goes on."""
@@ -300,9 +246,8 @@ class BangBangPlannerNode:
 
     def _report(self) -> diagnostics.Report:
         """Return the status, or what is wrong now beside it."""
-        outside = ""
-        if self._measured is not None:
-            outside = outside_limits(self._robot, self._measured.q)
+        q = self._positions()
+        outside = "" if q is None else outside_limits(self._robot, q)
         return self._status.overlaid(outside, self._efforts.others(), self._efforts.name)
 
 

@@ -14,6 +14,7 @@ from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.tracking.watch import TrackerWatch
+from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.robot_description import publish_description
 from manip_dyn.ros.parameters.clik_tracker import (
@@ -27,7 +28,6 @@ from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.dynamic import DynamicMode
-from manip_dyn.ros.tracker.frames import RobotFrames
 from manip_dyn.ros.tracker.kinematic import KinematicMode
 from manip_dyn.ros.tracker.live_target import LiveTarget
 from manip_dyn.ros.tracker.mode import Mode

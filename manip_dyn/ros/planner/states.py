@@ -27,7 +27,7 @@ STATES = (
     State("refused", WARN, REFUSED, "no_plan"),
     State("aborted", WARN, "aborted: {reason}", "aborted"),
     State("lost", ERROR, GAVE_UP, "silence"),
-    State("lost", ERROR, GAVE_UP, "reset"),
+    State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
 )
 """What ~/status tells: each is told when it is entered, and again on /diagnostics."""
 

@@ -15,6 +15,7 @@ from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages.efforts import effort_command
 from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
@@ -22,7 +23,7 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
-from manip_dyn.ros.tracker.states import Facts, fastest, outside_limits
+from manip_dyn.ros.tracker.states import Facts
 
 SEND_AGAIN = 1.0
 """Wall time after which an unanswered command is sent again: it may have been lost, s."""

@@ -11,13 +11,14 @@ from sensor_msgs.msg import JointState
 
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.core.checks import Vector
+from manip_dyn.ros.joint_sentences import outside_limits
 from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.runtime.run import unless_shut_down
 from manip_dyn.ros.tracker.calls import Calls
-from manip_dyn.ros.tracker.states import Facts, outside_limits
+from manip_dyn.ros.tracker.states import Facts
 
 
 class KinematicMode:

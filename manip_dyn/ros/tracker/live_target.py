@@ -15,9 +15,9 @@ from std_msgs.msg import Header
 from manip_dyn import clik
 from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.core.checks import Vector
+from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.interactive_pose import InteractivePose
 from manip_dyn.ros.messages.geometry import pose_numbers, twist_numbers
-from manip_dyn.ros.tracker.frames import RobotFrames
 from manip_dyn.ros.tracker.target_checks import TargetChecks
 
 WARN_AGAIN = 1.0

@@ -9,8 +9,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from manip_dyn.clik.task.pose import UNIT
+from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.tracker.frames import RobotFrames
 
 
 class TargetChecks:
