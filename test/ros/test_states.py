@@ -4,10 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from harness import LATCHED
+from std_msgs.msg import Header
 
 import manip_dyn as md
+from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
 from manip_dyn.ros.messages.states import rows
@@ -15,6 +18,7 @@ from manip_dyn.ros.planner import states as planner
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.tracker import states as tracker
 from manip_dyn.ros.tracker.states import Facts, state_of
+from manip_dyn.ros.tracker.target_checks import TargetChecks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text().splitlines()
 FACTS = [
@@ -95,6 +99,33 @@ def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
     assert "joint outside its limits: S1 at 3 rad" in outside.message
     status.tell("lost", "silence", reason="no joint states for 2 s")
     assert "gave up" in status.overlaid("", 2, "/c").message
+
+
+class Clocked:
+    """A node that is nothing but a clock, at 100 s."""
+
+    nanoseconds = 100_000_000_000
+
+    def get_clock(self):
+        return self
+
+    def now(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.0, ""), (99.9, ""), (99.7, "sent 0.100 s before the path began"), (99.0, "1.000 s old")],
+)
+def test_a_target_from_before_a_reset_is_for_nothing(seconds, words):
+    checks = TargetChecks(Clocked(), "base_link", 0.5, lambda: "")
+    checks.origin_ns = 99_800_000_000
+    stamp = Time(sec=int(seconds), nanosec=round(seconds % 1 * 1e9))
+    header = Header(frame_id="tool0", stamp=stamp)
+    frames = RobotFrames(md.load_robot("pa10"), "base_link")
+    kind, sentence = checks(header, [0.0] * 6, frames)
+    assert kind == ("stamp" if words else "")
+    assert words in sentence
 
 
 def test_sentences_name_joints_units_and_limits():

@@ -27,7 +27,7 @@ from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
 from manip_dyn.ros.planner.goals import Goal, Goals, OutOfReachError
-from manip_dyn.ros.planner.heard_arm import HeardArm, Loss
+from manip_dyn.ros.planner.heard_arm import WATCH_PERIOD, HeardArm, Loss
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
@@ -62,7 +62,7 @@ class BangBangPlannerNode:
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
-        node.create_timer(0.1, self._watch)
+        node.create_timer(WATCH_PERIOD, self._watch)
 
     def close(self) -> None:
         """Wait a little for the plan that is being made."""

@@ -17,6 +17,9 @@ from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import NEWEST_ONLY
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 
+WATCH_PERIOD = 0.1
+"""Wall time between looks whether the arm is silent, s."""
+
 
 class Loss(NamedTuple):
     """Why an arm is not where a motion left it: a code, and the reason in words."""
@@ -46,7 +49,7 @@ class HeardArm:
         self._timeout = parameters.state_timeout
         self._longest = max(self._timeout, 10.0 * parameters.control_period)
         self.measured: Stamped | None = None
-        self._heard_at = time.monotonic()
+        self._heard_at = self._looked_at = time.monotonic()
         # Lockstep sends no second state before the first is answered.
         self.topic = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
@@ -63,8 +66,15 @@ class HeardArm:
         return None
 
     def silence(self) -> float:
-        """Return for how long nothing came, s, if that is too long; the state is forgotten."""
-        silence = time.monotonic() - self._heard_at
+        """Return for how long nothing came, s, if that is too long; the state is forgotten.
+
+        To be called every `WATCH_PERIOD`. Time in which this process itself stood still is no
+        silence of the arm: what was sent meanwhile is still to be read, and tells by its stamps.
+        """
+        now, before = time.monotonic(), self._looked_at
+        self._looked_at = now
+        self._heard_at += max(0.0, now - max(before, self._heard_at) - 2.0 * WATCH_PERIOD)
+        silence = now - self._heard_at
         if self.measured is None or not silence > self._timeout > 0.0:
             return 0.0
         self.measured = None
