@@ -123,6 +123,22 @@ def test_a_reset_simulator_is_picked_up(ros):
     assert max(distance(m) for m in ros.errors if stamp(m) > 0.4e9) < 1e-3
 
 
+def test_a_reset_in_real_time_is_noticed_by_the_joints(ros):
+    """Stamps are wall-clock time, and go on; the path begins anew all the same."""
+    real_time = {"mode": "real_time", "control_period": 0.01}
+    start(ros, simulator=real_time, step=0.01)
+    far = tool(START) + [0.0, 0.0, 0.1]
+    ros.until(
+        lambda: ros.states and tool(ros.states[-1].position)[2] > far[2], "the arm does not move"
+    )
+    before = stamp(ros.states[-1])
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.expect_warning("the arm was reset: ", "the path begins anew")
+    ros.until(lambda: stamp(ros.states[-1]) > before, "no states")
+    ros.until(lambda: values(ros).get("times the arm was reset") == "1", "no diagnostics of it")
+    assert values(ros)["times the arm was picked up"] == "0"
+
+
 def test_a_jolt_beyond_the_joint_error_is_survived(ros):
     jolt = {"initial_velocity": [0.4, 0.4, -0.4, 0.4, 0.4, 0.4, 0.4]}
     start(ros, simulator=jolt, max_joint_error=0.005)

@@ -74,8 +74,10 @@ def test_a_reset_without_a_clock_is_noticed_and_a_held_goal_given_up(ros):
     """In real time stamps are wall-clock time: only the joints tell."""
     start(ros, {"mode": "real_time"}, 0.01, goal=[0.9, 0.2], transport_delay=0.05)
     ros.until(lambda: told(ros, "state") == "reached", "it does not arrive")
+    assert told(ros, "arrival time [s]")
     assert ros.call(Trigger, "simulator/reset").success
     ros.until(lambda: told(ros, "code") == "reset", "the reset goes unnoticed")
+    assert not told(ros, "arrival time [s]")  # of a motion before the reset
     assert told(ros, "state") == "idle"
     assert "the arm was reset" in ros.statuses[-1].message
 

@@ -111,6 +111,7 @@ class BangBangPlannerNode:
         held = self._motion is not None
         self._motion = self._prepared = self._pending = None
         self._worker.forget()
+        self._status.values = {}
         self._goals.show()
         if lost:
             self._status.tell("lost", loss.code, reason=loss.reason)
@@ -170,7 +171,7 @@ class BangBangPlannerNode:
         return True
 
     def _make_plan(self, goal: Goal, start: Vector) -> None:
-        self._pending = None
+        self._pending, self._status.values = None, {}
         self._status.tell("planning", method=self._parameters.method)
 
         def job() -> PlannedMotion:
