@@ -39,7 +39,7 @@ def start(ros, first=START, simulator=None, **parameters):
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     options = {"mode": "lockstep", "control_period": PERIOD, "initial_position": first}
     ros.start(SimulatorNode, robot="pa10", **(options | (simulator or {})))
-    ros.start(ClikTrackerNode, mode="dynamic", step=PERIOD, **(CIRCLE | parameters))
+    ros.start(ClikTrackerNode, mode="dynamic", **({"step": PERIOD} | CIRCLE | parameters))
     return ros
 
 
@@ -127,16 +127,18 @@ def test_a_reset_in_real_time_is_noticed_by_the_joints(ros):
     """Stamps are wall-clock time, and go on; the path begins anew all the same."""
     real_time = {"mode": "real_time", "control_period": 0.01}
     start(ros, simulator=real_time, step=0.01)
-    far = tool(START) + [0.0, 0.0, 0.1]
+    began = tool(START)
     ros.until(
-        lambda: ros.states and tool(ros.states[-1].position)[2] > far[2], "the arm does not move"
+        lambda: ros.states and np.linalg.norm(tool(ros.states[-1].position) - began) > 0.1,
+        "the arm does not move",
     )
     before = stamp(ros.states[-1])
     assert ros.call(Trigger, "simulator/reset").success
     ros.expect_warning("the arm was reset: ", "the path begins anew")
     ros.until(lambda: stamp(ros.states[-1]) > before, "no states")
-    ros.until(lambda: values(ros).get("times the arm was reset") == "1", "no diagnostics of it")
-    assert values(ros)["times the arm was picked up"] == "0"
+    ros.until(
+        lambda: report(ros) and values(ros).get("times the arm was reset", "0") != "0", "not told"
+    )
 
 
 def test_a_jolt_beyond_the_joint_error_is_survived(ros):
