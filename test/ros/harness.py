@@ -41,11 +41,11 @@ class Ros:
             node.destroy_node()
         self.context.try_shutdown()
 
-    def start(self, node_class, **parameters):
-        """Start a node with parameters given as on the command line."""
+    def start(self, node_class, remap=(), **parameters):
+        """Start a node with parameters, and remaps, given as on the command line."""
         pairs = (f"{name}:={_yaml(value)}" for name, value in parameters.items())
         arguments = [part for pair in pairs for part in ("-p", pair)]
-        work = build(node_class, context=self.context, cli_args=["--ros-args", *arguments])
+        work = build(node_class, context=self.context, cli_args=["--ros-args", *arguments, *remap])
         self.works.append(work)
         self.executor.add_node(work.node)
         return work

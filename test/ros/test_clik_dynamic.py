@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import TIMEOUT
 from sensor_msgs.msg import JointState
@@ -39,7 +39,7 @@ def start(ros, first=START, simulator=None, **parameters):
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     options = {"mode": "lockstep", "control_period": PERIOD, "initial_position": first}
     ros.start(SimulatorNode, robot="pa10", **(options | (simulator or {})))
-    ros.start(ClikTrackerNode, mode="dynamic", step=PERIOD, **(CIRCLE | parameters))
+    ros.start(ClikTrackerNode, mode="dynamic", **({"step": PERIOD} | CIRCLE | parameters))
     return ros
 
 
@@ -56,6 +56,10 @@ def report(ros):
     """Return the newest diagnostics of the tracker."""
     mine = [m.status[0] for m in ros.diagnostics if m.status[0].name == "clik_tracker"]
     return mine[-1] if mine else None
+
+
+def values(ros):
+    return {each.key: each.value for each in report(ros).values}
 
 
 def test_the_tool_follows_the_circle_and_runs_are_bit_identical(ros):
@@ -119,13 +123,48 @@ def test_a_reset_simulator_is_picked_up(ros):
     assert max(distance(m) for m in ros.errors if stamp(m) > 0.4e9) < 1e-3
 
 
+def test_a_reset_in_real_time_is_noticed_by_the_joints(ros):
+    """Stamps are wall-clock time, and go on; the path begins anew all the same."""
+    real_time = {"mode": "real_time", "control_period": 0.01}
+    start(ros, simulator=real_time, step=0.01)
+    began = tool(START)
+    ros.until(
+        lambda: ros.states and np.linalg.norm(tool(ros.states[-1].position) - began) > 0.1,
+        "the arm does not move",
+    )
+    before = stamp(ros.states[-1])
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.expect_warning("the arm was reset: ", "the path begins anew")
+    ros.until(lambda: stamp(ros.states[-1]) > before, "no states")
+    ros.until(
+        lambda: report(ros) and values(ros).get("times the arm was reset", "0") != "0", "not told"
+    )
+
+
 def test_a_jolt_beyond_the_joint_error_is_survived(ros):
-    jolt = {"initial_velocity": [1.0, 1.0, -1.0, 1.0, 1.5, 1.5, 1.0]}
-    start(ros, simulator=jolt, max_joint_error=0.02)
+    jolt = {"initial_velocity": [0.4, 0.4, -0.4, 0.4, 0.4, 0.4, 0.4]}
+    start(ros, simulator=jolt, max_joint_error=0.005)
     ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
     ros.until(lambda: len(ros.errors) > before + 600, "it never comes back to the path", 60.0)
     assert distance(ros.errors[-1]) < 1e-3
+
+
+def test_a_fast_arm_is_braked_first_and_diagnostics_say_so(ros):
+    """Seen: at 200 rad/s "tracking", level OK, error 0."""
+    fast = {"initial_velocity": [100.0, -50.0, 100.0, 200.0, -200.0, 200.0, 200.0]}
+    start(ros, simulator=fast, path="target")
+    ros.until(lambda: report(ros) and values(ros)["state"] != "waiting", "no diagnostics")
+    # It is beyond its joint limits within a few periods, which is worse.
+    expected = {"braking": DiagnosticStatus.WARN, "outside_limits": DiagnosticStatus.ERROR}
+    assert report(ros).level == expected[values(ros)["state"]]
+    assert values(ros)["braking"] == "True"
+    assert "position error [m]" not in values(ros)
+    assert "joint error [rad or m]" not in values(ros)
+    assert report(ros).hardware_id == "pa10"
+    poses = ros.publisher(PoseStamped, "clik_tracker/target_pose")
+    poses.publish(pose([0.4, 0.0, 0.5]))
+    ros.expect_warning("dropped: target pose came while the arm is braked")
 
 
 def test_targets_drive_the_arm_also_from_all_zeros(ros):

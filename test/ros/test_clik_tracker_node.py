@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import LATCHED
 from nav_msgs.msg import Path
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -87,6 +89,28 @@ def test_pause_and_reset(tracker):
     assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=False)).success
     tracker.until(lambda: len(tracker.states) > count, "it does not go on")
     assert list(tracker.states[count].position) == list(tracker.states[0].position)
+
+
+def test_a_clock_that_goes_back_begins_the_path_anew(ros):
+    """The simulator was reset: /clock tells."""
+    states = ros.listen(JointState, "joint_states")
+    ros.start(ClikTrackerNode, use_sim_time=True, step=0.02, **CIRCLE | {"real_time_factor": 1.0})
+    clock = ros.publisher(Clock, "/clock")
+    for k in range(600):
+        clock.publish(Clock(clock=Time(sec=5, nanosec=20_000_000 * (k % 50))))
+        ros.spin(0.005)
+        if len(states) > 5 or k == 49:
+            break
+    assert states
+    begun, count = list(states[0].position), len(states)
+    clock.publish(Clock(clock=Time(sec=1)))
+    ros.expect_warning("time went back on /clock", "the path begins anew")
+    for k in range(1, 50):
+        clock.publish(Clock(clock=Time(sec=1, nanosec=20_000_000 * k)))
+        ros.spin(0.005)
+    ros.until(lambda: any(stamp(m) < 2e9 for m in states[count:]), "it does not go on")
+    anew = next(m for m in states[count:] if stamp(m) < 2e9)
+    assert list(anew.position) == begun
 
 
 def test_a_met_limit_is_reported(ros, tmp_path):

@@ -1,8 +1,9 @@
 """Driving an arm along a reference by computed torque, from the states that are heard of it.
 
 The reference's time is that of the stamps of the states, so that every run in lockstep with a
-simulator is the same. An arm that is reset, silent for a while, or further from the reference
-than it may be is picked up where it is.
+simulator is the same. An arm that is reset begins anew; one that was silent for a while, or is
+further from the reference than it may be, is picked up where it is. One that is fast is braked
+before either.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.clik.control.brake import Brake
 from manip_dyn.clik.control.computed_torque import ComputedTorque, Efforts, JointMotion
+from manip_dyn.clik.control.continuity import Stamped, reset_between
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.core.checks import Vector
 
@@ -26,7 +29,8 @@ class ArmDriver:
         paused: Whether the arm is held where the reference is.
         steps: Steps of the reference since the arm was taken up.
         pick_ups: How often the arm was picked up where it was.
-        reason: Why, the last time.
+        resets: How often it was reset meanwhile.
+        reason: Why it was picked up or taken for reset, the last time.
         news: Sentences to log: which joints wanted more than they have.
     """
 
@@ -42,6 +46,7 @@ class ArmDriver:
         straight: bool = True,
         timeout: float = 0.5,
         max_error: float = 0.2,
+        max_speed: float = 0.5,
     ):
         """Take what the joints are to do.
 
@@ -53,35 +58,66 @@ class ArmDriver:
             straight: Whether an arm that is off the path goes there on a straight line first.
             timeout: Silence after which the arm is picked up where it is, s.
             max_error: Joint error from which on it is, rad or m.
+            max_speed: Joint speed from which on it is braked first, to half of it, rad/s or m/s.
         """
         self.controller, self._reference, self._robot = controller, reference, controller.robot
         self._begun, self._before_step = begun, before_step
-        self._straight, self._max_error = straight, max_error
+        self._straight, self._max_error, self._max_speed = straight, max_error, max_speed
         self._period = controller.period
         self._timeout = max(timeout, 10.0 * self._period)
         self.paused, self.reason = False, ""
-        self.pick_ups = self.steps = 0
+        self.pick_ups = self.resets = self.steps = 0
         self.news: list[str] = []
-        self._stamp: int | None = None
+        self._newest: Stamped | None = None
+        self._take_up: Callable[[int, Vector], None] | None = self._begin
+        self._brake = Brake(self._robot, self._period)
+        self._braked = False
         self._error = np.zeros(self._robot.n)
         self._limited: set[str] = set()
 
     @property
     def stamp_ns(self) -> int | None:
         """Stamp of the newest state; None before the first, and after `restart`."""
-        return self._stamp
+        return None if self._newest is None else self._newest.stamp_ns
+
+    @property
+    def braking(self) -> bool:
+        """Whether the arm is slowed down before it is led anywhere."""
+        return self._braked
 
     def restart(self) -> None:
         """Begin anew with the next state."""
-        self._stamp, self._error = None, np.zeros(self._robot.n)
+        self._newest, self._error = None, np.zeros(self._robot.n)
 
     def answer(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
         """Return the efforts for the period that begins at a state (n,) with a new stamp."""
-        if self._stamp is None or stamp_ns < self._stamp:
-            self._begin(stamp_ns, q)
-        else:
-            self._follow(stamp_ns, q)
-        self._stamp = stamp_ns
+        self._look(Stamped(stamp_ns, q, v))
+        self._newest = Stamped(stamp_ns, q, v)
+        if self._take_up is not None and not self._too_fast(v):
+            take_up, self._take_up = self._take_up, None
+            take_up(stamp_ns, q)
+        self._braked = self._take_up is not None
+        return self._brake_efforts(q, v) if self._braked else self._led(q, v)
+
+    def report(self) -> dict[str, Any]:
+        """Return named values for people."""
+        counts = {
+            "braking": self._braked,
+            "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
+            "times the arm was picked up": self.pick_ups,
+            "times the arm was reset": self.resets,
+        }
+        if self._braked or self._newest is None:
+            return counts
+        return {
+            "joint error [rad or m]": float(np.abs(self._error).max()),
+            "on the way to the path": not self._reference.on_path,
+            **counts,
+        }
+
+    # ------------------------------------------------------------------ efforts
+    def _led(self, q: Vector, v: Vector) -> Efforts:
+        """Return the efforts that lead along the reference."""
         self.wanted = self._reference.motion
         if self.paused:
             self.wanted = JointMotion(self.wanted.q, np.zeros_like(q), np.zeros_like(q))
@@ -90,14 +126,33 @@ class ArmDriver:
         self._note(efforts)
         return efforts
 
-    def report(self) -> dict[str, Any]:
-        """Return named values for people."""
-        return {
-            "joint error [rad or m]": float(np.abs(self._error).max()),
-            "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
-            "times the arm was picked up": self.pick_ups,
-            "on the way to the path": not self._reference.on_path,
-        }
+    def _brake_efforts(self, q: Vector, v: Vector) -> Efforts:
+        """Return the efforts that slow the arm."""
+        self.wanted = JointMotion(q, np.zeros_like(q), np.zeros_like(q))
+        effort = self._brake.effort(q, v)
+        return Efforts(effort, np.abs(effort) >= self._robot.tau_max)
+
+    def _too_fast(self, v: Vector) -> bool:
+        return float(np.abs(v).max()) > self._max_speed * (0.5 if self._braked else 1.0)
+
+    # ------------------------------------------------------------------ losing
+    def _look(self, state: Stamped) -> None:
+        """See whether the arm is where it is expected; advance the reference if it is."""
+        if self._newest is None:
+            self._take_up = self._begin
+            return
+        reset = reset_between(self._robot, self._newest, state)
+        if reset:
+            self.resets += 1
+            self.reason = reset
+            self._take_up = self._begin
+        elif self._take_up is None:
+            self._follow(state.stamp_ns, state.q)
+
+    def _lose(self, reason: str) -> None:
+        self.pick_ups += 1
+        self.reason = reason
+        self._take_up = self._go_on
 
     # ------------------------------------------------------------------ taking up
     def _begin(self, stamp: int, q: Vector) -> None:
@@ -106,10 +161,8 @@ class ArmDriver:
         self._reference.begin(q, straight=self._straight)
         self._took_up(stamp)
 
-    def _pick_up(self, stamp: int, q: Vector, reason: str) -> None:
+    def _go_on(self, stamp: int, q: Vector) -> None:
         """Go on from where the arm is: back to the path on a straight line, then along it."""
-        self.pick_ups += 1
-        self.reason = reason
         self._reference.begin(q, self._reference.path_time, straight=True)
         self._took_up(stamp)
 
@@ -126,13 +179,13 @@ class ArmDriver:
         """Advance the reference to a stamp."""
         steps = round((stamp - self._from_ns) * 1e-9 / self._period) - self.steps
         if steps * self._period > self._timeout:
-            self._pick_up(stamp, q, f"no joint state for {steps * self._period:.3f} s")
+            self._lose(f"no joint state for {steps * self._period:.3f} s")
             return
         off = np.abs(self._reference.sample.q - q)
         if off.max() > self._max_error:
             joint = int(off.argmax())
             name, unit = self._robot.joint_names[joint], self._robot.unit(joint)
-            self._pick_up(stamp, q, f"joint '{name}' was {off[joint]:.3g} {unit} off")
+            self._lose(f"joint '{name}' was {off[joint]:.3g} {unit} off")
             return
         self.steps += steps
         for _ in range(0 if self.paused else steps):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-import time
 
+import numpy as np
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.messages import diagnostics, joints
+from manip_dyn.ros.joint_sentences import fastest, outside_limits
+from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.efforts import trajectory_from
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import LATCHED, NEWEST_ONLY
+from manip_dyn.ros.messages.topics import LATCHED
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
     goal_from,
@@ -24,9 +24,11 @@ from manip_dyn.ros.parameters.bang_bang_planner import (
 )
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
+from manip_dyn.ros.planner.goals import Goal, Goals, OutOfReachError
+from manip_dyn.ros.planner.heard_arm import WATCH_PERIOD, HeardArm, Loss
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
-from manip_dyn.ros.planner.measured import Measured
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.runtime.run import run
@@ -47,46 +49,40 @@ class BangBangPlannerNode:
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)
         self._awaiting_start = self._goal is not None and parameters.autostart
-        self._motion: PlannedMotion | None = None
+        self._motion: PlannedMotion | BrakingMotion | None = None
         self._prepared: PlannedMotion | None = None
-        self._measured: Measured | None = None
-        self._heard_at = time.monotonic()
+        self._pending: Goal | None = None  # what is planned once the arm rests
         self._efforts = EffortTopics(node, self._robot, parameters)
         self._plans = node.create_publisher(JointTrajectory, "~/plan", LATCHED)
-        self._status = PlannerStatus(node)
-        self._status.tell(diagnostics.OK, "waiting", "no_joint_states", "no joint states yet")
+        self._status = PlannerStatus(node, self._robot.name)
         self._worker = Worker(node, self._on_prepared)
-        # Lockstep sends no second state before the first is answered.
-        node.create_subscription(JointState, "joint_states", self._on_joint_state, NEWEST_ONLY)
-        node.create_subscription(JointState, "~/goal", self._on_goal, 10)
+        self._arm = HeardArm(node, self._robot, parameters, self._hear, self._status.drop)
+        self._status.tell("waiting", "no_joint_states", topic=self._arm.topic)
+        self._goals = Goals(node, self._robot, self._positions, self._begin, self._refuse)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
-        diagnostics.publish_every_second(node, lambda: self._status.report)
-        node.create_timer(0.1, self._watch)
+        diagnostics.publish_every_second(node, self._report, self._robot.name)
+        node.create_timer(WATCH_PERIOD, self._watch)
 
     def close(self) -> None:
         """Wait a little for the plan that is being made."""
         self._worker.close()
 
     # ------------------------------------------------------------------- input
-    def _on_joint_state(self, message: JointState) -> None:
-        try:
-            q = joints.by_name(message, self._robot, "position")
-            v = joints.by_name(message, self._robot, "velocity")
-        except ManipDynError as error:
-            self._status.drop(error)
-            return
-        measured = Measured(to_nanoseconds(message.header.stamp), q, v)
-        self._heard_at = time.monotonic()
-        before, self._measured = self._measured, measured
+    def _positions(self) -> Vector | None:
+        return None if self._arm.measured is None else self._arm.measured.q
+
+    def _hear(self, before: Stamped | None, measured: Stamped) -> None:
         if before is None:
-            self._status.tell(diagnostics.OK, "idle", "", "waiting for a goal")
-        elif measured.stamp_ns < before.stamp_ns:
-            self._give_up("time_went_back", "time went back: the arm was reset")
+            self._goals.show()
+            if self._status.state == "waiting":
+                self._status.tell("idle")
         elif measured.stamp_ns == before.stamp_ns:
             # Repeated while time stands still: only a start can be waiting for it.
             self._start_when_connected()
             return
+        else:
+            self._give_up(self._arm.loss(before, measured))
         if self._prepared is not None:
             self._execute(self._prepared, measured)
         elif self._motion is None:
@@ -96,33 +92,39 @@ class BangBangPlannerNode:
 
     def _watch(self) -> None:
         """Give up when the arm is not heard any more: its next state may be any."""
-        silence = time.monotonic() - self._heard_at
         # While planning, compilation may have kept this node from listening.
-        if silence > self._parameters.state_timeout > 0.0 and not self._worker.busy:
-            self._give_up("silence", f"no joint states for {silence:.1f} s")
+        silence = 0.0 if self._worker.busy else self._arm.silence()
+        if silence:
+            self._give_up(Loss("silence", f"no joint states for {silence:.1f} s"))
+            if self._status.state != "lost":
+                self._status.tell("waiting", "silence", silence=silence)
 
-    def _give_up(self, code: str, reason: str) -> None:
-        if self._motion is not None or self._worker.busy:
-            self._motion = self._prepared = None
-            self._worker.forget()
-            self._status.tell(diagnostics.ERROR, "lost", code, f"gave up: {reason}")
+    def _give_up(self, loss: Loss | None) -> None:
+        """Command no more: whoever holds the arm then, such as the simulator's brake, does.
 
-    def _on_goal(self, message: JointState) -> None:
-        if self._measured is None:
-            sentence = "a goal came before any joint state; expected the arm to be heard"
-            self._refuse("no_joint_states", sentence)
+        A motion that was not over, or a plan for one, is lost.
+        """
+        if loss is None:
             return
-        try:
-            self._begin(joints.goal_from(message, self._robot, self._measured.q))
-        except ManipDynError as error:
-            self._refuse("bad_goal", error)
+        lost = self._worker.busy or self._prepared is not None or self._pending is not None
+        lost |= self._motion is not None and not self._motion.arrived
+        held = self._motion is not None
+        self._motion = self._prepared = self._pending = None
+        self._worker.forget()
+        self._status.values = {}
+        self._goals.show()
+        if lost:
+            self._status.tell("lost", loss.code, reason=loss.reason)
+        elif held and loss.code == "reset":
+            self._status.tell("idle", "reset", reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
         if self._goal is None:
             self._refuse("bad_goal", "there is no goal; expected one on ~/goal before ~/plan")
         else:
-            response.success = self._begin(self._goal)
+            goal = self._goal
+            response.success = self._begin(lambda _: goal)
         response.message = self._status.report.message
         return response
 
@@ -133,86 +135,121 @@ class BangBangPlannerNode:
             response.message = "nothing is being executed"
             return response
         self._worker.forget()
-        self._prepared = None
-        response.message = "aborted: no plan is made any more"
-        if self._motion is not None and self._measured is not None:
-            self._motion.stop(self._measured)
-            response.message = "aborted: stopping and holding"
-        self._status.tell(diagnostics.WARN, "aborted", "aborted", response.message)
+        self._prepared = self._pending = None
+        reason = "no plan is made any more"
+        if self._motion is not None and self._arm.measured is not None:
+            self._motion.stop(self._arm.measured)
+            reason = "stopping and holding"
+        self._status.tell("aborted", "aborted", reason=reason)
+        response.message = self._status.report.message
         return response
 
     # --------------------------------------------------------------- planning
     def _start_when_connected(self) -> None:
         if self._awaiting_start and self._goal is not None and self._efforts.connected():
-            self._awaiting_start = False
-            self._begin(self._goal)
+            self._awaiting_start, goal = False, self._goal
+            self._begin(lambda _: goal)
 
-    def _begin(self, goal: Vector) -> bool:
+    def _begin(self, goal: Goal) -> bool:
         """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
-        if self._measured is None:
+        if self._arm.measured is None:
             sentence = "no joint state was heard; expected the arm on joint_states"
             self._refuse("no_joint_states", sentence)
             return False
-        hindered = self._hindrance(self._measured)
+        hindered = self._hindrance(self._arm.measured)
         if hindered is not None:
             self._refuse(*hindered)
             return False
-        start, self._goal = self._measured.q, goal
-        method = self._parameters.method
-        self._status.tell(diagnostics.OK, "planning", "", f"planning: {method}")
-        # In the worker's thread, where it may take its time.
-        self._worker.start(
-            lambda: PlannedMotion(
-                self._robot, self._plan(self._robot, start, goal), self._parameters
-            )
-        )
+        moves = self._moves(self._arm.measured)
+        if moves:
+            self._motion = BrakingMotion(self._robot, self._parameters)
+            self._pending = goal
+            self._status.tell("braking", "arm_moves", fastest=moves)
+            self._control(self._motion, self._arm.measured)
+        else:
+            self._make_plan(goal, self._arm.measured.q)
         return True
 
-    def _hindrance(self, measured: Measured) -> Hindrance | None:
-        busy = self._worker.busy or self._prepared is not None
-        rest_speed, efforts = self._parameters.rest_speed, self._efforts
-        return hindrance(measured, rest_speed, busy, efforts.connected(), efforts.name)
+    def _make_plan(self, goal: Goal, start: Vector) -> None:
+        self._pending, self._status.values = None, {}
+        self._status.tell("planning", method=self._parameters.method)
+
+        def job() -> PlannedMotion:
+            # In the worker's thread, where it may take its time.
+            plan = self._plan(self._robot, start, goal(start))
+            return PlannedMotion(self._robot, plan, self._parameters)
+
+        self._worker.start(job)
+
+    def _moves(self, measured: Stamped) -> str:
+        """Return which joint is the fastest if the arm does not rest."""
+        rests = float(np.abs(measured.v).max()) <= self._parameters.rest_speed
+        return "" if rests else fastest(self._robot, measured.v)
+
+    def _hindrance(self, measured: Stamped) -> Hindrance | None:
+        waiting = self._prepared is not None or self._pending is not None
+        led = isinstance(self._motion, PlannedMotion) or self._efforts.others() > 0
+        return hindrance(
+            self._moves(measured),
+            led,
+            self._worker.busy or waiting,
+            self._efforts.connected(),
+            self._efforts.name,
+        )
 
     def _on_prepared(self, result: PlannedMotion | ManipDynError) -> None:
         if isinstance(result, ManipDynError):
-            self._refuse("no_plan", result)
-        elif self._motion is None and self._measured is not None:
-            self._execute(result, self._measured)
+            code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
+            self._refuse(code, result)
+        elif self._motion is None and self._arm.measured is not None:
+            self._execute(result, self._arm.measured)
         else:
             # The held arm's last state is answered: a second command would be late by a period.
             self._prepared = result
 
     # --------------------------------------------------------------- execution
-    def _execute(self, motion: PlannedMotion, measured: Measured) -> None:
+    def _execute(self, motion: PlannedMotion, measured: Stamped) -> None:
         """Begin at the present state, which nothing has answered yet."""
-        self._prepared, self._motion = None, motion
+        self._prepared, self._motion, self._goal = None, motion, motion.goal
         stamp = motion.begin(measured.stamp_ns)
         self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
         self._status.values = dict(motion.told)
-        self._status.tell(diagnostics.OK, "executing", "", motion.beginning)
+        self._status.tell("executing", reason=motion.beginning)
         self._control(motion, measured)
 
-    def _control(self, motion: PlannedMotion, measured: Measured) -> None:
+    def _control(self, motion: PlannedMotion | BrakingMotion, measured: Stamped) -> None:
         segments = motion.segments(measured)
+        if self._pending is not None and motion.arrived:
+            self._make_plan(self._pending, measured.q)
         if motion.returned():
-            sentence = "the plan no longer fits: a new motion leads to the goal"
-            self._status.tell(diagnostics.WARN, "executing", "off_plan", sentence)
-        if motion.arrived and self._status.state == "executing":
-            self._status.values |= motion.cost
-            self._status.tell(diagnostics.OK, "reached", "", motion.end)
+            self._status.tell("executing", "off_plan")
+        if isinstance(motion, PlannedMotion) and motion.arrived:
+            self._tell_arrival(motion, measured)
         if motion.is_over(measured):
             self._motion = None
         else:
             self._efforts.publish(measured.stamp_ns, segments)
 
+    def _tell_arrival(self, motion: PlannedMotion, measured: Stamped) -> None:
+        if self._status.state == "executing":
+            self._status.values |= motion.cost
+            self._status.tell("reached", reason=motion.end)
+            self._goals.show()
+
     def _refuse(self, code: str, reason: object) -> None:
         """Tell why; what goes on, goes on."""
-        state, rest = "refused", ""
+        state, rest = "", ""
         if self._motion is not None and not self._motion.arrived:
             state, rest = self._status.state, "; the motion goes on"
         elif self._worker.busy:
             state = "planning"
-        self._status.tell(diagnostics.WARN, state, code, f"refused: {reason}{rest}")
+        self._status.tell("refused", code, state, reason=f"{reason}{rest}")
+
+    def _report(self) -> diagnostics.Report:
+        """Return the status, or what is wrong now beside it."""
+        q = self._positions()
+        outside = "" if q is None else outside_limits(self._robot, q)
+        return self._status.overlaid(outside, self._efforts.others(), self._efforts.name)
 
 
 def main(args: list[str] | None = None) -> int:

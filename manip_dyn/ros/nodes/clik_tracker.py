@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Collection
+from dataclasses import replace
 
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
@@ -13,6 +14,7 @@ from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.tracking.watch import TrackerWatch
+from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.robot_description import publish_description
 from manip_dyn.ros.parameters.clik_tracker import (
@@ -29,6 +31,8 @@ from manip_dyn.ros.tracker.dynamic import DynamicMode
 from manip_dyn.ros.tracker.kinematic import KinematicMode
 from manip_dyn.ros.tracker.live_target import LiveTarget
 from manip_dyn.ros.tracker.mode import Mode
+from manip_dyn.ros.tracker.states import WITHOUT_ERRORS, Facts, state_of
+from manip_dyn.ros.tracker.target_checks import TargetChecks
 from manip_dyn.ros.tracker.topics import TrackerTopics
 
 TRAIL_EVERY = 0.2
@@ -52,15 +56,16 @@ class ClikTrackerNode:
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)
         self._lock = threading.RLock()
-        self._paused, self._steps, self._begun = False, 0, False
-        self._sample = self._reference.sample
-        self._target = self._live_target(frame)
+        self._paused, self._steps = False, 0
+        self._sample: TrackingSample | None = None
+        self._target: LiveTarget | None = None
         calls = Calls(self._begin, self._before_step, self._tell, self._lock)
         mode: type[Mode] = DynamicMode if parameters.mode == "dynamic" else KinematicMode
         self._mode = mode(node, self._reference, parameters, calls)
+        self._target = self._live_target(frame)
         node.create_service(Trigger, "~/reset", self._on_reset)
         node.create_service(SetBool, "~/pause", self._on_pause)
-        diagnostics.publish_every_second(node, self._report)
+        diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
         on_change(node, parameters, self._use, self._refuse)
         self._mode.start()
@@ -73,14 +78,18 @@ class ClikTrackerNode:
         if not isinstance(self._path, SmoothTarget):
             return None
         timeout = self._parameters.command_timeout
+        checks = TargetChecks(self.node, frame, timeout, self._mode.early)
+        frames = RobotFrames(self._robot, frame)
         return LiveTarget(
-            self.node, self._path, frame, timeout, self._lock, ready=lambda: self._begun
+            self.node, self._path, frames, checks, self._lock, lambda: self._mode.positions
         )
 
     # ------------------------------------------------------------------- calls
     def _begin(self, origin_ns: int) -> None:
         self._watch.begin()
-        self._steps, self._begun = 0, True
+        self._steps, self._sample = 0, None
+        if self._target is not None:
+            self._target.begin(origin_ns)
         self._topics.begin(self._path, origin_ns, self._parameters.step)
 
     def _before_step(self) -> None:
@@ -128,26 +137,24 @@ class ClikTrackerNode:
     # ------------------------------------------------------------------ report
     def _report(self) -> diagnostics.Report:
         with self._lock:
-            sample = self._sample if self._steps else self._reference.sample
-            values = {
-                "mode": self._parameters.mode,
-                **self._watch.values(sample),
-                **self._mode.report(),
-                **diagnostics.pacing_values(self._mode.statistics()),
-            }
+            state, sentence = state_of(self._facts())
+            values: dict[str, object] = {"state": state.name, "mode": self._parameters.mode}
+            if state.name not in WITHOUT_ERRORS and self._sample is not None:
+                values |= self._watch.values(self._sample)
+            if state.name not in ("waiting", "silent"):
+                values |= self._mode.report()
+                values |= diagnostics.pacing_values(self._mode.statistics())
             if self._target is not None:
                 values["dropped targets"] = self._target.dropped
-            return diagnostics.Report(*self._level(sample), values)
+            return diagnostics.Report(state.level, sentence, values)
 
-    def _level(self, sample: TrackingSample) -> tuple[bytes, str]:
-        if self._mode.problem:
-            return diagnostics.ERROR, self._mode.problem
-        if self._reference.follower.status:
-            return diagnostics.ERROR, "numbers became infinite or NaN: call ~/reset"
-        sentence = self._watch.sentence(sample)
-        if sentence:
-            return diagnostics.WARN, sentence
-        return diagnostics.OK, "paused" if self._paused else "tracking"
+    def _facts(self) -> Facts:
+        facts = self._mode.facts()
+        if facts.unheard or facts.braking or facts.approaching:
+            self._sample = None  # of the way before; the next one is told when there is one
+        off_path = "" if self._sample is None else self._watch.sentence(self._sample)
+        fault = bool(self._reference.follower.status)
+        return replace(facts, fault=fault, off_path=off_path, paused=self._paused)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -98,9 +98,16 @@ class ClikTrackerParameters(PathParameters, LawParameters, RobotParameters):
         1e-6,
         1e3,
     )
+    max_pick_up_speed: float = parameter(
+        default_of(ArmDriver, "max_speed"),
+        "Joint speed above which the arm is braked, to half of it, before it is led anywhere",
+        "rad/s or m/s",
+        1e-3,
+        1e3,
+    )
     state_timeout: float = parameter(
         0.5,
-        "Time without joint states that is an error; after it the arm is picked up where it is",
+        "Time without joint states that is told; after it the arm is picked up where it is",
         "s",
         1e-3,
         1e6,
@@ -163,6 +170,7 @@ def driver_from(
         straight=parameters.start_on_path,
         timeout=parameters.state_timeout,
         max_error=parameters.max_joint_error,
+        max_speed=parameters.max_pick_up_speed,
     )
 
 

@@ -20,6 +20,7 @@ class EffortTopics:
 
     def __init__(self, node: Node, robot: Robot, parameters: BangBangPlannerParameters):
         """Make the publishers."""
+        self._node = node
         self._robot, self._period = robot, parameters.control_period
         self._sampled = parameters.switching == "sampled"
         self._commands = node.create_publisher(
@@ -38,6 +39,10 @@ class EffortTopics:
         """Return whether somebody listens on all that will be used."""
         needed = (self._commands,) if self._sampled else (self._commands, self._switches)
         return all(topic.get_subscription_count() > 0 for topic in needed)
+
+    def others(self) -> int:
+        """Return how many other publishers the command topic has."""
+        return max(0, self._node.count_publishers(self.name) - 1)
 
     def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:
         """Publish the efforts that act from a stamp on."""

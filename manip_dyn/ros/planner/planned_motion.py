@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, PlanExecutor, Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
-from manip_dyn.ros.planner.measured import Measured
 
 
 class PlannedMotion:
@@ -41,20 +42,25 @@ class PlannedMotion:
         self._began_ns = stamp_ns + round(1e9 * delay)
         return self._began_ns
 
-    def segments(self, measured: Measured) -> list[Segment]:
+    def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state, see `PlanExecutor.segments`."""
         return self._executor.segments(self._time(measured), measured.q, measured.v)
 
-    def stop(self, measured: Measured) -> None:
+    def stop(self, measured: Stamped) -> None:
         """Come to rest soonest instead, and stay there."""
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
-    def is_over(self, measured: Measured) -> bool:
+    def is_over(self, measured: Stamped) -> bool:
         """Whether the goal has been held for as long as it is to be."""
         hold, arrival = self._parameters.hold_duration, self._executor.arrival_time
         if not hold or arrival is None:
             return False
         return self._time(measured) >= arrival + hold
+
+    @property
+    def goal(self) -> Vector:
+        """Where the plan leads to (n,)."""
+        return self._plan.qf
 
     @property
     def arrived(self) -> bool:
@@ -89,5 +95,5 @@ class PlannedMotion:
             f"{self._executor.extra_time:.6f} s beyond the plan; holding it"
         )
 
-    def _time(self, measured: Measured) -> float:
+    def _time(self, measured: Stamped) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

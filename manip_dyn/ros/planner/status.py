@@ -1,4 +1,4 @@
-"""What the planner tells of itself on ~/status."""
+"""What the planner tells of itself on ~/status and /diagnostics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rclpy.node import Node
 
 from manip_dyn.ros.messages.diagnostics import OK, Report, status_message
 from manip_dyn.ros.messages.topics import LATCHED
+from manip_dyn.ros.planner.states import BY_KEY
 
 
 class PlannerStatus:
@@ -21,24 +22,44 @@ class PlannerStatus:
 
     report: Report
 
-    def __init__(self, node: Node):
-        """Make the publisher."""
-        self._node = node
+    def __init__(self, node: Node, hardware: str):
+        """Make the publisher; `hardware` names the robot."""
+        self._node, self._hardware = node, hardware
         self._publisher = node.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self.state, self.dropped = "", 0
         self.values: dict[str, object] = {}
 
-    def tell(self, level: bytes, state: str, code: str, message: str) -> None:
-        """Tell a new state, why if there is something to say (a code), and the sentence for it."""
-        self.state = state
-        values = {"state": state, "code": code, "dropped messages": self.dropped, **self.values}
-        self.report = Report(level, message, values)
-        self._publisher.publish(status_message(self._node, self.report))
+    def tell(self, name: str, code: str = "", goes_on: str = "", **words: object) -> None:
+        """Tell a state of `planner.states` with the words of its sentence.
+
+        Args:
+            name: Its name.
+            code: Its code.
+            goes_on: The state that goes on nevertheless, for a refusal.
+            words: The values of its sentence.
+        """
+        row = BY_KEY[name, code]
+        self.state = goes_on or name
+        values = {"state": self.state, "code": code, "dropped messages": self.dropped}
+        self.report = Report(row.level, row.says(**words), {**values, **self.values})
+        self._publisher.publish(status_message(self._node, self.report, self._hardware))
         # Two calls: rclpy ties a line of code to one severity.
-        if level == OK:
-            self._node.get_logger().info(message)
+        if row.level == OK:
+            self._node.get_logger().info(self.report.message)
         else:
-            self._node.get_logger().warning(message)
+            self._node.get_logger().warning(self.report.message)
+
+    def overlaid(self, outside: str, others: int, topic: str) -> Report:
+        """Return what was told last, or what is as bad or worse now."""
+        row = None
+        if outside:
+            row = BY_KEY["outside_limits", ""]
+        elif others:
+            row = BY_KEY["not_alone", ""]
+        if row is None or row.level < self.report.level:
+            return self.report
+        sentence = row.says(outside=outside, others=others, topic=topic)
+        return Report(row.level, f"{sentence} ({self.state})", self.report.values)
 
     def drop(self, reason: object) -> None:
         """Count a message that was dropped, and log why."""

@@ -11,27 +11,26 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.clik import task_error, tool_pose
+from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages.efforts import effort_command
 from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
-from manip_dyn.ros.runtime.pacing import PacingStatistics, PeriodStatistics
+from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
+from manip_dyn.ros.tracker.states import Facts
 
 SEND_AGAIN = 1.0
 """Wall time after which an unanswered command is sent again: it may have been lost, s."""
 
 
 class DynamicMode:
-    """The topics to and from an arm that an `ArmDriver` drives.
-
-    Attributes:
-        problem: What is wrong with the arm or what it says, or nothing.
-    """
+    """The topics to and from an arm that an `ArmDriver` drives."""
 
     def __init__(
         self,
@@ -44,7 +43,8 @@ class DynamicMode:
         self._node, self._reference, self._parameters = node, reference, parameters
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
-        self.problem = "no joint states yet"
+        self._measured: Stamped | None = None
+        self._unheard, self._told_overruns = False, 0
         self._heard_at = self._sent_at = time.perf_counter()
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
@@ -53,13 +53,51 @@ class DynamicMode:
             Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
         )
 
+    @property
+    def positions(self) -> Vector:
+        """Where the joints are (n,); where they are wanted before any state."""
+        return self._reference.sample.q if self._measured is None else self._measured.q
+
+    def early(self) -> str:
+        """Return why no target can be taken yet, or nothing."""
+        if self._driver.stamp_ns is None:
+            return "before any joint state; expected the arm to be heard"
+        return "while the arm is braked; expected it to be led" if self._driver.braking else ""
+
+    def facts(self) -> Facts:
+        """Return what is known of the arm now: nothing that it said too long ago."""
+        topic, before = self._commands.topic_name, self._told_overruns
+        self._told_overruns = self.statistics().overruns
+        if self._measured is None:
+            return Facts(waiting=self._states.topic_name)
+        silence = time.perf_counter() - self._heard_at
+        if silence > self._parameters.state_timeout:
+            return Facts(silence=silence)
+        q, v = self._measured.q, self._measured.v
+        led = not self._unheard and self._driver.stamp_ns is not None
+        return Facts(
+            outside=outside_limits(self._robot, q),
+            unheard=topic if self._unheard else "",
+            braking=fastest(self._robot, v) if self._driver.braking else "",
+            others=max(0, self._node.count_publishers(topic) - 1),
+            topic=topic,
+            approaching=self._distance(q) if led and not self._reference.on_path else "",
+            overruns=max(0, self._told_overruns - before),
+        )
+
+    def _distance(self, q: Vector) -> str:
+        """Return how far the tool is from where the path will be taken up."""
+        there = self._reference.path.pose(self._reference.path_time)
+        error = task_error(there, tool_pose(self._robot, q), "log")
+        near = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
+        return "{:.3g} m and {:.3g} rad".format(*near)
+
     def start(self) -> None:
         """Listen to the arm."""
         # Lockstep sends no second state before the first is answered.
-        self._node.create_subscription(
+        self._states = self._node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         )
-        self._node.create_timer(0.1, self._watch)
 
     def stop(self) -> None:
         """End nothing: the arm keeps the time."""
@@ -83,8 +121,8 @@ class DynamicMode:
         return self._arrivals.read()
 
     def report(self) -> dict[str, Any]:
-        """Return what the driver tells."""
-        return self._driver.report()
+        """Return what the driver tells, unless it has nobody to drive."""
+        return {} if self._unheard else self._driver.report()
 
     def _on_joint_state(self, message: JointState) -> None:
         try:
@@ -94,34 +132,39 @@ class DynamicMode:
             self._warn(f"dropped: {error}")
             return
         stamp, now = to_nanoseconds(message.header.stamp), time.perf_counter()
-        if stamp == self._driver.stamp_ns:
-            self._heard_at = now
+        repeated = self._measured is not None and stamp == self._measured.stamp_ns
+        if not repeated:
+            self._time(stamp, now)
+        self._heard_at, self._measured = now, Stamped(stamp, q, v)
+        self._unheard = self._commands.get_subscription_count() == 0
+        if repeated and stamp == self._driver.stamp_ns:
             # Repeated while time stands still.
             if now - self._sent_at > SEND_AGAIN:
                 self._send()
-            return
-        if self._commands.get_subscription_count() == 0:
-            self.problem = f"nobody listens on {self._commands.topic_name}"
-            return
-        self._time(stamp, now)
-        pick_ups = self._driver.pick_ups
-        self._effort = self._driver.answer(stamp, q, v).effort
-        self.problem = ""
+        elif not self._unheard:
+            self._answer(self._measured)
+
+    def _answer(self, measured: Stamped) -> None:
+        driver = self._driver
+        pick_ups, resets = driver.pick_ups, driver.resets
+        self._effort = driver.answer(*measured).effort
         self._send()
-        self._publish_error(stamp, q, v)
-        if self._driver.pick_ups > pick_ups:
-            self._warn(f"the arm is picked up where it is: {self._driver.reason}")
+        self._publish_error(*measured)
+        if driver.pick_ups > pick_ups:
+            self._warn(f"the arm is picked up where it is: {driver.reason}")
+        if driver.resets > resets:
+            self._warn(f"the arm was reset: {driver.reason}; the path begins anew")
         while self._driver.news:
             self._node.get_logger().warning(self._driver.news.pop(0))
-        self._tell(stamp, q, v)
+        self._tell(*measured)
 
     def _time(self, stamp: int, now: float) -> None:
-        before = self._driver.stamp_ns
-        if before is None or stamp < before:
+        if self._measured is None or stamp < self._measured.stamp_ns:
             self._arrivals.begin()
-        else:
-            self._arrivals.add(now - self._heard_at - (stamp - before) * 1e-9)
-        self._heard_at = now
+            return
+        period = (stamp - self._measured.stamp_ns) * 1e-9
+        late = max(Pacer.TOLERATED_LATENESS, 10.0 * self._parameters.step)
+        self._arrivals.add(now - self._heard_at - period, period > late)
 
     def _send(self) -> None:
         self._sent_at = time.perf_counter()
@@ -136,16 +179,11 @@ class DynamicMode:
 
     def _tell(self, stamp: int, q: Vector, v: Vector) -> None:
         """Tell of the arm's own joints."""
-        if self._reference.on_path:
+        if self._reference.on_path and not self._driver.braking:
             wanted, actual = self._reference.sample, tool_pose(self._robot, q)
             kind = self._reference.follower.settings.orientation_error
             error = task_error(wanted.desired, actual, kind)
             self._calls.told(stamp, wanted._replace(q=q, v=v, actual=actual, error=error))
-
-    def _watch(self) -> None:
-        silence = time.perf_counter() - self._heard_at
-        if silence > self._parameters.state_timeout:
-            self.problem = f"no joint states for {silence:.1f} s"
 
     def _warn(self, sentence: str) -> None:
         self._node.get_logger().warning(sentence, throttle_duration_sec=1.0)

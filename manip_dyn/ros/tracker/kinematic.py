@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.core.checks import Vector
+from manip_dyn.ros.joint_sentences import outside_limits
 from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.runtime.run import unless_shut_down
 from manip_dyn.ros.tracker.calls import Calls
+from manip_dyn.ros.tracker.states import Facts
 
 
 class KinematicMode:
@@ -33,12 +38,34 @@ class KinematicMode:
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._pacer = Pacer(self._cycle, self._wall_period())
         self._paused, self._steps, self._origin_ns = False, 0, 0
-        self.problem = ""
+        self._told_overruns = 0
+
+    @property
+    def positions(self) -> Vector:
+        """Where the joints are (n,)."""
+        return self._reference.sample.q
+
+    def early(self) -> str:
+        """Return nothing: the arm is there from the start."""
+        return ""
+
+    def facts(self) -> Facts:
+        """Return how many periods were missed since the last time."""
+        before, self._told_overruns = self._told_overruns, self.statistics().overruns
+        return Facts(
+            overruns=max(0, self._told_overruns - before),
+            outside=outside_limits(self._robot, self.positions),
+        )
 
     def start(self) -> None:
         """Begin the path and let time pass."""
         self._begin()
         if self._node.get_parameter("use_sim_time").value:
+            back = JumpThreshold(
+                min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
+            )
+            clock = self._node.get_clock()
+            self._jumps = clock.create_jump_callback(back, post_callback=self._on_time_went_back)
             self._node.create_timer(self._wall_period(), self._cycle)
             self._node.get_logger().info("use_sim_time is set: time comes from /clock")
         else:
@@ -53,6 +80,11 @@ class KinematicMode:
         self._reference.begin()
         self._begin()
         return "back at the start of the path"
+
+    def _on_time_went_back(self, _jump: TimeJump) -> None:
+        with self._calls.lock:
+            self._node.get_logger().warning("time went back on /clock: the path begins anew")
+            self.restart()
 
     def pause(self, paused: bool) -> None:
         """Stand still, or go on."""

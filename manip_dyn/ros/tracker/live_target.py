@@ -9,21 +9,27 @@ from threading import RLock
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.node import Node
+from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
+from manip_dyn import clik
 from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.task.pose import UNIT
-from manip_dyn.core.checks import Vector, finite_vector
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.checks import Vector
+from manip_dyn.ros.frames import RobotFrames
+from manip_dyn.ros.interactive_pose import InteractivePose
 from manip_dyn.ros.messages.geometry import pose_numbers, twist_numbers
-from manip_dyn.ros.messages.stamps import to_nanoseconds
+from manip_dyn.ros.tracker.target_checks import TargetChecks
 
 WARN_AGAIN = 1.0
 """Wall time between two warnings of the same kind, s."""
+MARKER_PERIOD = 0.2
+"""Wall time between looks whether the marker is where the goal is, s."""
 
 
 class LiveTarget:
     """Subscribes to ~/target_pose and ~/target_twist and passes good ones to a follower.
+
+    The interactive marker ~/target is where the goal is, and moves it when it is dragged.
 
     Attributes:
         dropped: How many messages were dropped.
@@ -33,36 +39,45 @@ class LiveTarget:
         self,
         node: Node,
         follower: SmoothTarget,
-        frame: str,
-        timeout: float,
+        frames: RobotFrames,
+        checks: TargetChecks,
         lock: RLock,
-        ready: Callable[[], bool],
+        positions: Callable[[], Vector],
     ):
-        """Take the frame of targets, how old, s, they may be, and whether the arm is heard."""
+        """Take what is moved, the frames and checks of targets, and where the joints are."""
         self.dropped = 0
-        self._ready = ready
         self._node, self._follower, self._lock = node, follower, lock
-        self._frame, self._timeout = frame, timeout
+        self._frames, self._checks, self._positions = frames, checks, positions
         self._warned: dict[tuple[str, str], float] = {}
         self._new_path()
         node.create_subscription(PoseStamped, "~/target_pose", self._on_pose, 10)
         node.create_subscription(TwistStamped, "~/target_twist", self._on_twist, 10)
+        self._marker = InteractivePose(node, "target", checks.base, "Target", self._on_drag)
+        node.create_timer(MARKER_PERIOD, self._place_marker)
 
     def _new_path(self) -> None:
         self._now, self._pose_at, self._twist_at = 0.0, -np.inf, -np.inf
+        self._twist, self._twist_frame = np.zeros(6), ""
 
     # ------------------------------------------------------------------- time
+    def begin(self, origin_ns: int) -> None:
+        """Begin with the path, whose time 0 has a stamp: what was sent before is not for it."""
+        self._checks.origin_ns = origin_ns
+
     def at(self, t: float) -> None:
-        """Tell the path time, s; lets a twist without news end."""
+        """Tell the path time, s; turns a twist with its frame, lets one without news end."""
         if t < self._now:
             self._new_path()
         self._now = t
-        moving = self._follower.goal_twist.any()
-        if moving and t - self._twist_at > self._timeout:
+        if not self._follower.goal_twist.any():
+            return
+        if t - self._twist_at > self._checks.timeout:
             self.halt()
             self._node.get_logger().warning(
-                f"no target twist for {self._timeout:g} s: the target halts"
+                f"no target twist for {self._checks.timeout:g} s: the target halts"
             )
+        elif self._frames.moves(self._twist_frame):
+            self._follower.drift(self._in_base())
 
     def halt(self) -> None:
         """Let the goal stay where it is."""
@@ -75,56 +90,41 @@ class LiveTarget:
     def _on_twist(self, message: TwistStamped) -> None:
         self._take(message.header, "twist", twist_numbers(message.twist), self._drift)
 
+    def _on_drag(self, message: PoseStamped) -> None:
+        self._take(message.header, "marker", pose_numbers(message.pose), self._aim)
+
     def _take(
-        self, header: Header, what: str, numbers: list[float], use: Callable[[Vector], None]
+        self, header: Header, what: str, numbers: list[float], use: Callable[[str, Vector], None]
     ) -> None:
-        problem, sentence = self._problem(header, numbers)
-        if not problem:
-            with self._lock:
-                use(finite_vector(what, numbers, len(numbers)))
-            return
+        with self._lock:
+            problem, sentence = self._checks(header, numbers, self._frames)
+            if not problem:
+                use(header.frame_id, np.array(numbers))
+                return
         self.dropped += 1
         now = time.monotonic()
         if now - self._warned.get((what, problem), -np.inf) >= WARN_AGAIN:
             self._warned[what, problem] = now
             self._node.get_logger().warning(f"dropped: target {what} {sentence}")
 
-    def _aim(self, numbers: Vector) -> None:
+    def _aim(self, frame: str, numbers: Vector) -> None:
         self._pose_at = self._now
-        self._follower.aim((numbers[:3], numbers[3:]))
+        given = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
+        self._follower.aim(self._frames.pose(frame, self._positions(), given))
 
-    def _drift(self, twist: Vector) -> None:
+    def _drift(self, frame: str, twist: Vector) -> None:
         follower = self._follower
-        steering = self._now - self._pose_at > self._timeout
+        steering = self._now - self._pose_at > self._checks.timeout
         if steering and twist.any() and not follower.goal_twist.any():
             # A twist on its own moves the tool on from where it is sent now.
             follower.aim(follower.pose(self._now))
-        self._twist_at = self._now
-        follower.drift(twist)
+        self._twist_at, self._twist, self._twist_frame = self._now, twist, frame
+        follower.drift(self._in_base())
 
-    # ----------------------------------------------------------------- checks
-    def _problem(self, header: Header, numbers: list[float]) -> tuple[str, str]:
-        """Return kind and description of what is wrong, or two empty strings."""
-        if not self._ready():
-            return "early", "came before any joint state; expected the arm to be heard"
-        try:
-            finite_vector("numbers", numbers, len(numbers))
-        except ManipDynError:
-            return "numbers", f"is {numbers}; expected finite numbers"
-        if header.frame_id not in ("", self._frame):
-            return "frame", f"has frame_id '{header.frame_id}'; expected '{self._frame}'"
-        age = self._age(header)
-        if abs(age) > self._timeout:
-            side = "old" if age > 0.0 else "ahead"
-            return "stamp", (
-                f"is {abs(age):.3f} s {side}; expected at most {self._timeout:g} s "
-                "(command_timeout), or a zero stamp"
-            )
-        length = float(np.linalg.norm(numbers[3:])) if len(numbers) == 7 else 1.0
-        if abs(length - 1.0) > UNIT:
-            return "quaternion", f"has a quaternion of length {length:.4g}; expected 1"
-        return "", ""
+    def _in_base(self) -> Vector:
+        return self._frames.twist(self._twist_frame, self._positions(), self._twist)
 
-    def _age(self, header: Header) -> float:
-        stamp = to_nanoseconds(header.stamp)
-        return (self._node.get_clock().now().nanoseconds - stamp) * 1e-9 if stamp else 0.0
+    def _place_marker(self) -> None:
+        with self._lock:
+            if not self._checks.early():
+                self._marker.place(self._follower.goal)

@@ -7,19 +7,15 @@ from typing import Any, Protocol
 from rclpy.node import Node
 
 from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.core.checks import Vector
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.runtime.pacing import PacingStatistics
 from manip_dyn.ros.tracker.calls import Calls
+from manip_dyn.ros.tracker.states import Facts
 
 
 class Mode(Protocol):
-    """How the joints come to move.
-
-    Attributes:
-        problem: What is wrong, or nothing.
-    """
-
-    problem: str
+    """How the joints come to move."""
 
     def __init__(
         self,
@@ -29,6 +25,16 @@ class Mode(Protocol):
         calls: Calls,
     ):
         """Make publishers; nothing is called yet."""
+
+    @property
+    def positions(self) -> Vector:
+        """Where the joints are (n,)."""
+
+    def early(self) -> str:
+        """Return why no target can be taken yet, as "before ...", or nothing."""
+
+    def facts(self) -> Facts:
+        """Return what is known of the arm now."""
 
     def start(self) -> None:
         """Begin."""

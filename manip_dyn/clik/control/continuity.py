@@ -1,0 +1,40 @@
+"""Whether an arm can have come from one measured state to the next, or was put elsewhere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.robot import Robot
+
+JUMP = 0.02
+"""What a joint may move beyond what its speeds explain, rad or m: feedback corrects as much."""
+
+
+class Stamped(NamedTuple):
+    """A measured state: stamp, ns, positions (n,), rad or m, and velocities (n,), per s."""
+
+    stamp_ns: int
+    q: Vector
+    v: Vector
+
+
+def reset_between(robot: Robot, before: Stamped, after: Stamped) -> str:
+    """Return why the arm must have been reset between two states, or nothing.
+
+    Time went back; or a joint moved more than twice what the larger of its two speeds makes of
+    the time between the stamps. So a reset shows whether stamps begin anew or are wall-clock time.
+    """
+    if after.stamp_ns < before.stamp_ns:
+        return "time went back"
+    duration = 1e-9 * (after.stamp_ns - before.stamp_ns)
+    moved = np.abs(after.q - before.q)
+    speed = np.maximum(np.abs(after.v), np.abs(before.v))
+    excess = moved - (JUMP + 2.0 * speed * duration)
+    joint = int(excess.argmax())
+    if excess[joint] <= 0.0:
+        return ""
+    name, unit = robot.joint_names[joint], robot.unit(joint)
+    return f"joint '{name}' jumped by {moved[joint]:.3g} {unit} in {duration:.3g} s"

@@ -1,0 +1,64 @@
+"""Braking: what a planner does with an arm that moves although it has no motion for it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manip_dyn.clik.control.brake import Brake
+from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning import Segment
+from manip_dyn.planning.execution.feedback import Feedback
+from manip_dyn.robot import Robot
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
+
+SLOW = 0.5
+"""Joint speed from which on the arm is held where it is, rad/s or m/s: it yields 1 cm or rad."""
+
+
+class BrakingMotion:
+    """Slows the arm from any speed by `Brake`, then holds it where it is by feedback.
+
+    Attributes:
+        arrived: Whether the arm rests where it is held.
+    """
+
+    def __init__(self, robot: Robot, parameters: BangBangPlannerParameters):
+        """Take the arm, and the period and feedback of its planner."""
+        self._brake = Brake(robot, parameters.control_period)
+        self._feedback = Feedback(robot, tuning_from(parameters))
+        self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
+        self._zero = np.zeros(robot.n)
+        self._before: Stamped | None = None
+        self._held: Vector | None = None
+        self.arrived = False
+
+    def segments(self, measured: Stamped) -> list[Segment]:
+        """Return the efforts that answer a state."""
+        fastest = float(np.abs(measured.v).max())
+        if self._held is None and fastest > SLOW:
+            return [Segment(0.0, self._brake.effort(measured.q, measured.v))]
+        if self._held is None:
+            self._held = measured.q.copy()
+        off = float(np.abs(self._held - measured.q).max())
+        self.arrived = fastest <= self._rest_speed and off <= self._near
+        return [Segment(0.0, self._holding(measured, self._held))]
+
+    def _holding(self, measured: Stamped, held: Vector) -> Vector:
+        if self._before is not None:
+            duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
+            self._feedback.integrate(held - measured.q, duration)
+        self._before = measured
+        correction = self._feedback.correction(measured.q, measured.v, held, self._zero)
+        return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
+
+    def stop(self, _measured: Stamped) -> None:
+        """Go on: it stops."""
+
+    def is_over(self, _measured: Stamped) -> bool:
+        """Never: the arm is held until there is a plan."""
+        return False
+
+    def returned(self) -> bool:
+        """Never."""
+        return False

@@ -1,0 +1,40 @@
+"""The states of a planner: how bad each is, why it may be entered, and the sentence for it."""
+
+from __future__ import annotations
+
+from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
+from manip_dyn.ros.messages.states import State
+
+REASON, REFUSED, GAVE_UP = "{reason}", "refused: {reason}", "gave up: {reason}"
+STATES = (
+    State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
+    State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
+    State("idle", OK, "waiting for a goal"),
+    State("idle", WARN, "the arm was reset: {reason}; waiting for a goal", "reset"),
+    State("braking", WARN, "the arm moves: {fastest}; braking before a plan is made", "arm_moves"),
+    State("planning", OK, "planning: {method}"),
+    State("executing", OK, REASON),
+    State(
+        "executing", WARN, "the plan no longer fits: a new motion leads to the goal", "off_plan"
+    ),
+    State("reached", OK, REASON),
+    State("refused", WARN, REFUSED, "no_joint_states"),
+    State("refused", WARN, REFUSED, "bad_goal"),
+    State("refused", WARN, REFUSED, "arm_moves"),
+    State("refused", WARN, REFUSED, "busy"),
+    State("refused", WARN, REFUSED, "nobody_listens"),
+    State("refused", WARN, REFUSED, "out_of_reach"),
+    State("refused", WARN, REFUSED, "no_plan"),
+    State("aborted", WARN, "aborted: {reason}", "aborted"),
+    State("lost", ERROR, GAVE_UP, "silence"),
+    State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
+)
+"""What ~/status tells: each is told when it is entered, and again on /diagnostics."""
+
+OVERLAYS = (
+    State("outside_limits", ERROR, "joint outside its limits: {outside}"),
+    State("not_alone", WARN, "{others} others publish on {topic}; expected this node alone"),
+)
+"""What /diagnostics tells instead while it holds, if the state is not as bad."""
+
+BY_KEY = {(state.name, state.code): state for state in (*STATES, *OVERLAYS)}

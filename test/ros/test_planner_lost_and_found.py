@@ -1,0 +1,136 @@
+"""A planner and an arm that moves without it, is reset, falls silent; goals as poses."""
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from harness import LATCHED
+from rviz import FakeRviz
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from targets import pose
+
+import manip_dyn as md
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros.planner.goals import controllable
+
+PERIOD = 0.002
+
+
+def told(ros, key):
+    newest = ros.statuses[-1] if ros.statuses else DiagnosticStatus()
+    return {each.key: each.value for each in newest.values}.get(key, "")
+
+
+def start(ros, simulator=None, period=PERIOD, **planner):
+    """Start simulator and planner of the IBM 7535 in lockstep."""
+    ros.states = ros.listen(JointState, "joint_states")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    common = {"robot": "ibm7535", "control_period": period}
+    options = {"mode": "lockstep", "initial_position": [0.975, 0.3]}
+    ros.simulator = ros.start(SimulatorNode, **common, **(options | (simulator or {})))
+    ros.planner = ros.start(BangBangPlannerNode, **common, **({"state_timeout": 10.0} | planner))
+    return ros
+
+
+def level(ros):
+    mine = [m.status[0] for m in ros.diagnostics if m.status[0].name == "bang_bang_planner"]
+    return (mine[-1].level, mine[-1].message) if mine else (None, "")
+
+
+def test_an_arm_that_moves_is_braked_then_led_to_the_goal(ros):
+    """As a planner that is started again in the middle of a motion finds it; it was refused."""
+    start(ros, {"initial_velocity": [1.5, -2.0]}, goal=[0.0, 0.0], hold_duration=0.02)
+    ros.until(lambda: any("reached" in s.message for s in ros.statuses), "it does not arrive")
+    names = [{v.key: v.value for v in s.values}["state"] for s in ros.statuses]
+    assert [n for n in names if n in ("braking", "planning", "executing", "reached")] == [
+        "braking",
+        "planning",
+        "executing",
+        "reached",
+    ]
+    np.testing.assert_allclose(ros.states[-1].position, [0.0, 0.0], atol=1e-4)
+
+
+def test_two_planners_do_not_both_brake(ros):
+    others = ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
+    start(ros, {"initial_velocity": [0.5, 0.0]}, goal=[0.0, 0.0])
+    ros.until(lambda: told(ros, "state") == "refused", "it is not refused")
+    assert told(ros, "code") == "arm_moves"
+    ros.until(
+        lambda: (
+            level(ros) == (DiagnosticStatus.WARN, ros.statuses[-1].message)
+            or "others publish" in level(ros)[1]
+        ),
+        "no level",
+    )
+    assert others.topic_name == "/simulator/commands"
+
+
+def test_a_reset_without_a_clock_is_noticed_and_a_held_goal_given_up(ros):
+    """In real time stamps are wall-clock time: only the joints tell."""
+    start(ros, {"mode": "real_time"}, 0.01, goal=[0.9, 0.2], transport_delay=0.05)
+    ros.until(lambda: told(ros, "state") == "reached", "it does not arrive")
+    assert told(ros, "arrival time [s]")
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.until(lambda: told(ros, "code") == "reset", "the reset goes unnoticed")
+    assert not told(ros, "arrival time [s]")  # of a motion before the reset
+    assert told(ros, "state") == "idle"
+    assert "the arm was reset" in ros.statuses[-1].message
+
+
+def test_silence_while_idle_is_told_and_a_goal_then_refused(ros):
+    start(ros, state_timeout=0.3)
+    ros.until(lambda: told(ros, "state") == "idle", "the planner does not hear the arm")
+    ros.executor.remove_node(ros.simulator.node)
+    ros.simulator.close()
+    ros.until(lambda: told(ros, "code") == "silence", "the silence goes unnoticed")
+    assert told(ros, "state") == "waiting"
+    goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    goals.publish(JointState(name=["shoulder"], position=[0.1]))
+    ros.expect_warning("refused: a goal came before any joint state")
+
+
+@pytest.mark.parametrize(
+    ("robot", "rows"),
+    [("ibm7535", "110000"), ("rr", "101000"), ("cylindrical", "110000"), ("pa10", "111111")],
+)
+def test_which_way_the_tool_can_move(robot, rows):
+    found = controllable(md.load_robot(robot))
+    assert "".join(str(int(each)) for each in found) == rows
+
+
+def test_the_goal_is_dragged_in_rviz_or_comes_as_a_pose(ros):
+    start(ros, hold_duration=0.02)
+    ros.until(lambda: told(ros, "state") == "idle", "the planner does not hear the arm")
+    kernels = md.customize(md.load_robot("ibm7535"))
+    rviz = FakeRviz(ros, "bang_bang_planner/goal_marker")
+    here = rviz.look()["goal_marker"].pose.position
+    tool = kernels.forward_kinematics([0.975, 0.3])[:3, 3]
+    assert [here.x, here.y, here.z] == pytest.approx(tool)
+    there = kernels.forward_kinematics([0.7, 0.5])[:3, 3]
+    rviz.drag("goal_marker", pose(there).pose)
+    ros.spin(0.2)
+    assert told(ros, "state") == "idle"  # dragging alone moves nothing
+    rviz.select("goal_marker", "Go here", pose(there).pose)
+    ros.until(lambda: told(ros, "state") == "reached", "it does not arrive")
+    last = np.array(ros.states[-1].position)
+    np.testing.assert_allclose(kernels.forward_kinematics(last)[:2, 3], there[:2], atol=1e-4)
+    # In the frame of a link; and from RViz's 2D tool, which knows no z.
+    poses = ros.publisher(PoseStamped, "bang_bang_planner/goal_pose")
+    poses.publish(pose([0.5, 0.0, 0.0], frame="nowhere"))
+    ros.until(lambda: told(ros, "code") == "bad_goal", "it is not refused")
+    assert "frame_id 'nowhere'" in ros.statuses[-1].message
+    poses.publish(pose([5.0, 0.0, 0.0], (0.0, 0.0, 0.0, 1.0)))
+    ros.until(lambda: told(ros, "code") == "out_of_reach", "it is not refused")
+    seen = len(ros.statuses)
+    second = kernels.forward_kinematics([0.8, 0.3])[:3, 3]
+    poses.publish(pose([second[0], second[1], 0.0], (0.0, 0.0, 0.0, 1.0)))
+    ros.until(
+        lambda: any("reached" in s.message for s in ros.statuses[seen:]), "it does not arrive"
+    )
+    last = np.array(ros.states[-1].position)
+    np.testing.assert_allclose(kernels.forward_kinematics(last)[:2, 3], second[:2], atol=1e-4)

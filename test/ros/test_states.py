@@ -1,0 +1,139 @@
+"""The tables of states in docs/nodes.md: a row is what a node tells, and each can be entered."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import LATCHED
+from std_msgs.msg import Header
+
+import manip_dyn as md
+from manip_dyn.ros.frames import RobotFrames
+from manip_dyn.ros.joint_sentences import fastest, outside_limits
+from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
+from manip_dyn.ros.messages.states import rows
+from manip_dyn.ros.planner import states as planner
+from manip_dyn.ros.planner.status import PlannerStatus
+from manip_dyn.ros.tracker import states as tracker
+from manip_dyn.ros.tracker.states import Facts, state_of
+from manip_dyn.ros.tracker.target_checks import TargetChecks
+
+PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text().splitlines()
+FACTS = [
+    (Facts(fault=True, silence=1.0), "fault", ERROR, "NaN: call ~/reset"),
+    (Facts(waiting="/joint_states"), "waiting", WARN, "no joint states yet on /joint_states"),
+    (Facts(silence=1.25, paused=True), "silent", WARN, "no joint states for 1.2 s"),
+    (
+        Facts(outside="S1 at 3 rad (-1 to 1)", unheard="/c"),
+        "outside_limits",
+        ERROR,
+        "joint outside its limits: S1 at 3 rad (-1 to 1)",
+    ),
+    (Facts(unheard="/c", topic="/c"), "unheard", WARN, "nobody listens on /c"),
+    (Facts(braking="joint 'S1' at 200 rad/s"), "braking", WARN, "joint 'S1' at 200 rad/s"),
+    (Facts(others=1, topic="/c"), "not_alone", WARN, "1 others publish on /c"),
+    (Facts(approaching="0.1 m and 0 rad"), "approaching", WARN, "path: 0.1 m and 0 rad from it"),
+    (Facts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
+    (Facts(overruns=3), "overruns", WARN, "3 overruns since the last report"),
+    (Facts(paused=True), "paused", OK, "paused"),
+    (Facts(), "tracking", OK, "tracking"),
+]
+
+
+@pytest.mark.parametrize(("facts", "name", "level", "words"), FACTS, ids=lambda x: str(x)[:20])
+def test_a_tracker_tells_the_worst_that_holds(facts, name, level, words):
+    state, sentence = state_of(facts)
+    assert (state.name, state.level) == (name, level)
+    assert words in sentence
+
+
+def test_every_state_of_the_tracker_is_tested():
+    assert [name for _, name, _, _ in FACTS] == [state.name for state in tracker.STATES]
+
+
+@pytest.mark.parametrize(
+    "states",
+    [tracker.STATES, planner.STATES, planner.OVERLAYS],
+    ids=["tracker", "planner", "over"],
+)
+def test_the_page_has_the_rows(states):
+    assert [row for row in rows(states) if row not in PAGE] == []
+
+
+WORDS = {
+    "topic": "/t",
+    "silence": 2.0,
+    "reason": "because",
+    "fastest": "joint 'S1' at 2 rad/s",
+    "method": "pd",
+}
+
+
+def test_a_planner_tells_each_of_its_states_on_status(ros):
+    """All rows in one node: they are told, kept, and have the level of the table."""
+    status = PlannerStatus(ros.probe, "pa10")
+    heard = ros.listen(DiagnosticStatus, "probe/status", LATCHED)
+    for row in planner.STATES:
+        status.tell(row.name, row.code, **WORDS)
+        ros.until(lambda: heard, f"nothing told of {row}")
+        told = heard.pop()
+        values = {each.key: each.value for each in told.values}
+        assert (told.level, values["state"], values["code"]) == (row.level, row.name, row.code)
+        assert told.message == row.sentence.format(**WORDS)
+        assert told.hardware_id == "pa10"
+    status.tell("refused", "busy", "executing", reason="because; the motion goes on")
+    assert (status.state, status.report.level) == ("executing", WARN)
+
+
+def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
+    status = PlannerStatus(ros.probe, "pa10")
+    status.tell("reached", reason="reached the goal")
+    assert status.overlaid("", 0, "/c").level == OK
+    assert status.overlaid("", 2, "/c").message == (
+        "2 others publish on /c; expected this node alone (reached)"
+    )
+    outside = status.overlaid("S1 at 3 rad (-1 to 1)", 2, "/c")
+    assert outside.level == ERROR
+    assert "joint outside its limits: S1 at 3 rad" in outside.message
+    status.tell("lost", "silence", reason="no joint states for 2 s")
+    assert "gave up" in status.overlaid("", 2, "/c").message
+
+
+class Clocked:
+    """A node that is nothing but a clock, at 100 s."""
+
+    nanoseconds = 100_000_000_000
+
+    def get_clock(self):
+        return self
+
+    def now(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.0, ""), (99.9, ""), (99.7, "sent 0.100 s before the path began"), (99.0, "1.000 s old")],
+)
+def test_a_target_from_before_a_reset_is_for_nothing(seconds, words):
+    checks = TargetChecks(Clocked(), "base_link", 0.5, lambda: "")
+    checks.origin_ns = 99_800_000_000
+    stamp = Time(sec=int(seconds), nanosec=round(seconds % 1 * 1e9))
+    header = Header(frame_id="tool0", stamp=stamp)
+    frames = RobotFrames(md.load_robot("pa10"), "base_link")
+    kind, sentence = checks(header, [0.0] * 6, frames)
+    assert kind == ("stamp" if words else "")
+    assert words in sentence
+
+
+def test_sentences_name_joints_units_and_limits():
+    robot = md.load_robot("pa10")
+    beyond = np.where(np.arange(7) == 2, robot.q_max + 0.1, 0.0)
+    name = robot.joint_names[2]
+    assert outside_limits(robot, np.zeros(7)) == ""
+    assert outside_limits(robot, beyond).startswith(f"{name} at {beyond[2]:.4g} rad (")
+    assert fastest(robot, np.array([0.0, -3.0, 1, 0, 0, 0, 0])) == (
+        f"joint '{robot.joint_names[1]}' at 3 rad/s"
+    )
