@@ -13,10 +13,11 @@ import pinocchio
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.bodies import bodies_of, frame_of
-from manip_dyn.robot.description import Description, find_urdf
+from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import Extras, Payload, read_extras
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.source import read_source
 
 
 def load_robot(
@@ -24,17 +25,20 @@ def load_robot(
     lock: Mapping[str, float] | None = None,
     tip: str | None = None,
     mass_scale: float = 1.0,
+    xacro_args: Mapping[str, object] | None = None,
 ) -> Robot:
     """Load a robot from a URDF.
 
     Args:
-        source: Path to any URDF, or the name of a shipped robot such as ``pa10``.
+        source: Name of a shipped robot such as ``pa10``, path of a URDF or xacro file,
+            ``package://PACKAGE/PATH`` of one in a sourced workspace, or the URDF itself as text.
         lock: Joints to hold fixed, by name, at a position in rad or m. A joint that mimics a
             locked one is locked with it. Locked links keep their mass.
         tip: Link whose frame is the tool. What lies beyond it, and side branches behind other
             movable joints, are cut off. Default: ``tool0``, else the longest chain's last link.
         mass_scale: Factor of the masses and inertias of all bodies, payload included, as for an
             arm that is heavier than its description says; rotor inertias stay.
+        xacro_args: Arguments of a xacro file, by name.
 
     Returns:
         The robot, with the extras of the YAML file of the same stem beside the URDF.
@@ -43,9 +47,9 @@ def load_robot(
         ManipDynError: If the file, the tree, an inertia, `lock`, `tip` or `mass_scale` cannot be
             used.
     """
-    path = find_urdf(source)
-    description = Description(path)
-    extras = read_extras(path.with_suffix(".yaml"), description.joints(), description.links())
+    found = read_source(source, xacro_args)
+    description = Description(found)
+    extras = read_extras(found.extras, description.joints(), description.links())
     if tip is not None:
         description.cut(tip)
     if not isinstance(lock or {}, Mapping):

@@ -14,6 +14,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages import diagnostics, joints
 from manip_dyn.ros.messages.efforts import trajectory_from
+from manip_dyn.ros.messages.robot_description import heard
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import LATCHED, NEWEST_ONLY
 from manip_dyn.ros.parameters.bang_bang_planner import (
@@ -42,7 +43,7 @@ class BangBangPlannerNode:
         """Declare parameters, load the robot and wait for joint states."""
         self.node = node
         self._parameters = parameters = declare(node, BangBangPlannerParameters)
-        self._robot = robot_from(parameters, "inverse_dynamics", "mass_matrix")
+        self._robot = robot_from(heard(node, parameters), "inverse_dynamics", "mass_matrix")
         self._plan = planner_from(parameters)
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)
