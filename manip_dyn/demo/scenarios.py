@@ -79,6 +79,11 @@ LOCKSTEP = (
     ("bang_bang_planner", "hold_duration", "0.25"),
     ("bang_bang_planner", "autostart", "false"),
 )
+TRACKED_IN_LOCKSTEP = {
+    "steady_position_error_m": 1e-6,
+    "steady_orientation_error_rad": 1e-5,
+    "missed_samples": 0,
+}
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
@@ -204,6 +209,41 @@ SCENARIOS = (
             ),
         ),
         any_robot=True,
+        view="panda_lissajous",
+    ),
+    Scenario(
+        "ur5_torque",
+        ("simulator", "clik_tracker"),
+        (
+            Run(
+                "lockstep",
+                "UR5 that holds its own weight: efforts without gravity, 500 Hz, in lockstep",
+                (("simulator", "mode", "lockstep"),),
+                TRACKED_IN_LOCKSTEP,
+            ),
+            Run(
+                "lockstep_1kHz",
+                "UR5 that holds its own weight: the same with efforts at 1 kHz",
+                (
+                    ("simulator", "mode", "lockstep"),
+                    ("simulator", "control_period", "0.001"),
+                    ("clik_tracker", "step", "0.001"),
+                ),
+                TRACKED_IN_LOCKSTEP,
+            ),
+            Run(
+                "real_time",
+                "UR5 that holds its own weight: in real time, simulator and tracker at 500 Hz",
+                (("clik_tracker", "publish_every", "5"),),
+                {"steady_position_error_m": 1e-3, "steady_orientation_error_rad": 1e-2},
+            ),
+            Run(
+                "wrong_masses",
+                "UR5 that is 5 % heavier than its controller and the tracker think, in lockstep",
+                (("simulator", "mode", "lockstep"), ("simulator", "mass_scale", "1.05")),
+                {"steady_position_error_m": 0.02, "missed_samples": 0},
+            ),
+        ),
         view="panda_lissajous",
     ),
     _motion("ibm7535_zero_net_work", "IBM 7535: zero-net-work bang-bang motion", headline=True),

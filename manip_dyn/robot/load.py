@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
 import pinocchio
+from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description
@@ -26,6 +28,8 @@ def load_robot(
     tip: str | None = None,
     mass_scale: float = 1.0,
     xacro_args: Mapping[str, object] | None = None,
+    holds_itself: bool = False,
+    viscous_friction: ArrayLike | None = None,
 ) -> Robot:
     """Load a robot from a URDF.
 
@@ -39,13 +43,16 @@ def load_robot(
         mass_scale: Factor of the masses and inertias of all bodies, payload included, as for an
             arm that is heavier than its description says; rotor inertias stay.
         xacro_args: Arguments of a xacro file, by name.
+        holds_itself: Whether the arm's own controller holds its weight, as those of Universal
+            Robots and Franka do: efforts are without it then, and `gravity` of the robot is what
+            that controller leaves over, which is nothing unless `mass_scale` hides mass from it.
+        viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
 
     Returns:
         The robot, with the extras of the YAML file of the same stem beside the URDF.
 
     Raises:
-        ManipDynError: If the file, the tree, an inertia, `lock`, `tip` or `mass_scale` cannot be
-            used.
+        ManipDynError: If the file, the tree, an inertia or an argument cannot be used.
     """
     found = read_source(source, xacro_args)
     description = Description(found)
@@ -57,14 +64,26 @@ def load_robot(
     description.lock(lock or {})
     description.check_dynamics()
     tip = tip or description.default_tip()
-    return _build(description, extras, tip, positive("mass_scale", mass_scale))
+    scale = positive("mass_scale", mass_scale)
+    if holds_itself:  # the weight of the masses that its controller knows is taken off that of all
+        extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
+    return _build(description, extras, tip, scale, viscous_friction)
 
 
-def _build(description: Description, extras: Extras, tip: str, mass_scale: float) -> Robot:
+def _build(
+    description: Description,
+    extras: Extras,
+    tip: str,
+    mass_scale: float,
+    viscous_friction: ArrayLike | None,
+) -> Robot:
     model = _pinocchio_model(description, extras)
     _scale(model, mass_scale)
     names = tuple(model.names)[1:]
     joints = [description.movable()[name] for name in names]
+    damping = _frozen(_attribute(joint, "dynamics", "damping", 0.0) for joint in joints)
+    if viscous_friction is not None:
+        damping = _not_negative("viscous_friction", viscous_friction, len(names))
     robot = Robot(
         name=description.name,
         joint_names=names,
@@ -73,7 +92,7 @@ def _build(description: Description, extras: Extras, tip: str, mass_scale: float
         q_max=_frozen(_position_limit(joint, "upper", math.inf) for joint in joints),
         v_max=_frozen(_attribute(joint, "limit", "velocity", math.inf) for joint in joints),
         tau_max=_frozen(_attribute(joint, "limit", "effort", math.inf) for joint in joints),
-        damping=_frozen(_attribute(joint, "dynamics", "damping", 0.0) for joint in joints),
+        damping=damping,
         armature=_frozen(extras.armature.get(name, 0.0) for name in names),
         stiffness=_frozen(extras.springs.get(name, (0.0, 0.0))[0] for name in names),
         rest=_frozen(extras.springs.get(name, (0.0, 0.0))[1] for name in names),
@@ -129,6 +148,13 @@ def _frozen(values: Iterable[float]) -> Vector:
     array = np.array(list(values), dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+def _not_negative(name: str, values: ArrayLike, n: int) -> Vector:
+    array = finite_vector(name, values, n)
+    if np.any(array < 0.0):
+        raise ManipDynError(f"{name} is {array.tolist()}; expected none below 0")
+    return _frozen(array)
 
 
 def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:

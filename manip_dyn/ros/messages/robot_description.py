@@ -1,4 +1,4 @@
-"""The robot's description on a topic: heard by a node that has none, published by one that does."""
+"""The robot's description on a topic: heard by a node without one, published by the others."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
-from manip_dyn.ros.parameters.rows import parameter
+from manip_dyn.ros.parameters.rows import Numbers, parameter
 
 TOPIC = "topic"
 """The robot that is heard on the topic robot_description."""
@@ -33,6 +33,15 @@ class RobotParameters:
         "", "Joints to hold fixed, as JOINT=POSITION, comma separated", "rad or m"
     )
     tip: str = parameter("", "Link whose frame is the tool; empty: tool0 or the last link")
+    gravity: str = parameter(
+        "model",
+        "Who holds the arm's weight: model: efforts do; robot: its own controller does, and "
+        "efforts are without it",
+        choices=("model", "robot"),
+    )
+    viscous_friction: Numbers = parameter(
+        (), "Damping of the joints; not set: that of the URDF", "N m s/rad or N s/m"
+    )
 
 
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
@@ -43,6 +52,8 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
         parameters.tip or None,
         mass_scale,
         xacro_arguments_from(parameters.xacro_arguments),
+        holds_itself=parameters.gravity == "robot",
+        viscous_friction=parameters.viscous_friction or None,
     )
     if kernels:  # without names, all of them would be compiled
         customize(robot).in_place.compile(*kernels)

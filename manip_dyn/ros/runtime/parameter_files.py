@@ -1,4 +1,4 @@
-"""Parameters files that say nothing to the node that was given them: a misspelt name is refused."""
+"""Parameters files that say nothing to the node they were given to: a misspelt name is refused."""
 
 from __future__ import annotations
 
