@@ -95,8 +95,9 @@ def node(name, given):
             {each: ParameterValue(value, value_type=str)} for each, value in robot.items()
         ]
     if name == "simulator":
-        numbers = [each for each in ("mass_scale", "disturbance_duration") if given[each]]
-        parameters += [{each: ParameterValue(given[each], value_type=float)} for each in numbers]
+        for each in ("mass_scale", "disturbance_duration"):
+            number = ParameterValue(LaunchConfiguration(each), value_type=float)
+            parameters += [{each: number}] if given[each] else []
     return Node(
         package="manip_dyn",
         executable=f"{name}_node",

@@ -241,7 +241,7 @@ SCENARIOS = (
                 "wrong_masses",
                 "UR5 that is 5 % heavier than its controller and the tracker think, in lockstep",
                 (("simulator", "mode", "lockstep"), ("simulator", "mass_scale", "1.05")),
-                {"steady_position_error_m": 0.02, "missed_samples": 0},
+                {"steady_position_error_m": 5e-3, "missed_samples": 0},
             ),
         ),
         view="panda_lissajous",

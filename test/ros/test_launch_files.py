@@ -5,23 +5,86 @@ from pathlib import Path
 
 import pytest
 
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
-from manip_dyn.demo.scenarios import SCENARIOS
+from manip_dyn.demo.launching import check_arguments, description_of, viewers_missing
+from manip_dyn.demo.scenarios import SCENARIOS, scenario
 
 LAUNCH, CONFIG = share_directory() / "launch", share_directory() / "config"
+FILES = [path.name for path in LAUNCH.glob("*.launch.py")]
 
 
 def test_every_scenario_has_a_launch_file_parameters_and_a_view():
     for each in SCENARIOS:
         text = (LAUNCH / f"{each.name}.launch.py").read_text()
-        assert f'"scenario", default_value="{each.name}"' in text
+        assert f'("scenario", "{each.name}")' in text
         assert each.params_file.is_file()
         assert (CONFIG / f"{each.view}.rviz").is_file()
 
 
+# ------------------------------------------------------------------ arguments
+def values(name, **given):
+    """What the launch arguments of a scenario are."""
+    names = ("urdf", "tip", "xacro_arguments", "mass_scale", "disturbance_duration")
+    file = str(scenario(name).params_file)
+    return (
+        dict.fromkeys(names, "") | {"scenario": name, "rviz": "false", "params_file": file} | given
+    )
+
+
+def check(name, *argv, command="ros2 launch manip_dyn scenario.launch.py", **given):
+    present = values(name, **given)
+    check_arguments(scenario(name), present, argv, command.split(), FILES)
+
+
+def refusal(name, *argv, **given):
+    with pytest.raises(ManipDynError) as caught:
+        check(name, *argv, **given)
+    return str(caught.value)
+
+
+def test_arguments_that_nobody_knows_are_refused():
+    check("pa10_circle", "urdf:=pa10", "rviz:=false", urdf="pa10")
+    assert refusal("pa10_circle", "udrf:=x") == (
+        "launch argument 'udrf' is unknown; did you mean 'urdf'?"
+    )
+    # They may be those of another package's launch file, which includes ours.
+    check("pa10_circle", "camera:=yes", command="ros2 launch cell bringup.launch.py camera:=yes")
+
+
+def test_arguments_that_would_change_nothing_are_refused():
+    told = refusal("pa10_circle", "scenario:=hmmwv", command="ros2 launch x/pa10_circle.launch.py")
+    assert "'scenario' is 'hmmwv', but this launch file sets it to 'pa10_circle'" in told
+    assert "'mass_scale' is '1.1', but scenario 'pa10_circle' has no simulator" in refusal(
+        "pa10_circle", mass_scale="1.1"
+    )
+    check("pa10_bang_bang", mass_scale="1.1", disturbance_duration="0.1", tip="tool0")
+    assert "'tip' is 'x', but scenario 'hmmwv' has no arm" in refusal("hmmwv", tip="x")
+    assert "params_file is '/nowhere': no such file" in refusal(
+        "pa10_circle", params_file="/nowhere"
+    )
+
+
+def test_what_rviz_needs_is_looked_for_before_anything_starts(tmp_path, monkeypatch):
+    (tmp_path / "lib" / "rviz2").mkdir(parents=True)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
+    viewers_missing("rviz2")
+    with pytest.raises(ManipDynError, match=r"'robot_state_publisher' is not installed.*apt"):
+        viewers_missing("rviz2", "robot_state_publisher")
+
+
+def test_the_robot_that_is_shown_is_the_one_that_moves():
+    urdf, base = description_of(values("pa10_circle"))
+    assert ('name="pa10"' in urdf, base) == (True, "base_link")
+    urdf, base = description_of(values("pa10_circle", urdf="panda", tip="panda_link4"))
+    assert ('name="panda"' in urdf, "panda_joint5" in urdf, base) == (True, False, "panda_link0")
+    assert description_of(values("panda_lissajous"))[1] == "panda_link0"
+
+
+# ------------------------------------------------------------------ what is started
 @pytest.fixture
 def launched(monkeypatch, tmp_path):
-    """What a launch file would start: executables by name, and their command lines."""
+    """What a launch file would start: its nodes, in order."""
     pytest.importorskip("launch_ros", reason="the launch system is not installed")
     from launch.actions import IncludeLaunchDescription
     from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -31,32 +94,62 @@ def launched(monkeypatch, tmp_path):
 
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
-    (index / "manip_dyn").touch()
+    for package in ("manip_dyn", "rviz2", "robot_state_publisher"):
+        (index / package).touch()
+        (tmp_path / "lib" / package).mkdir(parents=True)
     (tmp_path / "share" / "manip_dyn").symlink_to(share_directory())
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def visit(entity, context):
         if isinstance(entity, Node):
-            yield entity.node_executable
+            yield entity
             return
         for each in entity.visit(context) or ():
             yield from visit(each, context)
 
     def start(name, **arguments):
-        source = PythonLaunchDescriptionSource(str(Path(LAUNCH) / f"{name}.launch.py"))
+        file = f"{name}.launch.py"
+        argv = [f"{each}:={value}" for each, value in arguments.items()]
+        monkeypatch.setattr(sys, "argv", ["ros2", "launch", "manip_dyn", file, *argv])
+        source = PythonLaunchDescriptionSource(str(Path(LAUNCH) / file))
         included = IncludeLaunchDescription(source, launch_arguments=arguments.items())
-        return list(visit(included, LaunchContext()))
+        context = LaunchContext(argv=argv)
+        return [
+            node for node in visit(included, context) if not node._perform_substitutions(context)
+        ]
 
     return start
 
 
+def executables(nodes):
+    return [node.node_executable for node in nodes]
+
+
+def parameters(node):
+    """Return the text of the parameters files of a node, in their order."""
+    words = [part.perform(None) for word in node.cmd for part in word if hasattr(part, "text")]
+    return [
+        Path(word).read_text()
+        for word in words
+        if word.startswith("/") and "launch_params" in word
+    ]
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_a_launch_file_starts_the_nodes_of_its_scenario(launched, scenario):
-    arguments = {"urdf": "pa10"} if scenario.example else {}
     nodes = [f"{name}_node" for name in scenario.nodes]
-    assert launched(scenario.name, **arguments) == nodes
-    shown = launched(scenario.name, rviz="true", **arguments)
+    assert executables(launched(scenario.name)) == nodes
     states = [] if "mechanism" in scenario.nodes else ["robot_state_publisher"]
-    assert shown == [*nodes, *states, "rviz2"]
-    assert launched("scenario", scenario=scenario.name, **arguments) == nodes
+    # What may be missing comes first: nothing runs yet when it is.
+    assert executables(launched(scenario.name, rviz="true")) == [*states, "rviz2", *nodes]
+    assert executables(launched("scenario", scenario=scenario.name)) == nodes
+    with pytest.raises(ManipDynError, match=f"this launch file sets it to '{scenario.name}'"):
+        launched(scenario.name, scenario="nope")
+
+
+def test_another_robot_is_that_of_the_nodes(launched):
+    nodes = launched("pa10_dynamic_circle", urdf="ur5", mass_scale="1.1")
+    for node in nodes:
+        assert any("robot: ur5" in text for text in parameters(node))
+    assert any("mass_scale: 1.1" in text for text in parameters(nodes[0]))
