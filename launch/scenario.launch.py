@@ -10,7 +10,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
-from manip_dyn.demo.launching import check_arguments, description_of, viewers_missing
+from manip_dyn.demo.launching import check_arguments, check_installed, description_of
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
@@ -112,9 +112,9 @@ def viewers(chosen, given):
     """Return the nodes of a ROS installation that show a scenario."""
     shows = ["-d", str(SHARE / "config" / f"{chosen.view}.rviz")]
     if "mechanism" in chosen.nodes:  # its markers need no transforms
-        viewers_missing("rviz2")
+        check_installed("rviz:=true", "rviz2")
         return [viewer("rviz2", given, arguments=shows)]
-    viewers_missing("rviz2", "robot_state_publisher")
+    check_installed("rviz:=true", "rviz2", "robot_state_publisher")
     if given["urdf"] == "topic":  # who publishes it publishes the transforms
         return [viewer("rviz2", given, arguments=shows, remappings=OWN_TF)]
     text, frame = description_of(given)

@@ -39,11 +39,7 @@ def check_arguments(
     Raises:
         ManipDynError: With the first that is refused.
     """
-    given = dict(word.split(":=", 1) for word in argv if ":=" in word)
-    ours = any(Path(word).name in files for word in command)
-    for name, value in given.items() if ours else ():
-        if name not in values:
-            raise ManipDynError(f"launch argument '{name}' is unknown{closest(name, values)}")
+    for name, value in check_known(values, argv, command, files).items():
         if values[name] != value:
             raise ManipDynError(
                 f"launch argument '{name}' is '{value}', but this launch file sets it to "
@@ -61,6 +57,22 @@ def check_arguments(
         raise ManipDynError(f"params_file is '{values['params_file']}': no such file")
 
 
+def check_known(
+    names: Collection[str], argv: Sequence[str], command: Sequence[str], files: Collection[str]
+) -> dict[str, str]:
+    """Return the arguments that our launch files were given; refuse unknown ones.
+
+    What it takes is described at `check_arguments`.
+    """
+    if not any(Path(word).name in files for word in command):
+        return {}
+    given = dict(word.split(":=", 1) for word in argv if ":=" in word)
+    for name in given:
+        if name not in names:
+            raise ManipDynError(f"launch argument '{name}' is unknown{closest(name, names)}")
+    return given
+
+
 def description_of(values: Mapping[str, str]) -> tuple[str, str]:
     """Return the URDF and the root link of the robot that the nodes move.
 
@@ -76,15 +88,14 @@ def description_of(values: Mapping[str, str]) -> tuple[str, str]:
     return robot.urdf, robot.base
 
 
-def viewers_missing(*packages: str) -> None:
-    """Refuse to begin without a package that only a ROS installation has."""
+def check_installed(what: str, *packages: str) -> None:
+    """Refuse to begin without packages that only a ROS installation has."""
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     for package in packages:
-        if not any(Path(each, "lib", package).is_dir() for each in prefixes if each):
+        if not any(Path(each, "share", package).is_dir() for each in prefixes if each):
             raise ManipDynError(
-                f"rviz is 'true', but package '{package}' is not installed; expected it from "
-                f"a ROS installation (apt install ros-jazzy-{package.replace('_', '-')}) or rviz "
-                "'false'"
+                f"{what} needs package '{package}', which is not installed; expected it from a "
+                f"ROS installation: apt install ros-jazzy-{package.replace('_', '-')}"
             )
 
 

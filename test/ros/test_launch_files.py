@@ -2,15 +2,27 @@
 
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
-from manip_dyn.demo.launching import check_arguments, description_of, viewers_missing
+from manip_dyn.demo.launching import check_arguments, check_installed, description_of
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
+from manip_dyn.robot import load_robot
 
 LAUNCH, CONFIG = share_directory() / "launch", share_directory() / "config"
+INSTALLED = (
+    "rviz2",
+    "robot_state_publisher",
+    "controller_manager",
+    "joint_state_broadcaster",
+    "joint_trajectory_controller",
+    "forward_command_controller",
+    "joint_state_topic_hardware_interface",
+)
 FILES = [path.name for path in LAUNCH.glob("*.launch.py")]
 
 
@@ -66,11 +78,11 @@ def test_arguments_that_would_change_nothing_are_refused():
 
 
 def test_what_rviz_needs_is_looked_for_before_anything_starts(tmp_path, monkeypatch):
-    (tmp_path / "lib" / "rviz2").mkdir(parents=True)
+    (tmp_path / "share" / "rviz2").mkdir(parents=True)
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
-    viewers_missing("rviz2")
-    with pytest.raises(ManipDynError, match=r"'robot_state_publisher' is not installed.*apt"):
-        viewers_missing("rviz2", "robot_state_publisher")
+    check_installed("rviz:=true", "rviz2")
+    with pytest.raises(ManipDynError, match=r"'robot_state_publisher', which is not inst.*apt"):
+        check_installed("rviz:=true", "rviz2", "robot_state_publisher")
 
 
 def test_the_robot_that_is_shown_is_the_one_that_moves():
@@ -94,9 +106,10 @@ def launched(monkeypatch, tmp_path):
 
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
-    for package in ("manip_dyn", "rviz2", "robot_state_publisher"):
+    for package in ("manip_dyn", *INSTALLED):
         (index / package).touch()
-        (tmp_path / "lib" / package).mkdir(parents=True)
+        if package != "manip_dyn":
+            (tmp_path / "share" / package).mkdir()
     (tmp_path / "share" / "manip_dyn").symlink_to(share_directory())
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -153,3 +166,63 @@ def test_another_robot_is_that_of_the_nodes(launched):
     for node in nodes:
         assert any("robot: ur5" in text for text in parameters(node))
     assert any("mass_scale: 1.1" in text for text in parameters(nodes[0]))
+
+
+@pytest.mark.parametrize("robot", ["ur5", "pa10"])
+def test_ros2_control_is_started_around_the_simulator(launched, robot):
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    nodes = launched("ros2_control", robot=robot, command="effort")
+    assert executables(nodes) == [
+        "robot_state_publisher",
+        "ros2_control_node",
+        "spawner",
+        "simulator_node",
+    ]
+    description = "".join(parameters(nodes[0]))
+    assert description.count("command_interface") == len(load_robot(robot).joint_names)
+    with pytest.raises(ManipDynError, match="'rviz' is unknown"):
+        launched("ros2_control", rviz="true")
+
+
+# ------------------------------------------------------------------ ros2_control
+@pytest.mark.parametrize("robot", ["ur5", "pa10"])
+@pytest.mark.parametrize("command", ["position", "velocity", "effort"])
+def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, monkeypatch):
+    """As JointStateTopicSystem 1.1.0 reads it: topics, threshold, an interface in state for each
+    in command, in the order of the robot's joints."""
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    (index / "manip_dyn").touch()
+    (tmp_path / "share" / "manip_dyn").symlink_to(share_directory())
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    path = CONFIG / "ros2_control" / f"{robot}.urdf.xacro"
+    arm = load_robot(path, xacro_args={"command": command})
+    assert arm.joint_names == load_robot(robot).joint_names
+    system = ElementTree.fromstring(arm.urdf).find("ros2_control")
+    given = {each.get("name"): each.text for each in system.iter("param")}
+    assert given == {
+        "joint_commands_topic": "/simulator/joint_commands",
+        "joint_states_topic": "/simulator/joint_states",
+        "trigger_joint_command_threshold": "-1",
+    }
+    assert system.find("hardware/plugin").text == (
+        "joint_state_topic_hardware_interface/JointStateTopicSystem"
+    )
+    assert tuple(joint.get("name") for joint in system.findall("joint")) == arm.joint_names
+    for joint in system.findall("joint"):
+        assert [each.get("name") for each in joint.findall("command_interface")] == [command]
+        assert command in [each.get("name") for each in joint.findall("state_interface")]
+
+
+@pytest.mark.parametrize("robot", ["ur5", "pa10"])
+def test_the_controllers_are_for_all_joints(robot):
+    file = CONFIG / "ros2_control" / f"{robot}_controllers.yaml"
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    names = list(load_robot(robot).joint_names)
+    for controller in ("joint_trajectory_controller", "forward_effort_controller"):
+        assert content[controller]["ros__parameters"]["joints"] == names
+        assert controller in content["controller_manager"]["ros__parameters"]
+    simulator = content["/**/simulator"]["ros__parameters"]
+    assert len(simulator["initial_position"]) == len(names)
+    assert simulator["control_period"] * 500 == 1.0
