@@ -238,6 +238,15 @@ SCENARIOS = (
                 {"steady_position_error_m": 1e-3, "steady_orientation_error_rad": 1e-2},
             ),
             Run(
+                "unknown_friction",
+                "UR5 whose Coulomb friction the tracker does not know, in lockstep",
+                (
+                    ("simulator", "mode", "lockstep"),
+                    ("clik_tracker", "coulomb_friction", "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"),
+                ),
+                {"steady_position_error_m": 0.05, "missed_samples": 0},
+            ),
+            Run(
                 "wrong_masses",
                 "UR5 that is 5 % heavier than its controller and the tracker think, in lockstep",
                 (("simulator", "mode", "lockstep"), ("simulator", "mass_scale", "1.05")),

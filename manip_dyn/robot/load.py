@@ -30,6 +30,7 @@ def load_robot(
     xacro_args: Mapping[str, object] | None = None,
     holds_itself: bool = False,
     viscous_friction: ArrayLike | None = None,
+    coulomb_friction: ArrayLike | None = None,
 ) -> Robot:
     """Load a robot from a URDF.
 
@@ -47,6 +48,8 @@ def load_robot(
             Robots and Franka do: efforts are without it then, and `gravity` of the robot is what
             that controller leaves over, which is nothing unless `mass_scale` hides mass from it.
         viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
+        coulomb_friction: Friction of the joints (n,), N m or N; none by default, whatever the URDF
+            says, because small links make motions with it stiff.
 
     Returns:
         The robot, with the extras of the YAML file of the same stem beside the URDF.
@@ -67,7 +70,7 @@ def load_robot(
     scale = positive("mass_scale", mass_scale)
     if holds_itself:  # the weight of the masses that its controller knows is taken off that of all
         extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
-    return _build(description, extras, tip, scale, viscous_friction)
+    return _build(description, extras, tip, scale, (viscous_friction, coulomb_friction))
 
 
 def _build(
@@ -75,15 +78,13 @@ def _build(
     extras: Extras,
     tip: str,
     mass_scale: float,
-    viscous_friction: ArrayLike | None,
+    friction: tuple[ArrayLike | None, ArrayLike | None],
 ) -> Robot:
     model = _pinocchio_model(description, extras)
     _scale(model, mass_scale)
     names = tuple(model.names)[1:]
     joints = [description.movable()[name] for name in names]
-    damping = _frozen(_attribute(joint, "dynamics", "damping", 0.0) for joint in joints)
-    if viscous_friction is not None:
-        damping = _not_negative("viscous_friction", viscous_friction, len(names))
+    damping = [_attribute(joint, "dynamics", "damping", 0.0) for joint in joints]
     robot = Robot(
         name=description.name,
         joint_names=names,
@@ -92,7 +93,8 @@ def _build(
         q_max=_frozen(_position_limit(joint, "upper", math.inf) for joint in joints),
         v_max=_frozen(_attribute(joint, "limit", "velocity", math.inf) for joint in joints),
         tau_max=_frozen(_attribute(joint, "limit", "effort", math.inf) for joint in joints),
-        damping=damping,
+        damping=_friction("viscous_friction", friction[0], damping),
+        coulomb_friction=_friction("coulomb_friction", friction[1], [0.0] * len(joints)),
         armature=_frozen(extras.armature.get(name, 0.0) for name in names),
         stiffness=_frozen(extras.springs.get(name, (0.0, 0.0))[0] for name in names),
         rest=_frozen(extras.springs.get(name, (0.0, 0.0))[1] for name in names),
@@ -100,7 +102,7 @@ def _build(
         base=description.base(),
         tip=tip,
         urdf=description.text(),
-        notes=tuple(_notes(names, joints)),
+        notes=tuple(_notes(names, joints, friction[1] is not None)),
         model=model,
         bodies=bodies_of(model),
         tip_frame=frame_of(model, tip),
@@ -150,19 +152,22 @@ def _frozen(values: Iterable[float]) -> Vector:
     return array
 
 
-def _not_negative(name: str, values: ArrayLike, n: int) -> Vector:
-    array = finite_vector(name, values, n)
+def _friction(name: str, given: ArrayLike | None, usual: list[float]) -> Vector:
+    array = finite_vector(name, usual if given is None else given, len(usual))
     if np.any(array < 0.0):
         raise ManipDynError(f"{name} is {array.tolist()}; expected none below 0")
     return _frozen(array)
 
 
-def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
+def _notes(names: tuple[str, ...], joints: list[Element], with_friction: bool) -> list[str]:
     notes = []
     for name, joint in zip(names, joints, strict=True):
         friction = _attribute(joint, "dynamics", "friction", 0.0)
-        if friction:
-            notes.append(f"joint '{name}': Coulomb friction {friction:g} is not modelled")
+        if friction and not with_friction:
+            notes.append(
+                f"joint '{name}': its Coulomb friction {friction:g} is left out; coulomb_friction "
+                "would have it"
+            )
         if _attribute(joint, "limit", "effort", math.inf) == 0.0:
             notes.append(f"joint '{name}': the effort limit is 0, so no torque can act on it")
         if _attribute(joint, "limit", "velocity", math.inf) == 0.0:

@@ -3,7 +3,8 @@
 tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics cancels the arm's
 own, what is left of each joint is a double integrator with feedback (Paul 1972; Luh, Walker, Paul
 1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h; they are
-those of its middle, so that the error of holding them is of second order in h.
+those of its middle, so that the error of holding them is of second order in h. Coulomb friction is
+compensated at the wanted velocity, where noise of the measured one does no harm.
 
 With d = D h and k = K h^2 the sampled double integrator is stable for k / 2 < d < 2 (criterion of
 Jury for det = 1 - d + k / 2 and trace = 2 - d - k / 2).
@@ -18,6 +19,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.friction import CREEP
 from manip_dyn.robot import Robot
 
 STIFFNESS, DAMPING = 400.0, 40.0
@@ -89,6 +91,7 @@ class ComputedTorque:
         half = 0.5 * self.period
         effort = np.empty_like(q)
         self._inverse_dynamics(q + half * v + 0.5 * half**2 * a, v + half * a, a, effort)
+        effort += self.robot.coulomb_friction * np.tanh((wanted.v + half * wanted.a) / CREEP)
         limit, last = self.robot.tau_max, self._last
         limited = np.clip(effort, -limit, limit)
         if last is not None:

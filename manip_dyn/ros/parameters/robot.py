@@ -42,6 +42,12 @@ class RobotParameters:
     viscous_friction: Numbers = parameter(
         (), "Damping of the joints; not set: that of the URDF", "N m s/rad or N s/m"
     )
+    coulomb_friction: Numbers = parameter(
+        (),
+        "Coulomb friction of the joints: simulated under commands, compensated by the tracker's "
+        "computed torque, unknown to plans; not set: none",
+        "N m or N",
+    )
 
 
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
@@ -54,6 +60,7 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
         xacro_arguments_from(parameters.xacro_arguments),
         holds_itself=parameters.gravity == "robot",
         viscous_friction=parameters.viscous_friction or None,
+        coulomb_friction=parameters.coulomb_friction or None,
     )
     if kernels:  # without names, all of them would be compiled
         customize(robot).in_place.compile(*kernels)
