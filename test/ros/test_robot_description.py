@@ -7,6 +7,7 @@ import pytest
 from harness import LATCHED, TIMEOUT, run_node, start_node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
@@ -39,6 +40,14 @@ def test_the_description_itself_is_a_parameter(ros):
     assert 'name="heard"' in heard[0].data
     with pytest.raises(ManipDynError, match="of the given text is not well-formed XML"):
         ros.start(SimulatorNode, robot_description="'<robot'")
+
+
+@pytest.mark.parametrize("gravity", ["robot", "model"])
+def test_an_arm_that_holds_itself_rests_without_efforts(ros, gravity):
+    node = ros.start(SimulatorNode, robot="rr", gravity=gravity, mode="lockstep")
+    for _ in range(10):
+        assert ros.call(Trigger, "simulator/step").success
+    assert bool(node._simulation.v.any()) is (gravity == "model")
 
 
 def test_waiting_for_a_robot_ends_on_ctrl_c():
