@@ -83,11 +83,12 @@ def nodes(context):
 
 def node(name, given):
     """Return a node of this package; it ends, and so does everything."""
-    clock = {"use_sim_time": LaunchConfiguration("use_sim_time")}
-    if name in ("simulator", "mechanism"):  # the file comes last, so that what it says holds
-        parameters = [{"publish_clock": LaunchConfiguration("use_sim_time")}, given["params_file"]]
-    else:
-        parameters = [given["params_file"], clock]
+    # The file comes first: what stands before it under /** would hold against its later values.
+    parameters = [given["params_file"]]
+    if name not in ("simulator", "mechanism"):
+        parameters += [{"use_sim_time": LaunchConfiguration("use_sim_time")}]
+    elif given["use_sim_time"] == "true":
+        parameters += [{"publish_clock": True}]
     if name != "mechanism":
         robot = {"robot": given["urdf"], "tip": given["tip"]} if given["urdf"] else {}
         robot |= {each: given[each] for each in ("xacro_arguments", "tip") if given[each]}

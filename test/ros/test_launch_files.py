@@ -1,6 +1,7 @@
 """The launch files: every scenario has one, and it starts what the demo starts."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -140,13 +141,10 @@ def executables(nodes):
 
 
 def parameters(node):
-    """Return the text of the parameters files of a node, in their order."""
+    """Return the texts of the parameters files of a node, in their order."""
     words = [part.perform(None) for word in node.cmd for part in word if hasattr(part, "text")]
-    return [
-        Path(word).read_text()
-        for word in words
-        if word.startswith("/") and "launch_params" in word
-    ]
+    files = [after for word, after in pairwise(words) if word == "--params-file"]
+    return [Path(file).read_text(encoding="utf-8") for file in files]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
@@ -164,8 +162,12 @@ def test_a_launch_file_starts_the_nodes_of_its_scenario(launched, scenario):
 def test_another_robot_is_that_of_the_nodes(launched):
     nodes = launched("pa10_dynamic_circle", urdf="ur5", mass_scale="1.1")
     for node in nodes:
-        assert any("robot: ur5" in text for text in parameters(node))
+        scenario, *others = parameters(node)
+        # In front of it a file for /** would be overruled by it, wherever later ones stand.
+        assert scenario == (CONFIG / "pa10_dynamic_circle.yaml").read_text(encoding="utf-8")
+        assert any("robot: ur5" in text for text in others)
     assert any("mass_scale: 1.1" in text for text in parameters(nodes[0]))
+    assert not any("publish_clock" in text for text in parameters(nodes[0])[1:])
 
 
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
