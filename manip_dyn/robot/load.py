@@ -31,6 +31,7 @@ def load_robot(
     holds_itself: bool = False,
     viscous_friction: ArrayLike | None = None,
     coulomb_friction: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
 ) -> Robot:
     """Load a robot from a URDF.
 
@@ -50,6 +51,7 @@ def load_robot(
         viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
         coulomb_friction: Friction of the joints (n,), N m or N; none by default, whatever the URDF
             says, because small links make motions with it stiff.
+        armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML's.
 
     Returns:
         The robot, with the extras of the YAML file of the same stem beside the URDF.
@@ -70,7 +72,7 @@ def load_robot(
     scale = positive("mass_scale", mass_scale)
     if holds_itself:  # the weight of the masses that its controller knows is taken off that of all
         extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
-    return _build(description, extras, tip, scale, (viscous_friction, coulomb_friction))
+    return _build(description, extras, tip, scale, (viscous_friction, coulomb_friction), armature)
 
 
 def _build(
@@ -79,10 +81,15 @@ def _build(
     tip: str,
     mass_scale: float,
     friction: tuple[ArrayLike | None, ArrayLike | None],
+    armature: ArrayLike | None,
 ) -> Robot:
     model = _pinocchio_model(description, extras)
     _scale(model, mass_scale)
     names = tuple(model.names)[1:]
+    rotors = _not_negative(
+        "armature", armature, [extras.armature.get(name, 0.0) for name in names]
+    )
+    model.armature = np.array(rotors)
     joints = [description.movable()[name] for name in names]
     damping = [_attribute(joint, "dynamics", "damping", 0.0) for joint in joints]
     robot = Robot(
@@ -93,9 +100,9 @@ def _build(
         q_max=_frozen(_position_limit(joint, "upper", math.inf) for joint in joints),
         v_max=_frozen(_attribute(joint, "limit", "velocity", math.inf) for joint in joints),
         tau_max=_frozen(_attribute(joint, "limit", "effort", math.inf) for joint in joints),
-        damping=_friction("viscous_friction", friction[0], damping),
-        coulomb_friction=_friction("coulomb_friction", friction[1], [0.0] * len(joints)),
-        armature=_frozen(extras.armature.get(name, 0.0) for name in names),
+        damping=_not_negative("viscous_friction", friction[0], damping),
+        coulomb_friction=_not_negative("coulomb_friction", friction[1], [0.0] * len(joints)),
+        armature=rotors,
         stiffness=_frozen(extras.springs.get(name, (0.0, 0.0))[0] for name in names),
         rest=_frozen(extras.springs.get(name, (0.0, 0.0))[1] for name in names),
         gravity=_frozen(extras.gravity),
@@ -119,7 +126,6 @@ def _pinocchio_model(description: Description, extras: Extras) -> pinocchio.Mode
     if extras.payload is not None and extras.payload.link in description.links():
         _attach(model, extras.payload)
     model.gravity.linear = extras.gravity
-    model.armature = np.array([extras.armature.get(name, 0.0) for name in model.names[1:]])
     return model
 
 
@@ -152,7 +158,7 @@ def _frozen(values: Iterable[float]) -> Vector:
     return array
 
 
-def _friction(name: str, given: ArrayLike | None, usual: list[float]) -> Vector:
+def _not_negative(name: str, given: ArrayLike | None, usual: list[float]) -> Vector:
     array = finite_vector(name, usual if given is None else given, len(usual))
     if np.any(array < 0.0):
         raise ManipDynError(f"{name} is {array.tolist()}; expected none below 0")

@@ -153,6 +153,16 @@ def test_viscous_friction_takes_the_place_of_the_damping(tmp_path):
     assert "viscous_friction" in refused(path, viscous_friction=[2.0])
 
 
+def test_rotor_inertia_takes_the_place_of_that_of_the_file():
+    robot = md.load_robot("pa10", armature=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+    bare = md.load_robot("pa10", armature=np.zeros(7))
+    assert list(robot.armature) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    more = Oracle(robot).mass_matrix(np.ones(7)) - Oracle(bare).mass_matrix(np.ones(7))
+    assert more == pytest.approx(np.diag(robot.armature), abs=1e-12)
+    assert list(md.load_robot("pa10").armature[:3]) == [0.75, 0.75, 0.2125]
+    assert "none below 0" in refused("pa10", armature=[-1.0] * 7)
+
+
 # ------------------------------------------------------------------- shipped arms
 @pytest.mark.parametrize(("name", "path"), [("panda", PANDA), ("ur5", UR5)])
 def test_a_shipped_arm_moves_as_the_one_that_others_describe(name, path):

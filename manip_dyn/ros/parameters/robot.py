@@ -48,6 +48,11 @@ class RobotParameters:
         "computed torque, unknown to plans; not set: none",
         "N m or N",
     )
+    armature: Numbers = parameter(
+        (),
+        "Rotor inertia at the joints; not set: that of the YAML file beside the URDF, or none",
+        "kg m^2 or kg",
+    )
 
 
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
@@ -61,6 +66,7 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
         holds_itself=parameters.gravity == "robot",
         viscous_friction=parameters.viscous_friction or None,
         coulomb_friction=parameters.coulomb_friction or None,
+        armature=parameters.armature or None,
     )
     if kernels:  # without names, all of them would be compiled
         customize(robot).in_place.compile(*kernels)
