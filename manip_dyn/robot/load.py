@@ -9,16 +9,16 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
-import pinocchio
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description
-from manip_dyn.robot.extras import Extras, Payload, read_extras
+from manip_dyn.robot.extras import Extras, read_extras
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import pinocchio_model
 from manip_dyn.robot.source import read_source
 
 
@@ -83,8 +83,7 @@ def _build(
     friction: tuple[ArrayLike | None, ArrayLike | None],
     armature: ArrayLike | None,
 ) -> Robot:
-    model = _pinocchio_model(description, extras)
-    _scale(model, mass_scale)
+    model = pinocchio_model(description, extras, mass_scale)
     names = tuple(model.names)[1:]
     rotors = _not_negative(
         "armature", armature, [extras.armature.get(name, 0.0) for name in names]
@@ -116,31 +115,6 @@ def _build(
     )
     _check_mass_matrix(robot)
     return robot
-
-
-def _pinocchio_model(description: Description, extras: Extras) -> pinocchio.Model:
-    try:
-        model = pinocchio.buildModelFromXML(description.text(continuous_as_revolute=True))
-    except (ValueError, RuntimeError) as error:
-        raise ManipDynError(f"robot '{description.name}' is refused: {error}") from error
-    if extras.payload is not None and extras.payload.link in description.links():
-        _attach(model, extras.payload)
-    model.gravity.linear = extras.gravity
-    return model
-
-
-def _attach(model: pinocchio.Model, payload: Payload) -> None:
-    frame = model.frames[model.getFrameId(payload.link, pinocchio.BODY)]
-    inertia = pinocchio.Inertia(payload.mass, payload.com, payload.inertia)
-    model.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
-
-
-def _scale(model: pinocchio.Model, factor: float) -> None:
-    for i, body in enumerate(model.inertias):
-        if factor != 1.0:
-            model.inertias[i] = pinocchio.Inertia(
-                factor * body.mass, body.lever, factor * body.inertia
-            )
 
 
 def _position_limit(joint: Element, key: str, without: float) -> float:
