@@ -26,6 +26,7 @@ setup(
         (f"share/{NAME}/urdf", glob("urdf/*")),
         (f"share/{NAME}/config", glob("config/*.*")),
         (f"share/{NAME}/config/mechanisms", glob("config/mechanisms/*.yaml")),
+        (f"share/{NAME}/config/ros2_control", glob("config/ros2_control/*")),
         (f"share/{NAME}/launch", glob("launch/*.launch.py")),
     ],
     python_requires=">=3.10",
@@ -44,6 +45,7 @@ setup(
             "ros-jazzy-rclpy>=7.1",
             "ros-jazzy-rmw-fastrtps-cpp>=8.4",
             "ros-jazzy-common-interfaces>=5.3",
+            "xacro>=2.1",  # robots that are xacro files, as those of ROS packages are
         ],
         # peers that `manip_dyn bench` times beside this package, and a robot to time
         "bench": [
@@ -60,6 +62,7 @@ setup(
             "hypothesis>=6.90",
             "example-robot-data>=4.1",
             "matplotlib>=3.7",
+            "xacro>=2.1",
             "ruff>=0.6",
             "mypy>=1.8",
             "types-PyYAML",

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
 
 from launch import LaunchDescription
+from manip_dyn.demo.scenarios import SCENARIOS
 
 SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.launch.py")))
 
@@ -16,17 +16,10 @@ def generate_launch_description():
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                "scenario", default_value="ibm7535_zero_net_work", description="Which scenario"
-            ),
-            DeclareLaunchArgument(
-                "robot",
-                default_value="",
-                description="Name of a shipped robot that RViz shows; empty: that of params_file",
-            ),
-            DeclareLaunchArgument(
-                "urdf",
-                default_value=LaunchConfiguration("robot"),
-                description="Path of a URDF that RViz shows; empty: that of params_file",
+                "scenario",
+                default_value="ibm7535_zero_net_work",
+                description="Which scenario",
+                choices=[each.name for each in SCENARIOS if "bang_bang_planner" in each.nodes],
             ),
             IncludeLaunchDescription(SCENARIO),
         ]

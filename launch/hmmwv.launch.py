@@ -14,12 +14,11 @@ def generate_launch_description():
     """Return the scenario; the other arguments are those of scenario.launch.py."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument("scenario", default_value="hmmwv", description="Which scenario"),
             DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="true",
                 description="Let the others follow the /clock that the simulator publishes",
             ),
-            IncludeLaunchDescription(SCENARIO),
+            IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "hmmwv")]),
         ]
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription
@@ -14,9 +14,8 @@ def generate_launch_description():
     """Return the scenario; the other arguments are those of scenario.launch.py."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
-                "scenario", default_value="ibm7535_minimum_time", description="Which scenario"
-            ),
-            IncludeLaunchDescription(SCENARIO),
+            IncludeLaunchDescription(
+                SCENARIO, launch_arguments=[("scenario", "ibm7535_minimum_time")]
+            )
         ]
     )

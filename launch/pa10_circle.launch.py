@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription
@@ -13,10 +13,5 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 def generate_launch_description():
     """Return the scenario; the other arguments are those of scenario.launch.py."""
     return LaunchDescription(
-        [
-            DeclareLaunchArgument(
-                "scenario", default_value="pa10_circle", description="Which scenario"
-            ),
-            IncludeLaunchDescription(SCENARIO),
-        ]
+        [IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "pa10_circle")])]
     )

@@ -1,8 +1,8 @@
 """Any scenario of `manip_dyn demo`: its nodes with its parameters file, and RViz if asked for."""
 
+import sys
 from pathlib import Path
 
-import yaml
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -10,132 +10,129 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
+from manip_dyn.demo.launching import check_arguments, check_installed, description_of
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
-from manip_dyn.robot import load_robot
-from manip_dyn.robot.description import find_urdf
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
 OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
 """Transforms stay in the namespace, so that two instances do not mix."""
 SWITCH = ["true", "false"]
-
-
-def argument(name, default, description, choices=None):
-    """Return a launch argument."""
-    return DeclareLaunchArgument(
-        name, default_value=default, description=description, choices=choices
-    )
+ARGUMENTS = {
+    "scenario": ("pa10_circle", "Which scenario", [each.name for each in SCENARIOS]),
+    "params_file": (
+        [f"{SHARE / 'config'}/", LaunchConfiguration("scenario"), ".yaml"],
+        "Parameters of the nodes (a standard ROS 2 parameters file)",
+        None,
+    ),
+    "use_sim_time": (
+        "false",
+        "Let the simulator, if there is one, publish /clock, and the others follow it",
+        SWITCH,
+    ),
+    "namespace": ("/", "Namespace of all nodes", None),
+    "rviz": (
+        "false",
+        "Start robot_state_publisher and rviz2 (both from a ROS installation)",
+        SWITCH,
+    ),
+    "urdf": (
+        "",
+        "Another robot for the nodes and RViz: a shipped name, a URDF or xacro file, "
+        "package://PACKAGE/PATH, or topic for that on robot_description; empty: that of "
+        "params_file",
+        None,
+    ),
+    "xacro_arguments": ("", "Arguments of a xacro file, as 'NAME:=VALUE NAME:=VALUE'", None),
+    "tip": (
+        "",
+        "Tool link; empty: that of params_file, or with urdf tool0 or the last link",
+        None,
+    ),
+    "mass_scale": (
+        "",
+        "Masses of a simulated arm over those that a planner knows; empty: as params_file says",
+        None,
+    ),
+    "disturbance_duration": (
+        "",
+        "How long the disturbance of params_file acts on a simulated arm, s; empty: as it says",
+        None,
+    ),
+}
 
 
 def generate_launch_description():
     """Return the arguments; the nodes follow when they are known."""
-    params_file = [f"{SHARE / 'config'}/", LaunchConfiguration("scenario"), ".yaml"]
-    return LaunchDescription(
-        [
-            argument(
-                "scenario", "pa10_circle", "Which scenario", [each.name for each in SCENARIOS]
-            ),
-            argument(
-                "params_file",
-                params_file,
-                "Parameters of the nodes (a standard ROS 2 parameters file)",
-            ),
-            argument(
-                "use_sim_time",
-                "false",
-                "Let the simulator, if there is one, publish /clock, and the others follow it",
-                SWITCH,
-            ),
-            argument("namespace", "/", "Namespace of all nodes"),
-            argument(
-                "rviz",
-                "false",
-                "Start robot_state_publisher and rviz2 (both from a ROS installation)",
-                SWITCH,
-            ),
-            argument(
-                "urdf",
-                "",
-                "Path of a URDF, or name of a shipped robot, that RViz shows; empty: the robot of "
-                "params_file. panda_lissajous moves it, too",
-            ),
-            argument("tip", "", "Its tool link; empty: tool0 or the last link"),
-            argument(
-                "mass_scale", "1.0", "Masses of a simulated arm over those that a planner knows"
-            ),
-            argument(
-                "disturbance_duration",
-                "0.0",
-                "How long the disturbance of params_file acts on a simulated arm, s",
-            ),
-            OpaqueFunction(function=nodes),
-        ]
-    )
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
+        for name, (default, text, choices) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=nodes)])
 
 
 def nodes(context):
-    """Return the nodes of the scenario and, with rviz:=true, what shows them."""
-    name, urdf, tip, rviz, params_file = (
-        LaunchConfiguration(each).perform(context)
-        for each in ("scenario", "urdf", "tip", "rviz", "params_file")
-    )
-    chosen = scenario(name)
-    robot = dict(chosen.robot(urdf or None, tip or None)) if chosen.example else {}
-    started = [node(each, robot) for each in chosen.nodes]
-    if rviz == "false":
-        return started
-    if "mechanism" in chosen.nodes:  # its markers need no transforms
-        return [*started, viewer("rviz2", arguments=["-d", view(chosen)])]
-    shown = robot.get("robot") or urdf or robot_in(params_file)
-    text = find_urdf(shown).read_text(encoding="utf-8")
-    description = {"robot_description": ParameterValue(text, value_type=str)}
-    frame = load_robot(shown, tip=robot.get("tip")).base
-    return [
-        *started,
-        viewer("robot_state_publisher", description, remappings=OWN_TF),
-        viewer("rviz2", arguments=["-d", view(chosen), "-f", frame], remappings=OWN_TF),
-    ]
+    """Return what shows the scenario, with rviz:=true, and its nodes."""
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    chosen = scenario(given["scenario"])
+    ours = [path.name for path in Path(__file__).parent.glob("*.launch.py")]
+    check_arguments(chosen, given, context.argv, sys.argv, ours)
+    # First what a ROS installation may lack: if it does, nothing has started yet.
+    shown = viewers(chosen, given) if given["rviz"] == "true" else []
+    return [*shown, *(node(name, given) for name in chosen.nodes)]
 
 
-def node(name, robot):
+def node(name, given):
     """Return a node of this package; it ends, and so does everything."""
-    given = LaunchConfiguration("params_file")
-    parameters = [given, robot | {"use_sim_time": LaunchConfiguration("use_sim_time")}]
-    if name in ("simulator", "mechanism"):
-        # The file comes last, so that what it says holds.
-        parameters = [{"publish_clock": LaunchConfiguration("use_sim_time")}, given]
+    # The file comes first: what stands before it under /** would hold against its later values.
+    parameters = [given["params_file"]]
+    if name not in ("simulator", "mechanism"):
+        parameters += [{"use_sim_time": LaunchConfiguration("use_sim_time")}]
+    elif given["use_sim_time"] == "true":
+        parameters += [{"publish_clock": True}]
+    if name != "mechanism":
+        robot = {"robot": given["urdf"], "tip": given["tip"]} if given["urdf"] else {}
+        robot |= {each: given[each] for each in ("xacro_arguments", "tip") if given[each]}
+        parameters += [
+            {each: ParameterValue(value, value_type=str)} for each, value in robot.items()
+        ]
     if name == "simulator":
         for each in ("mass_scale", "disturbance_duration"):
-            value = ParameterValue(LaunchConfiguration(each), value_type=float)
-            parameters.insert(0, {each: value})
+            number = ParameterValue(LaunchConfiguration(each), value_type=float)
+            parameters += [{each: number}] if given[each] else []
     return Node(
         package="manip_dyn",
         executable=f"{name}_node",
-        namespace=LaunchConfiguration("namespace"),
+        namespace=given["namespace"],
         output="screen",
         parameters=parameters,
         on_exit=Shutdown(),
     )
 
 
-def viewer(name, parameters=None, **options):
+def viewers(chosen, given):
+    """Return the nodes of a ROS installation that show a scenario."""
+    shows = ["-d", str(SHARE / "config" / f"{chosen.view}.rviz")]
+    if "mechanism" in chosen.nodes:  # its markers need no transforms
+        check_installed("rviz:=true", "rviz2")
+        return [viewer("rviz2", given, arguments=shows)]
+    check_installed("rviz:=true", "rviz2", "robot_state_publisher")
+    if given["urdf"] == "topic":  # who publishes it publishes the transforms
+        return [viewer("rviz2", given, arguments=shows, remappings=OWN_TF)]
+    text, frame = description_of(given)
+    described = {"robot_description": ParameterValue(text, value_type=str)}
+    return [
+        viewer("robot_state_publisher", given, described, remappings=OWN_TF),
+        viewer("rviz2", given, arguments=[*shows, "-f", frame], remappings=OWN_TF),
+    ]
+
+
+def viewer(name, given, parameters=None, **options):
     """Return a node of a ROS installation that shows something."""
     return Node(
         package=name,
         executable=name,
-        namespace=LaunchConfiguration("namespace"),
+        namespace=given["namespace"],
         output="screen",
         parameters=[{"use_sim_time": LaunchConfiguration("use_sim_time")} | (parameters or {})],
         **options,
     )
-
-
-def view(chosen):
-    """Return the path of the RViz file that shows a scenario."""
-    return str(SHARE / "config" / f"{chosen.view}.rviz")
-
-
-def robot_in(params_file):
-    """Return the robot that a parameters file names first."""
-    given = yaml.safe_load(Path(params_file).read_text(encoding="utf-8"))
-    return next(node["ros__parameters"]["robot"] for node in given.values())

@@ -15,13 +15,10 @@ def generate_launch_description():
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                "scenario", default_value="stiff_pendulum", description="Which scenario"
-            ),
-            DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="true",
                 description="Let the others follow the /clock that the simulator publishes",
             ),
-            IncludeLaunchDescription(SCENARIO),
+            IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "stiff_pendulum")]),
         ]
     )

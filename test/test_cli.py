@@ -98,6 +98,8 @@ def test_robots_lists_and_describes(capsys):
         (["simulate", "ibm7535", "--duration", "-1"], "duration is -1 s"),
         (["simulate", "ibm7535", "--step", "0"], "step is 0 s"),
         (["robots", "pa10", "--lock", "S3"], "--lock S3 is ''"),
+        (["robots", "pa10", "--xacro", "a=1"], "has the entry 'a=1'; expected NAME:=VALUE"),
+        (["robots", "pa10", "--xacro", "a:=1 2"], "takes no xacro arguments, given a"),
         (["robots", "pa10", "--tip", "toll0"], "did you mean 'tool0'"),
         (["track", "pa10", "--center=9,0,0"], "not reached by 'pa10'"),
         (

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "planning": {"planning", "codegen", "robot", "integrate"},
     "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
-    "demo": {"demo"},
+    "demo": {"demo", "robot"},
     "studies": {
         "studies",
         "simulation",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 
 import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import Robot, load_robot
+from manip_dyn.robot import Robot, load_robot, xacro_arguments_from
 
 DONE, FAILED = 0, 1
 """Exit codes; `main` has those of bad input and of Ctrl-C."""
@@ -20,6 +21,9 @@ def add_robot_options(command: argparse.ArgumentParser) -> None:
         "--lock", action="append", default=[], metavar="JOINT=POSITION", help="hold a joint fixed"
     )
     command.add_argument("--tip", help="link whose frame is the tool")
+    command.add_argument(
+        "--xacro", action="append", default=[], metavar="NAME:=VALUE", help="of a xacro file"
+    )
 
 
 def robot_of(options: argparse.Namespace) -> Robot:
@@ -28,7 +32,8 @@ def robot_of(options: argparse.Namespace) -> Robot:
     for entry in options.lock:
         joint, _, position = entry.partition("=")
         lock[joint] = float(numbers(f"--lock {joint}", position)[0])
-    return load_robot(options.robot, lock=lock, tip=options.tip)
+    arguments = xacro_arguments_from(shlex.join(options.xacro))
+    return load_robot(options.robot, lock=lock, tip=options.tip, xacro_args=arguments)
 
 
 def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:

@@ -24,8 +24,6 @@ def demo(
 ) -> int:
     """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
-    Among all of them one whose robot is not installed is skipped, which the summary says.
-
     Args:
         name: Scenario, or None for the headline runs, or for all.
         mode: Label of the only run to perform, or None for all.
@@ -45,14 +43,7 @@ def demo(
         labels = usual if mode is None else [mode]
         if not any(run.label in labels for run in plain.runs):
             continue
-        try:
-            each = plain.with_robot(urdf, tip)
-        except ManipDynError as error:
-            if name is not None:
-                raise
-            summaries[plain.name] = {"skipped": {"success": True, "reason": str(error)}}
-            print(f"\n{plain.name}: skipped: {error}", file=sys.stderr)
-            continue
+        each = plain.with_robot(urdf, tip)
         for run in each.runs:
             if run.label in labels:
                 summary = _perform(each, run, as_json)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import example_robot, share_directory
+from manip_dyn.core.share import share_directory
 
 
 class Run(NamedTuple):
@@ -36,7 +36,7 @@ class Scenario(NamedTuple):
         name: Its name.
         nodes: Which nodes it starts.
         runs: What it shows.
-        example: URDF of example-robot-data and tool link, for a scenario that takes any robot.
+        any_robot: Whether its bounds hold for any robot, and not for its own alone.
         monitor: Which node measures it.
         view: Which RViz file in config/ shows it.
     """
@@ -44,7 +44,7 @@ class Scenario(NamedTuple):
     name: str
     nodes: tuple[str, ...]
     runs: tuple[Run, ...]
-    example: tuple[str, str] | None = None
+    any_robot: bool = False
     monitor: str = "monitor"
     view: str = "pa10_circle"
 
@@ -53,33 +53,24 @@ class Scenario(NamedTuple):
         """The standard ROS 2 parameters file that launch uses too."""
         return share_directory() / "config" / f"{self.name}.yaml"
 
-    def robot(
-        self, urdf: str | None = None, tip: str | None = None
-    ) -> tuple[tuple[str, str], ...]:
-        """Return the parameters that name a robot, by default the example.
+    def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
+        """Return the scenario with a URDF and tool link in all its nodes.
 
         Raises:
-            ManipDynError: If it has a robot of its own, or the example robot is not installed.
+            ManipDynError: If one is given and it has a robot of its own.
         """
-        if self.example is None:
+        robot = tuple((key, value) for key, value in (("robot", urdf), ("tip", tip)) if value)
+        if not robot:
+            return self
+        if not self.any_robot:
             raise ManipDynError(
                 f"scenario '{self.name}' has a robot of its own; a URDF is for {ANY_ROBOT}"
             )
-        path = urdf or str(example_robot(self.example[0]))
-        link = tip or ("" if urdf else self.example[1])
-        return (("robot", path), *((("tip", link),) if link else ()))
-
-    def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
-        """Return the scenario with a URDF and tool link in all its nodes, see `robot`."""
-        if self.example is None and urdf is None:
-            return self
-        robot = self.robot(urdf, tip)
         given = tuple((node, *pair) for node in ("monitor", *self.nodes) for pair in robot)
         runs = tuple(run._replace(overrides=run.overrides + given) for run in self.runs)
         return self._replace(runs=runs)
 
 
-PANDA = ("panda_description/urdf/panda.urdf", "panda_hand_tcp")
 ANY_ROBOT = "panda_lissajous"
 
 LOCKSTEP = (
@@ -88,6 +79,11 @@ LOCKSTEP = (
     ("bang_bang_planner", "hold_duration", "0.25"),
     ("bang_bang_planner", "autostart", "false"),
 )
+TRACKED_IN_LOCKSTEP = {
+    "steady_position_error_m": 1e-6,
+    "steady_orientation_error_rad": 1e-5,
+    "missed_samples": 0,
+}
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
@@ -212,7 +208,51 @@ SCENARIOS = (
                 },
             ),
         ),
-        PANDA,
+        any_robot=True,
+        view="panda_lissajous",
+    ),
+    Scenario(
+        "ur5_torque",
+        ("simulator", "clik_tracker"),
+        (
+            Run(
+                "lockstep",
+                "UR5 that holds its own weight: efforts without gravity, 500 Hz, in lockstep",
+                (("simulator", "mode", "lockstep"),),
+                TRACKED_IN_LOCKSTEP,
+            ),
+            Run(
+                "lockstep_1kHz",
+                "UR5 that holds its own weight: the same with efforts at 1 kHz",
+                (
+                    ("simulator", "mode", "lockstep"),
+                    ("simulator", "control_period", "0.001"),
+                    ("clik_tracker", "step", "0.001"),
+                ),
+                TRACKED_IN_LOCKSTEP,
+            ),
+            Run(
+                "real_time",
+                "UR5 that holds its own weight: in real time, simulator and tracker at 500 Hz",
+                (("clik_tracker", "publish_every", "5"),),
+                {"steady_position_error_m": 1e-3, "steady_orientation_error_rad": 1e-2},
+            ),
+            Run(
+                "unknown_friction",
+                "UR5 whose Coulomb friction the tracker does not know, in lockstep",
+                (
+                    ("simulator", "mode", "lockstep"),
+                    ("clik_tracker", "coulomb_friction", "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"),
+                ),
+                {"steady_position_error_m": 0.05, "missed_samples": 0},
+            ),
+            Run(
+                "wrong_masses",
+                "UR5 that is 5 % heavier than its controller and the tracker think, in lockstep",
+                (("simulator", "mode", "lockstep"), ("simulator", "mass_scale", "1.05")),
+                {"steady_position_error_m": 5e-3, "missed_samples": 0},
+            ),
+        ),
         view="panda_lissajous",
     ),
     _motion("ibm7535_zero_net_work", "IBM 7535: zero-net-work bang-bang motion", headline=True),

@@ -32,7 +32,12 @@ NUMBERS = {
 }
 """How many numbers each attribute of an element holds."""
 
-NOT_NEGATIVE = (("limit", "effort"), ("limit", "velocity"), ("dynamics", "damping"))
+NOT_NEGATIVE = (
+    ("limit", "effort"),
+    ("limit", "velocity"),
+    ("dynamics", "damping"),
+    ("dynamics", "friction"),
+)
 
 
 def check_tree(where: str, root: Element) -> None:

@@ -1,4 +1,4 @@
-"""A URDF as text: read it, cut it at a tip, lock joints. No dynamics here.
+"""A URDF as a tree: read it, cut it at a tip, lock joints. No dynamics here.
 
 Only serial and branched trees with a fixed base and revolute, continuous, prismatic and fixed
 joints are robots of this package; `manip_dyn.robot.checks` refuses everything else.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
-from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -16,8 +15,8 @@ from pinocchio import AngleAxis
 from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.robot import checks
+from manip_dyn.robot.source import Source
 from manip_dyn.robot.tree import (
     MOVABLE,
     child_of,
@@ -30,34 +29,19 @@ from manip_dyn.robot.tree import (
 )
 
 
-def find_urdf(source: str | Path) -> Path:
-    """Return the file of a shipped robot's name or of a path to any URDF."""
-    if not isinstance(source, (str, Path)):
-        raise ManipDynError(f"robot is {source!r}; expected a name or the path of a URDF")
-    if isinstance(source, str) and source in shipped_robots():
-        return share_directory() / "urdf" / f"{source}.urdf"
-    path = Path(source).expanduser()
-    if path.suffix in (".urdf", ".xml") or len(path.parts) > 1:
-        if path.is_file():
-            return path
-        raise ManipDynError(f"robot '{source}': no such file; expected a readable URDF")
-    raise ManipDynError(f"robot '{source}' is not shipped{closest(str(source), shipped_robots())}")
-
-
 class Description:
     """One URDF tree; its methods change it and name the robot in every error."""
 
-    def __init__(self, path: Path):
-        """Read the URDF at `path`; refuse it if it is not one sound tree."""
+    def __init__(self, source: Source):
+        """Read the URDF; refuse it if it is not one sound tree."""
+        where = f"robot {source.label}"
         try:
-            self.root = ElementTree.fromstring(path.read_bytes())
-        except OSError as error:
-            raise ManipDynError(f"robot '{path}' cannot be read: {error.strerror}") from error
+            self.root = ElementTree.fromstring(source.text)
         except (ElementTree.ParseError, LookupError, ValueError) as error:
-            raise ManipDynError(f"robot '{path}' is not well-formed XML: {error}") from error
+            raise ManipDynError(f"{where} is not well-formed XML: {error}") from error
         if self.root.tag != "robot":
-            raise ManipDynError(f"robot '{path}': root is <{self.root.tag}>; expected <robot>")
-        self.name = self.root.get("name") or path.stem
+            raise ManipDynError(f"{where}: root is <{self.root.tag}>; expected <robot>")
+        self.name = self.root.get("name") or source.stem
         self.root.set("name", self.name)
         self._where = f"robot '{self.name}'"
         checks.check_tree(self._where, self.root)

@@ -50,15 +50,15 @@ class Extras:
     payload: Payload | None = None
 
 
-def read_extras(path: Path, joints: Iterable[str], links: Iterable[str]) -> Extras:
-    """Read the YAML at `path`; a missing file means no extras.
+def read_extras(path: Path | None, joints: Iterable[str], links: Iterable[str]) -> Extras:
+    """Read the YAML at `path`; no file means no extras.
 
     Args:
         path: The YAML file.
         joints: All joint names of the URDF as it was read.
         links: All link names of the URDF as it was read.
     """
-    if not path.is_file():
+    if path is None or not path.is_file():
         return Extras()
     return read_yaml(path, lambda content: _extras(content, list(joints), list(links)))
 

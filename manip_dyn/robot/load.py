@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
-import pinocchio
+from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.bodies import bodies_of, frame_of
-from manip_dyn.robot.description import Description, find_urdf
-from manip_dyn.robot.extras import Extras, Payload, read_extras
+from manip_dyn.robot.description import Description
+from manip_dyn.robot.extras import Extras, read_extras
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import pinocchio_model
+from manip_dyn.robot.source import read_source
 
 
 def load_robot(
@@ -24,28 +27,41 @@ def load_robot(
     lock: Mapping[str, float] | None = None,
     tip: str | None = None,
     mass_scale: float = 1.0,
+    xacro_args: Mapping[str, object] | None = None,
+    holds_itself: bool = False,
+    viscous_friction: ArrayLike | None = None,
+    coulomb_friction: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
 ) -> Robot:
     """Load a robot from a URDF.
 
     Args:
-        source: Path to any URDF, or the name of a shipped robot such as ``pa10``.
+        source: Name of a shipped robot such as ``pa10``, path of a URDF or xacro file,
+            ``package://PACKAGE/PATH`` of one in a sourced workspace, or the URDF itself as text.
         lock: Joints to hold fixed, by name, at a position in rad or m. A joint that mimics a
             locked one is locked with it. Locked links keep their mass.
         tip: Link whose frame is the tool. What lies beyond it, and side branches behind other
             movable joints, are cut off. Default: ``tool0``, else the longest chain's last link.
         mass_scale: Factor of the masses and inertias of all bodies, payload included, as for an
             arm that is heavier than its description says; rotor inertias stay.
+        xacro_args: Arguments of a xacro file, by name.
+        holds_itself: Whether the arm's own controller holds its weight, as those of Universal
+            Robots and Franka do: efforts are without it then, and `gravity` of the robot is what
+            that controller leaves over, which is nothing unless `mass_scale` hides mass from it.
+        viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
+        coulomb_friction: Friction of the joints (n,), N m or N; none by default, whatever the URDF
+            says, because small links make motions with it stiff.
+        armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML's.
 
     Returns:
         The robot, with the extras of the YAML file of the same stem beside the URDF.
 
     Raises:
-        ManipDynError: If the file, the tree, an inertia, `lock`, `tip` or `mass_scale` cannot be
-            used.
+        ManipDynError: If the file, the tree, an inertia or an argument cannot be used.
     """
-    path = find_urdf(source)
-    description = Description(path)
-    extras = read_extras(path.with_suffix(".yaml"), description.joints(), description.links())
+    found = read_source(source, xacro_args)
+    description = Description(found)
+    extras = read_extras(found.extras, description.joints(), description.links())
     if tip is not None:
         description.cut(tip)
     if not isinstance(lock or {}, Mapping):
@@ -53,14 +69,28 @@ def load_robot(
     description.lock(lock or {})
     description.check_dynamics()
     tip = tip or description.default_tip()
-    return _build(description, extras, tip, positive("mass_scale", mass_scale))
+    scale = positive("mass_scale", mass_scale)
+    if holds_itself:  # the weight of the masses that its controller knows is taken off that of all
+        extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
+    return _build(description, extras, tip, scale, (viscous_friction, coulomb_friction), armature)
 
 
-def _build(description: Description, extras: Extras, tip: str, mass_scale: float) -> Robot:
-    model = _pinocchio_model(description, extras)
-    _scale(model, mass_scale)
+def _build(
+    description: Description,
+    extras: Extras,
+    tip: str,
+    mass_scale: float,
+    friction: tuple[ArrayLike | None, ArrayLike | None],
+    armature: ArrayLike | None,
+) -> Robot:
+    model = pinocchio_model(description, extras, mass_scale)
     names = tuple(model.names)[1:]
+    rotors = _not_negative(
+        "armature", armature, [extras.armature.get(name, 0.0) for name in names]
+    )
+    model.armature = np.array(rotors)
     joints = [description.movable()[name] for name in names]
+    damping = [_attribute(joint, "dynamics", "damping", 0.0) for joint in joints]
     robot = Robot(
         name=description.name,
         joint_names=names,
@@ -69,47 +99,22 @@ def _build(description: Description, extras: Extras, tip: str, mass_scale: float
         q_max=_frozen(_position_limit(joint, "upper", math.inf) for joint in joints),
         v_max=_frozen(_attribute(joint, "limit", "velocity", math.inf) for joint in joints),
         tau_max=_frozen(_attribute(joint, "limit", "effort", math.inf) for joint in joints),
-        damping=_frozen(_attribute(joint, "dynamics", "damping", 0.0) for joint in joints),
-        armature=_frozen(extras.armature.get(name, 0.0) for name in names),
+        damping=_not_negative("viscous_friction", friction[0], damping),
+        coulomb_friction=_not_negative("coulomb_friction", friction[1], [0.0] * len(joints)),
+        armature=rotors,
         stiffness=_frozen(extras.springs.get(name, (0.0, 0.0))[0] for name in names),
         rest=_frozen(extras.springs.get(name, (0.0, 0.0))[1] for name in names),
         gravity=_frozen(extras.gravity),
         base=description.base(),
         tip=tip,
         urdf=description.text(),
-        notes=tuple(_notes(names, joints)),
+        notes=tuple(_notes(names, joints, friction[1] is not None)),
         model=model,
         bodies=bodies_of(model),
         tip_frame=frame_of(model, tip),
     )
     _check_mass_matrix(robot)
     return robot
-
-
-def _pinocchio_model(description: Description, extras: Extras) -> pinocchio.Model:
-    try:
-        model = pinocchio.buildModelFromXML(description.text(continuous_as_revolute=True))
-    except (ValueError, RuntimeError) as error:
-        raise ManipDynError(f"robot '{description.name}' is refused: {error}") from error
-    if extras.payload is not None and extras.payload.link in description.links():
-        _attach(model, extras.payload)
-    model.gravity.linear = extras.gravity
-    model.armature = np.array([extras.armature.get(name, 0.0) for name in model.names[1:]])
-    return model
-
-
-def _attach(model: pinocchio.Model, payload: Payload) -> None:
-    frame = model.frames[model.getFrameId(payload.link, pinocchio.BODY)]
-    inertia = pinocchio.Inertia(payload.mass, payload.com, payload.inertia)
-    model.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
-
-
-def _scale(model: pinocchio.Model, factor: float) -> None:
-    for i, body in enumerate(model.inertias):
-        if factor != 1.0:
-            model.inertias[i] = pinocchio.Inertia(
-                factor * body.mass, body.lever, factor * body.inertia
-            )
 
 
 def _position_limit(joint: Element, key: str, without: float) -> float:
@@ -127,12 +132,22 @@ def _frozen(values: Iterable[float]) -> Vector:
     return array
 
 
-def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
+def _not_negative(name: str, given: ArrayLike | None, usual: list[float]) -> Vector:
+    array = finite_vector(name, usual if given is None else given, len(usual))
+    if np.any(array < 0.0):
+        raise ManipDynError(f"{name} is {array.tolist()}; expected none below 0")
+    return _frozen(array)
+
+
+def _notes(names: tuple[str, ...], joints: list[Element], with_friction: bool) -> list[str]:
     notes = []
     for name, joint in zip(names, joints, strict=True):
         friction = _attribute(joint, "dynamics", "friction", 0.0)
-        if friction:
-            notes.append(f"joint '{name}': Coulomb friction {friction:g} is not modelled")
+        if friction and not with_friction:
+            notes.append(
+                f"joint '{name}': its Coulomb friction {friction:g} is left out; coulomb_friction "
+                "would have it"
+            )
         if _attribute(joint, "limit", "effort", math.inf) == 0.0:
             notes.append(f"joint '{name}': the effort limit is 0, so no torque can act on it")
         if _attribute(joint, "limit", "velocity", math.inf) == 0.0:

@@ -13,7 +13,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
 from manip_dyn.integrate.functions import jitted
-from manip_dyn.simulation import feedback, saturated
+from manip_dyn.simulation import feedback, friction, saturated
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
@@ -86,6 +86,15 @@ class CompiledPropagator(Propagator):
         return float(now.t)
 
 
+class RubbingPropagator(CompiledPropagator):
+    """Constant efforts beside Coulomb friction, which depends on the velocity."""
+
+    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
+        """Move `y` to `end`."""
+        self._parameters[0][:] = effort
+        return super().run(begin, end, y, None)
+
+
 class InterpretedPropagator(Propagator):
     """RK4 in Python, for effort laws that numba cannot compile."""
 
@@ -116,12 +125,27 @@ class InterpretedPropagator(Propagator):
 
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the motion under efforts that stay constant in each run."""
+    if np.any(kernels.robot.coulomb_friction):
+        return _rubbing_propagator(kernels, integrator)
     taylor = integrator.method == "taylor"
     rhs = kernels.series_with_work.of_state if taylor else kernels.right_hand_side_with_work
     jacobian = None
     if integrator.implicit:
         jacobian = Jacobian(kernels.linearization_with_work, kernels.robot.n, mass=True)
     return CompiledPropagator(kernels, integrator, rhs, None, jacobian)
+
+
+def _rubbing_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
+    refuse_series(integrator, "Coulomb friction")
+    n, jacobian = kernels.robot.n, None
+    bound = {"motion": kernels.in_place.motion_and_work, "N": n}
+    if integrator.implicit:
+        bound["linear_motion"] = kernels.linearization_with_work
+    module: Any = specialized(friction, **bound)
+    if integrator.implicit:
+        jacobian = Jacobian(module.derivatives, n, mass=True)
+    parameters = np.zeros(n), np.array(kernels.robot.coulomb_friction), np.zeros(n)
+    return RubbingPropagator(kernels, integrator, module.rates, parameters, jacobian)
 
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:

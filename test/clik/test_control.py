@@ -8,7 +8,6 @@ from manip_dyn import clik
 from manip_dyn.clik.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
-from manip_dyn.core import share
 
 RNG = np.random.default_rng(5)
 BENT = np.array([0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0])
@@ -117,8 +116,3 @@ def test_the_dexterous_posture_is_above_the_base_and_not_singular():
     q = clik.dexterous_posture(ROBOT)
     assert tool(q).position[2] > 0.2
     assert np.linalg.svd(md.customize(ROBOT).jacobian(q), compute_uv=False)[-1] > 0.2
-
-
-def test_an_example_robot_that_is_missing_is_told():
-    with pytest.raises(md.ManipDynError, match="example-robot-data, which is not installed"):
-        share.example_robot("no_such_description/urdf/robot.urdf")

@@ -3,7 +3,8 @@
 tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics cancels the arm's
 own, what is left of each joint is a double integrator with feedback (Paul 1972; Luh, Walker, Paul
 1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h; they are
-those of its middle, so that the error of holding them is of second order in h.
+those of its middle, so that the error of holding them is of second order in h. Coulomb friction is
+compensated at the wanted velocity, where noise of the measured one does no harm.
 
 With d = D h and k = K h^2 the sampled double integrator is stable for k / 2 < d < 2 (criterion of
 Jury for det = 1 - d + k / 2 and trace = 2 - d - k / 2).
@@ -16,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.checks import Vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.friction import CREEP
 from manip_dyn.robot import Robot
 
 STIFFNESS, DAMPING = 400.0, 40.0
@@ -46,13 +48,29 @@ class ComputedTorque:
         robot: The arm; its inertial parameters are taken for true.
     """
 
-    def __init__(self, robot: Robot, stiffness: float, damping: float, period: float):
-        """Take K, 1/s^2, and D, 1/s, of all joints and how long each effort is held, s.
+    def __init__(
+        self,
+        robot: Robot,
+        stiffness: float,
+        damping: float,
+        period: float,
+        effort_rate: float = 0.0,
+    ):
+        """Take the feedback and how the efforts may change.
+
+        Args:
+            robot: The arm.
+            stiffness: K of all joints, 1/s^2.
+            damping: D of all joints, 1/s.
+            period: How long each effort is held, s.
+            effort_rate: Most that an effort changes, N m/s or N/s; 0: efforts may jump.
 
         Raises:
             ManipDynError: If the feedback is unstable at this period.
         """
         self.robot = robot
+        self._most_change = not_negative("effort_rate", effort_rate) * period or np.inf
+        self._last: Vector | None = None
         self.period = positive("period", period, "s")
         self._inverse_dynamics = customize(robot).in_place.inverse_dynamics
         self.set_feedback(stiffness, damping)
@@ -65,13 +83,21 @@ class ComputedTorque:
         self.stiffness, self.damping = stiffness, damping
 
     def efforts(self, q: Vector, v: Vector, wanted: JointMotion) -> Efforts:
-        """Return what to apply for the period that begins at positions and velocities (n,)."""
+        """Return what to apply for the period that begins at positions and velocities (n,).
+
+        The first efforts are not limited in rate: what acted before them is not known.
+        """
         a = wanted.a + self.damping * (wanted.v - v) + self.stiffness * (wanted.q - q)
         half = 0.5 * self.period
         effort = np.empty_like(q)
         self._inverse_dynamics(q + half * v + 0.5 * half**2 * a, v + half * a, a, effort)
-        limit = self.robot.tau_max
-        return Efforts(np.clip(effort, -limit, limit), np.abs(effort) > limit)
+        effort += self.robot.coulomb_friction * np.tanh((wanted.v + half * wanted.a) / CREEP)
+        limit, last = self.robot.tau_max, self._last
+        limited = np.clip(effort, -limit, limit)
+        if last is not None:
+            limited = np.clip(limited, last - self._most_change, last + self._most_change)
+        self._last = limited
+        return Efforts(limited, np.abs(effort) > limit)
 
 
 def unstable_feedback(stiffness: float, damping: float, period: float) -> str:

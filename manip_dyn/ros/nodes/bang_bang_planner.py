@@ -15,6 +15,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.efforts import trajectory_from
+from manip_dyn.ros.messages.robot_description import heard
 from manip_dyn.ros.messages.topics import LATCHED
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
@@ -44,7 +45,7 @@ class BangBangPlannerNode:
         """Declare parameters, load the robot and wait for joint states."""
         self.node = node
         self._parameters = parameters = declare(node, BangBangPlannerParameters)
-        self._robot = robot_from(parameters, "inverse_dynamics", "mass_matrix")
+        self._robot = robot_from(heard(node, parameters), "inverse_dynamics", "mass_matrix")
         self._plan = planner_from(parameters)
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)

@@ -16,7 +16,7 @@ from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.tracking.watch import TrackerWatch
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.messages import diagnostics
-from manip_dyn.ros.messages.robot_description import publish_description
+from manip_dyn.ros.messages.robot_description import heard, publish_description
 from manip_dyn.ros.parameters.clik_tracker import (
     ClikTrackerParameters,
     refused_together,
@@ -48,7 +48,7 @@ class ClikTrackerNode:
         """Declare parameters, load the robot, find the start posture and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, ClikTrackerParameters)
-        self._robot = robot_from(parameters, "forward_kinematics", "inverse_dynamics")
+        self._robot = robot_from(heard(node, parameters), "forward_kinematics", "inverse_dynamics")
         tracker = tracker_from(parameters, self._robot)
         self._path, self._reference = tracker.path, JointReference(tracker)
         self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance)

@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
 from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.robot_description import heard
 from manip_dyn.ros.monitors.free import FreeMonitor
 from manip_dyn.ros.monitors.motion import MotionMonitor
 from manip_dyn.ros.monitors.report import say
@@ -38,7 +39,8 @@ class MonitorNode:
         parameters = declare(node, MonitorParameters)
         self._pacing: dict[str, dict[str, str]] = {}
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
-        MONITORS[parameters.measure](node, robot_from(parameters), parameters, self._finish)
+        robot = robot_from(heard(node, parameters))
+        MONITORS[parameters.measure](node, robot, parameters, self._finish)
         say(ready=True)
 
     def close(self) -> None:

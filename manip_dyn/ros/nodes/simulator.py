@@ -17,7 +17,7 @@ from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
 from manip_dyn.ros.messages.efforts import efforts_from, schedule_from
 from manip_dyn.ros.messages.energy import energy_message
 from manip_dyn.ros.messages.joints import joint_state
-from manip_dyn.ros.messages.robot_description import publish_description
+from manip_dyn.ros.messages.robot_description import heard, publish_description
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.declare import declare, on_change
@@ -44,7 +44,7 @@ class SimulatorNode:
         self.node = node
         self._parameters = parameters = declare(node, SimulatorParameters)
         self._robot = robot_from(
-            parameters, "inverse_dynamics", "energy", mass_scale=parameters.mass_scale
+            heard(node, parameters), "inverse_dynamics", "energy", mass_scale=parameters.mass_scale
         )
         self._simulation = Simulation(
             self._robot,

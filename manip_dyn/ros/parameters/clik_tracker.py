@@ -91,6 +91,13 @@ class ClikTrackerParameters(PathParameters, LawParameters, RobotParameters):
     joint_damping: float = parameter(
         DAMPING, "Velocity feedback of the joints, dynamic mode", "1/s", 1e-3, 1e6, dynamic=True
     )
+    effort_rate: float = parameter(
+        default_of(ComputedTorque, "effort_rate"),
+        "Most that effort commands change, dynamic mode; 0: they may jump",
+        "N m/s or N/s",
+        0.0,
+        1e12,
+    )
     max_joint_error: float = parameter(
         0.2,
         "Joint error from which the arm counts as lost: it is picked up where it is",
@@ -164,6 +171,7 @@ def driver_from(
             parameters.joint_stiffness,
             parameters.joint_damping,
             parameters.step,
+            parameters.effort_rate,
         ),
         begun,
         before_step,

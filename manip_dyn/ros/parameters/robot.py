@@ -9,26 +9,65 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, finite_vector
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import Robot, load_robot
-from manip_dyn.ros.parameters.rows import parameter
+from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
+from manip_dyn.ros.parameters.rows import Numbers, parameter
+
+TOPIC = "topic"
+"""The robot that is heard on the topic robot_description."""
 
 
 @dataclass(frozen=True)
 class RobotParameters:
     """Which arm."""
 
-    robot: str = parameter("pa10", "Name of a shipped robot or path of a URDF")
+    robot: str = parameter(
+        "pa10",
+        "Name of a shipped robot, path of a URDF or xacro file, package://PACKAGE/PATH of one, or "
+        "topic: what is heard on robot_description",
+    )
+    xacro_arguments: str = parameter("", "Arguments of a xacro file, as NAME:=VALUE NAME:=VALUE")
+    robot_description: str = parameter(
+        "", "The URDF itself, as robot_state_publisher takes it; not empty: used instead of robot"
+    )
     lock: str = parameter(
         "", "Joints to hold fixed, as JOINT=POSITION, comma separated", "rad or m"
     )
     tip: str = parameter("", "Link whose frame is the tool; empty: tool0 or the last link")
+    gravity: str = parameter(
+        "model",
+        "Who holds the arm's weight: model: efforts do; robot: its own controller does, and "
+        "efforts are without it",
+        choices=("model", "robot"),
+    )
+    viscous_friction: Numbers = parameter(
+        (), "Damping of the joints; not set: that of the URDF", "N m s/rad or N s/m"
+    )
+    coulomb_friction: Numbers = parameter(
+        (),
+        "Coulomb friction of the joints: simulated under commands, compensated by the tracker's "
+        "computed torque, unknown to plans; not set: none",
+        "N m or N",
+    )
+    armature: Numbers = parameter(
+        (),
+        "Rotor inertia at the joints; not set: that of the YAML file beside the URDF, or none",
+        "kg m^2 or kg",
+    )
 
 
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
     """Return the robot that the parameters name; compile some of its kernels."""
-    lock = _lock_from(parameters.lock)
-    robot = load_robot(parameters.robot, lock, parameters.tip or None, mass_scale)
+    robot = load_robot(
+        parameters.robot_description or parameters.robot,
+        lock_from(parameters.lock),
+        parameters.tip or None,
+        mass_scale,
+        xacro_arguments_from(parameters.xacro_arguments),
+        holds_itself=parameters.gravity == "robot",
+        viscous_friction=parameters.viscous_friction or None,
+        coulomb_friction=parameters.coulomb_friction or None,
+        armature=parameters.armature or None,
+    )
     if kernels:  # without names, all of them would be compiled
         customize(robot).in_place.compile(*kernels)
     return robot
@@ -37,16 +76,3 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:
     """Return a parameter's list as (n,), zeros where it is not set."""
     return finite_vector(name, numbers, robot.n) if numbers else np.zeros(robot.n)
-
-
-def _lock_from(text: str) -> dict[str, float]:
-    lock = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        joint, _, position = entry.partition("=")
-        try:
-            lock[joint.strip()] = float(position)
-        except ValueError as error:
-            raise ManipDynError(
-                f"parameter 'lock' has the entry '{entry}'; expected JOINT=POSITION"
-            ) from error
-    return lock

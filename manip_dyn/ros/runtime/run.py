@@ -15,6 +15,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.runtime.parameter_files import refuse_unread
 
 STOPPED, BAD_INPUT = 0, 2
 
@@ -49,6 +50,8 @@ def build(kind: type[W], **options: Any) -> W:
     """
     node = Node(kind.name, **options)
     try:
+        given = [*sys.argv, *options.get("cli_args", ())]
+        refuse_unread(node.get_fully_qualified_name(), given)
         return kind(node)
     except BaseException:
         node.destroy_node()

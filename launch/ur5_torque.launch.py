@@ -1,0 +1,17 @@
+"""Efforts without gravity drive a simulated UR5 that holds its own weight."""
+
+from pathlib import Path
+
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from launch import LaunchDescription
+
+SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.launch.py")))
+
+
+def generate_launch_description():
+    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    return LaunchDescription(
+        [IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "ur5_torque")])]
+    )

@@ -1,0 +1,192 @@
+"""Robots as ROS users have them: packages, xacro files, URDF as text."""
+
+import numpy as np
+import pytest
+from arms import ARM, PANDA, UR5, changed, example, write
+
+import manip_dyn as md
+from manip_dyn.robot import Oracle, lock_from, xacro_arguments_from
+
+XACRO = changed(
+    ARM,
+    ('<robot name="arm">', '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+     '<xacro:arg name="effort" default="50"/> <xacro:arg name="heavy" default="false"/>'),
+    ('effort="50"', 'effort="$(arg effort)"'),
+    ('<mass value="4"/>', '<xacro:property name="m" value="4"/><mass value="${2 * m}"/>'),
+    ('<mass value="2"/>', '<xacro:if value="$(arg heavy)"><mass value="3"/></xacro:if>'
+     '<xacro:unless value="$(arg heavy)"><mass value="2"/></xacro:unless>'),
+)  # fmt: skip
+
+
+@pytest.fixture
+def xacro_file(tmp_path):
+    """A xacro file in a package of a workspace, with a YAML of its stem beside it."""
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    folder = tmp_path / "share" / "arm_description" / "urdf"
+    folder.mkdir(parents=True)
+    (folder / "arm.urdf.xacro").write_text(XACRO, encoding="utf-8")
+    (folder / "arm.yaml").write_text("gravity: [0, 0, -1.6]", encoding="utf-8")
+    return folder / "arm.urdf.xacro"
+
+
+def refused(source, **options):
+    with pytest.raises(md.ManipDynError) as caught:
+        md.load_robot(source, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_xacro_file_takes_arguments(xacro_file):
+    plain = md.load_robot(xacro_file)
+    strong = md.load_robot(str(xacro_file), xacro_args={"effort": 70.0, "heavy": True})
+    assert (plain.tau_max[0], strong.tau_max[0]) == (50.0, 70.0)
+    assert [body.mass for body in plain.bodies] == [8.0, 2.0]
+    assert [body.mass for body in strong.bodies] == [8.0, 3.0]
+    assert list(plain.gravity) == [0.0, 0.0, -1.6]
+    assert "xacro:" not in plain.urdf
+
+
+def test_what_xacro_refuses_is_one_sentence(xacro_file, monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(xacro_file.parents[3]))
+    assert "no xacro argument 'efort'; did you mean 'effort'" in refused(
+        xacro_file, xacro_args={"efort": 1}
+    )
+    text = changed(XACRO, ("${2 * m}", "${2 * n}"))
+    xacro_file.write_text(text, encoding="utf-8")
+    assert "arm.urdf.xacro' is refused by xacro: " in refused(xacro_file)
+    xacro_file.write_text(changed(XACRO, ("${2 * m}", "${1 / 0}")), encoding="utf-8")
+    assert "division by zero" in refused(xacro_file)
+    xacro_file.write_text(XACRO[:200], encoding="utf-8")
+    assert "is refused by xacro: " in refused(xacro_file)
+    include = changed(
+        XACRO, ("<xacro:arg", '<xacro:include filename="$(find gone)/a"/><xacro:arg')
+    )
+    xacro_file.write_text(include, encoding="utf-8")
+    assert "gone" in refused(xacro_file)
+
+
+def test_arguments_are_for_xacro_files_alone(tmp_path):
+    path = write(tmp_path, ARM)
+    assert "takes no xacro arguments, given effort" in refused(path, xacro_args={"effort": 1})
+    assert "takes no xacro arguments" in refused(ARM, xacro_args={"effort": 1})
+    assert "xacro_args is 'effort:=1'; expected" in refused(path, xacro_args="effort:=1")
+
+
+def test_without_xacro_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "xacro", None)
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(XACRO, encoding="utf-8")
+    assert "pip install xacro, or apt install ros-jazzy-xacro" in refused(path)
+
+
+def test_a_package_address_is_looked_up_in_the_workspaces(xacro_file, monkeypatch):
+    prefix = xacro_file.parents[3]
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{prefix}")
+    address = "package://arm_description/urdf/arm.urdf.xacro"
+    assert md.load_robot(address, xacro_args={"effort": "60"}).tau_max[0] == 60.0
+    assert "arm_description has no file 'arm.urdf'" in refused(
+        "package://arm_description/arm.urdf"
+    )
+    assert "no package 'gone' below AMENT_PREFIX_PATH" in refused("package://gone/arm.urdf")
+    assert "no package ''" in refused("package://")
+    monkeypatch.delenv("AMENT_PREFIX_PATH")
+    assert md.load_robot("package://manip_dyn/urdf/rr.urdf").name == "rr"
+
+
+def test_text_is_a_robot():
+    assert md.load_robot(f"\n{ARM}").joint_names == ("shoulder", "elbow")
+    assert "of the given text is not well-formed XML" in refused("<robot")
+    assert "root is <sdf>" in refused("<sdf/>")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("", {}),
+        ("a:=1 b:='x y'", {"a": "1", "b": "x y"}),
+        ("a:=", {"a": ""}),
+        ("a:=b:=c", {"a": "b:=c"}),
+    ],
+)
+def test_arguments_are_written_as_on_a_command_line(text, values):
+    assert xacro_arguments_from(text) == values
+
+
+@pytest.mark.parametrize("text", ["a", ":=1", "a=1", "a:=1 b", "a:='1"])
+def test_arguments_that_are_none(text):
+    with pytest.raises(md.ManipDynError, match="xacro_arguments"):
+        xacro_arguments_from(text)
+
+
+def test_locked_joints_are_written_with_commas():
+    assert lock_from(" a=1, b=-0.5,") == {"a": 1.0, "b": -0.5}
+    with pytest.raises(md.ManipDynError, match=r"'a'; expected JOINT=POSITION"):
+        lock_from("a")
+
+
+# ------------------------------------------------------------------- arms that hold themselves
+def test_an_arm_that_holds_itself_needs_no_effort_to_rest():
+    held, still = md.load_robot("ur5", holds_itself=True), np.zeros(6)
+    q = np.array([0.3, -1.2, 1.1, -0.4, 0.7, 0.2])
+    assert np.abs(Oracle(held).inverse_dynamics(q, still, still)).max() == 0.0
+    v, a = np.array([1.0, -2.0, 0.5, 1.5, -1.0, 2.0]), np.array([3.0, 1.0, -4.0, 2.0, 1.0, -1.0])
+    whole = Oracle(md.load_robot("ur5"))
+    weight = whole.inverse_dynamics(q, still, still)
+    dynamic = whole.inverse_dynamics(q, v, a) - weight
+    assert Oracle(held).inverse_dynamics(q, v, a) == pytest.approx(dynamic, abs=1e-12)
+    assert np.abs(weight).max() > 30.0
+
+
+def test_its_controller_does_not_hold_the_mass_that_it_does_not_know():
+    q, still = np.array([0.3, -1.2, 1.1, -0.4, 0.7, 0.2]), np.zeros(6)
+    known = Oracle(md.load_robot("ur5")).inverse_dynamics(q, still, still)
+    real = md.load_robot("ur5", mass_scale=1.1, holds_itself=True)
+    left = Oracle(real).inverse_dynamics(q, still, still)
+    assert left == pytest.approx(0.1 * known, abs=1e-12)
+
+
+def test_viscous_friction_takes_the_place_of_the_damping(tmp_path):
+    path = write(tmp_path, ARM)
+    assert list(md.load_robot(path).damping) == [0.5, 0.0]
+    assert list(md.load_robot(path, viscous_friction=[2.0, 1.0]).damping) == [2.0, 1.0]
+    assert "none below 0" in refused(path, viscous_friction=[2.0, -1.0])
+    assert "viscous_friction" in refused(path, viscous_friction=[2.0])
+
+
+def test_rotor_inertia_takes_the_place_of_that_of_the_file():
+    robot = md.load_robot("pa10", armature=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+    bare = md.load_robot("pa10", armature=np.zeros(7))
+    assert list(robot.armature) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    more = Oracle(robot).mass_matrix(np.ones(7)) - Oracle(bare).mass_matrix(np.ones(7))
+    assert more == pytest.approx(np.diag(robot.armature), abs=1e-12)
+    assert list(md.load_robot("pa10").armature[:3]) == [0.75, 0.75, 0.2125]
+    assert "none below 0" in refused("pa10", armature=[-1.0] * 7)
+
+
+# ------------------------------------------------------------------- shipped arms
+@pytest.mark.parametrize(("name", "path"), [("panda", PANDA), ("ur5", UR5)])
+def test_a_shipped_arm_moves_as_the_one_that_others_describe(name, path):
+    ours = md.load_robot(name)
+    other = md.load_robot(example(path), tip=ours.tip)
+    assert ours.joint_names == other.joint_names
+    assert ours.tau_max == pytest.approx(other.tau_max)
+    q = np.random.default_rng(5).uniform(np.maximum(ours.q_min, -2), np.minimum(ours.q_max, 2))
+    mine, theirs = (Oracle(each).forward_kinematics(q) for each in (ours, other))
+    assert mine == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_shipped_ur5_is_that_of_ur_description():
+    """As in config/ur5 of ur_description 2.4.5; bodies have their joints' axes along z."""
+    robot = md.load_robot("ur5")
+    assert [body.mass for body in robot.bodies] == [3.7, 8.393, 2.33, 1.219, 1.219, 0.1879]
+    assert robot.bodies[1].com == pytest.approx([-0.2125, 0.0, 0.11336], abs=1e-12)
+    assert np.diag(robot.bodies[1].inertia) == pytest.approx(
+        [0.0151074, 0.13388583541666665, 0.13388583541666665]
+    )
+    assert (robot.tip, robot.base, robot.notes) == ("tool0", "base_link", ())
+
+
+def test_the_shipped_panda_ends_at_its_tool_centre_point():
+    robot = md.load_robot("panda")
+    assert (robot.n, robot.tip, robot.base) == (7, "panda_hand_tcp", "panda_link0")
+    assert robot.notes == ()

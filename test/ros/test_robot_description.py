@@ -1,0 +1,97 @@
+"""A node's robot from the topic or the parameter robot_description; files for other nodes."""
+
+import signal
+import threading
+
+import pytest
+from harness import LATCHED, TIMEOUT, run_node, start_node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import share_directory
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros.runtime.parameter_files import matches, refuse_unread
+
+URDF = (share_directory() / "urdf" / "one_link_horizontal.urdf").read_text(encoding="utf-8")
+RENAMED = URDF.replace('name="one_link_horizontal"', 'name="heard"')
+
+
+def test_a_node_waits_for_its_robot_on_the_topic(ros):
+    publisher = ros.probe.create_publisher(String, "robot_description", LATCHED)
+    states = ros.listen(JointState, "joint_states")
+    later = threading.Timer(0.5, publisher.publish, [String(data=RENAMED)])
+    later.start()
+    node = ros.start(SimulatorNode, robot="topic", mode="lockstep")
+    assert not later.is_alive()
+    ros.until(lambda: states, "no joint states of the robot that was heard")
+    # Whoever publishes it goes on to: a second one would be another robot for who comes later.
+    assert ros.probe.count_publishers("/robot_description") == 1
+    assert node._robot.name == "heard"
+
+
+def test_the_description_itself_is_a_parameter(ros):
+    heard = ros.listen(String, "robot_description", LATCHED)
+    text = "'" + RENAMED.replace("\n", " ").replace("'", "''") + "'"
+    node = ros.start(SimulatorNode, robot="nobody", robot_description=text, mode="lockstep")
+    assert node._robot.name == "heard"
+    ros.until(lambda: heard, "no description")
+    assert 'name="heard"' in heard[0].data
+    with pytest.raises(ManipDynError, match="of the given text is not well-formed XML"):
+        ros.start(SimulatorNode, robot_description="'<robot'")
+
+
+@pytest.mark.parametrize("gravity", ["robot", "model"])
+def test_an_arm_that_holds_itself_rests_without_efforts(ros, gravity):
+    node = ros.start(SimulatorNode, robot="rr", gravity=gravity, mode="lockstep")
+    for _ in range(10):
+        assert ros.call(Trigger, "simulator/step").success
+    assert bool(node._simulation.v.any()) is (gravity == "model")
+
+
+def test_waiting_for_a_robot_ends_on_ctrl_c():
+    node = start_node("simulator", "-p", "robot:=topic")
+    for line in node.stdout:
+        if "waiting for the robot on /robot_description" in line:
+            break
+    node.send_signal(signal.SIGINT)
+    rest, _ = node.communicate(timeout=TIMEOUT)
+    assert (node.returncode, "Traceback" in rest) == (0, False), rest
+
+
+# ------------------------------------------------------------------ files for other nodes
+@pytest.mark.parametrize(
+    ("pattern", "node", "same"),
+    [
+        ("/simulator", "/simulator", True),
+        ("simulator", "/simulator", True),
+        ("/simulator", "/arm/simulator", False),
+        ("/arm/simulator", "/arm/simulator", True),
+        ("/**", "/arm/simulator", True),
+        ("/**/simulator", "/simulator", True),
+        ("/**/simulator", "/a/b/simulator", True),
+        ("/*/simulator", "/a/simulator", True),
+        ("/*/simulator", "/a/b/simulator", False),
+        ("/*/simulator", "/simulator", False),
+        ("/**/simulater", "/simulator", False),
+        ("/**/simulator", "/simulator2", False),
+    ],
+)
+def test_names_in_a_parameters_file_match_as_in_rcl(pattern, node, same):
+    assert matches(pattern, node) is same
+
+
+def test_a_parameters_file_for_other_nodes_is_refused(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("/**/simulater:\n  ros__parameters:\n    robot: rr\n", encoding="utf-8")
+    code, log = run_node("simulator", "--params-file", str(path))
+    assert code == 2
+    assert "params.yaml' has nothing for node '/simulator', but for /**/simulater" in log
+    given = ["node", "--ros-args", "--params-file", str(path)]
+    refuse_unread("/simulater", given)
+    refuse_unread("/simulator", [*given[:1], "--params-file", str(path)])  # not one of ROS's
+    path.write_text("arm:\n  simulator:\n    ros__parameters: {robot: rr}\n", encoding="utf-8")
+    refuse_unread("/arm/simulator", given)
+    with pytest.raises(ManipDynError, match="but for /arm/simulator; expected"):
+        refuse_unread("/simulator", given)
