@@ -102,12 +102,12 @@ def _yaml(value):
 
 def run_node(module, *arguments, timeout=TIMEOUT):
     """Run a node as a process until it ends; return exit code and standard error."""
-    command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{module}", "--ros-args", *arguments]
+    command = [sys.executable, "-m", "manip_dyn.ros.start", module, "--ros-args", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     return done.returncode, done.stderr
 
 
 def start_node(module, *arguments):
     """Start a node as a process."""
-    command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{module}", "--ros-args", *arguments]
+    command = [sys.executable, "-m", "manip_dyn.ros.start", module, "--ros-args", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

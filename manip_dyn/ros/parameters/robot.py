@@ -29,9 +29,14 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
     """Return the robot that the parameters name; compile some of its kernels."""
     lock = _lock_from(parameters.lock)
     robot = load_robot(parameters.robot, lock, parameters.tip or None, mass_scale)
+    prepare(robot, *kernels)
+    return robot
+
+
+def prepare(robot: Robot, *kernels: str) -> None:
+    """Compile some kernels of a robot."""
     if kernels:  # without names, all of them would be compiled
         customize(robot).in_place.compile(*kernels)
-    return robot
 
 
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:

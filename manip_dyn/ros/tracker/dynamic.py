@@ -20,6 +20,7 @@ from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.runtime.pacing import PacingStatistics, PeriodStatistics
+from manip_dyn.ros.runtime.wall_timer import every
 from manip_dyn.ros.tracker.calls import Calls
 
 SEND_AGAIN = 1.0
@@ -59,7 +60,7 @@ class DynamicMode:
         self._node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         )
-        self._node.create_timer(0.1, self._watch)
+        every(self._node, 0.1, self._watch)
 
     def stop(self) -> None:
         """End nothing: the arm keeps the time."""

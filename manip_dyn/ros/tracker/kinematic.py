@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from rclpy.node import Node
@@ -13,6 +14,7 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.runtime.run import unless_shut_down
+from manip_dyn.ros.runtime.wall_anchor import WallAnchor, fell_behind
 from manip_dyn.ros.tracker.calls import Calls
 
 
@@ -33,6 +35,7 @@ class KinematicMode:
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._pacer = Pacer(self._cycle, self._wall_period())
         self._paused, self._steps, self._origin_ns = False, 0, 0
+        self._anchor = WallAnchor()
         self.problem = ""
 
     def start(self) -> None:
@@ -57,11 +60,13 @@ class KinematicMode:
     def pause(self, paused: bool) -> None:
         """Stand still, or go on."""
         self._paused = paused
+        self._tie()
 
     def use(self, parameters: ClikTrackerParameters) -> None:
         """Go on at another pace."""
         before, self._parameters = self._wall_period(), parameters
         if self._wall_period() != before:
+            self._tie()
             self._pacer.set_period(self._wall_period())
 
     def statistics(self) -> PacingStatistics:
@@ -74,7 +79,15 @@ class KinematicMode:
 
     def _begin(self) -> None:
         self._steps, self._origin_ns = 0, self._node.get_clock().now().nanoseconds
+        self._tie()
         self._calls.begun(self._origin_ns)
+
+    def _tie(self) -> None:
+        self._anchor.tie(time.time_ns(), self._path_ns, self._parameters.real_time_factor)
+
+    @property
+    def _path_ns(self) -> int:
+        return round(self._reference.sample.t * 1e9)
 
     def _wall_period(self) -> float:
         return self._parameters.step / self._parameters.real_time_factor
@@ -84,12 +97,21 @@ class KinematicMode:
             if not self._paused:
                 unless_shut_down(self._node, self._advance)
 
+    def _keep_up(self) -> None:
+        """Where the path fell behind for good, let the stamps follow the wall clock again."""
+        lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
+        if lag:
+            self._origin_ns += lag
+            self._node.get_logger().warning(fell_behind(lag, "stamps"), throttle_duration_sec=10.0)
+
     def _advance(self) -> None:
+        if not self._node.get_clock().ros_time_is_active:
+            self._keep_up()
         if self._steps:
             self._calls.before_step()
             self._reference.advance()
         self._steps += 1
         sample = self._reference.sample
-        stamp = self._origin_ns + round(sample.t * 1e9)
+        stamp = self._origin_ns + self._path_ns
         self._states.publish(joint_state(self._robot, stamp, sample.q, sample.v))
         self._calls.told(stamp, sample)
