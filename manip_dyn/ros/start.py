@@ -14,11 +14,11 @@ from importlib import import_module
 
 def start(name: str) -> int:
     """Import a node of `manip_dyn.ros.nodes`, run it and return its exit code."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(0))
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
     main = import_module(f"manip_dyn.ros.nodes.{name}").main
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # as `run` expects
     return int(main())
 
 

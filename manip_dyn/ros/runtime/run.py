@@ -81,6 +81,8 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     work: Work | None = None
     begun = False
     try:
+        # While a node is being built nothing looks whether to end; rclpy passes signals on.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         rclpy.init(args=args)
         begun = True
         sys.unraisablehook = tell_unless_shut_down
