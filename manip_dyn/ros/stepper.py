@@ -56,6 +56,7 @@ class Stepper:
         moved: Stepped,
         parameters: SteppingParameters,
         publish: Callable[[], None],
+        settle: float = 0.0,
     ):
         """Prepare the thread in which time passes.
 
@@ -64,9 +65,10 @@ class Stepper:
             moved: What is moved.
             parameters: How time passes.
             publish: Called whenever time has passed, and now and then while it does not.
+            settle: Wall time after which a reset is answered, s.
         """
         self._node, self._moved, self._parameters = node, moved, parameters
-        self._publish = publish
+        self._publish, self._settle = publish, settle
         self._period_ns = nanoseconds("control_period", parameters.control_period)
         self.lock = threading.RLock()
         self.paused, self.fault = False, ""
@@ -138,6 +140,7 @@ class Stepper:
         with self.lock:
             self._restart()
             self._tell()
+        time.sleep(self._settle)
 
     def step(self) -> str:
         """Let one period pass; return why that is impossible, or nothing."""

@@ -20,8 +20,6 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.runtime.parameter_files import matches, names_in
-from manip_dyn.ros.runtime.run import build
 
 NODES = {
     "simulator": (SimulatorNode, {"robot": "ibm7535", "control_period": 0.01}),
@@ -88,45 +86,6 @@ def test_an_empty_list_is_one_that_is_not_set(ros):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="ibm7535", initial_position=[], disturbance=[])
     ros.until(lambda: states, "no joint states")
-
-
-def test_a_file_without_anything_for_the_node_is_refused(ros, tmp_path):
-    file = tmp_path / "params.yaml"
-    file.write_text("simulator:\n  ros__parameters:\n    robot: ibm7535\n")
-    with pytest.raises(ManipDynError, match="has nothing for node '/left/simulator'") as refused:
-        build(
-            SimulatorNode,
-            arguments=["--ros-args", "--params-file", str(file)],
-            context=ros.context,
-            cli_args=["--ros-args", "-r", "__ns:=/left"],
-        )
-    assert str(file) in str(refused.value)
-    assert "for /simulator; expected" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "node", "meant"),
-    [
-        ("simulator", "/simulator", True),
-        ("/simulator", "/simulator", True),
-        ("simulator", "/left/simulator", False),
-        ("/left/simulator", "/left/simulator", True),
-        ("/**", "/left/arm/simulator", True),
-        ("/**/simulator", "/simulator", True),
-        ("/**/simulator", "/left/arm/simulator", True),
-        ("/*/simulator", "/left/simulator", True),
-        ("/*/simulator", "/simulator", False),
-        ("/**/simulator", "/simulators", False),
-    ],
-)
-def test_names_in_files_mean_nodes_as_in_ros(name, node, meant):
-    assert matches(name, node) is meant
-
-
-def test_names_in_files_may_be_nested():
-    leaf = {"ros__parameters": {"robot": "pa10"}}
-    content = {"left": {"simulator": leaf, "arm": {"planner": leaf}}, "/**": leaf, "empty": None}
-    assert sorted(names_in(content)) == ["/**", "/left/arm/planner", "/left/simulator"]
 
 
 def test_a_refused_node_leaves_nothing_behind(ros):

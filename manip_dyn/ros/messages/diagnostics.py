@@ -9,7 +9,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from manip_dyn.ros.runtime.pacing import PacingStatistics
-from manip_dyn.ros.runtime.wall_timer import every
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -39,12 +38,11 @@ def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
         "p99 period error [s]": pacing.p99_period_error,
         "max period error [s]": pacing.max_period_error,
         "overruns": pacing.overruns,
-        "missed [s]": pacing.missed,
     }
 
 
 def publish_every_second(node: Node, report: Callable[[], Report]) -> None:
-    """Publish `report()` on /diagnostics once a second of wall time, whatever /clock does."""
+    """Publish `report()` on /diagnostics once a second."""
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
 
     def publish() -> None:
@@ -52,7 +50,7 @@ def publish_every_second(node: Node, report: Callable[[], Report]) -> None:
         message.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(message)
 
-    every(node, 1.0, publish)
+    node.create_timer(1.0, publish)
 
 
 def _text(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import rclpy
@@ -15,7 +15,6 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.runtime.parameter_files import check_files, files_in
 
 STOPPED, BAD_INPUT = 0, 2
 
@@ -41,23 +40,21 @@ class Work(Protocol):
 W = TypeVar("W", bound=Work)
 
 
-def build(kind: type[W], arguments: Sequence[str] = (), **options: Any) -> W:
+def build(kind: type[W], **options: Any) -> W:
     """Return the work around a new ROS node; if it is refused, no node is left behind.
 
     With use_sim_time a node follows the clock of its namespace, /clock in the root one, so that
-    two simulated arms do not disturb each other. A remapping of /clock in `arguments` overrides.
+    two simulated arms do not disturb each other. A remapping of /clock by the user overrides that.
 
     Args:
         kind: What the node does.
-        arguments: Those of the program, which rclpy has seen.
         options: Those of rclpy's `Node`.
     """
-    if not any("/clock:=" in each for each in arguments):
-        own = options.get("cli_args") or []
-        options["cli_args"] = [*own, "--ros-args", "-r", "/clock:=clock"]
-    node = Node(kind.name, **options)
+    own = list(options.pop("cli_args", None) or ())
+    if not any("/clock:=" in each for each in (*sys.argv, *own)):
+        own += ["--ros-args", "-r", "/clock:=clock"]
+    node = Node(kind.name, cli_args=own, **options)
     try:
-        check_files(files_in(arguments), node.get_fully_qualified_name())
         return kind(node)
     except BaseException:
         node.destroy_node()
@@ -86,7 +83,7 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
         rclpy.init(args=args)
         begun = True
         sys.unraisablehook = tell_unless_shut_down
-        work = build(kind, sys.argv if args is None else args)
+        work = build(kind)
         executor = SingleThreadedExecutor()
         executor.add_node(work.node)
         executor.spin()
