@@ -50,7 +50,7 @@ class MechanismNode:
         self._moved = _Periods(self._simulation)
         self._stepper = Stepper(node, self._moved, parameters, self._publish)
         StepperServices(node, self._stepper)
-        publish_every_second(node, self._report)
+        publish_every_second(node, self._report, parameters.mechanism)
         on_change(node, parameters, self._use)
         self._stepper.start()
 
