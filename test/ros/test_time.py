@@ -209,9 +209,3 @@ def test_two_simulators_have_a_clock_each(ros):
         lambda: any(s.name == "left/bang_bang_planner" for m in diagnostics for s in m.status),
         "a clock that stands still keeps diagnostics back",
     )
-
-
-def test_diagnostics_need_no_clock(ros):
-    diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
-    ros.start(BangBangPlannerNode, robot="one_link_vertical", use_sim_time=True)
-    ros.until(lambda: len(diagnostics) >= 2, "use_sim_time without a clock stops diagnostics")

@@ -32,6 +32,7 @@ from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.ros.stepper_services import StepperServices
+from manip_dyn.ros.transforms import Transforms
 from manip_dyn.simulation import EffortLaw, Simulation, gravity_compensation, held
 from manip_dyn.simulation.commanded import CommandedArm
 
@@ -68,6 +69,7 @@ class SimulatorNode:
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._energy = node.create_publisher(Float64MultiArray, "~/energy", 10)
         publish_description(node, self._robot)
+        self._transforms = Transforms(node, self._robot, parameters)
         self._stepper = Stepper(node, self._arm, parameters, self._publish)
         StepperServices(node, self._stepper)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
@@ -142,6 +144,7 @@ class SimulatorNode:
         simulation = self._simulation
         q, v, effort = simulation.q, simulation.v, simulation.effort.tolist()
         self._states.publish(joint_state(self._robot, self._stepper.stamp_ns, q, v, effort))
+        self._transforms.tell(self._stepper.stamp_ns, q)
         self._publish_energy()
         self._tell_timeout()
 

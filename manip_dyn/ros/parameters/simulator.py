@@ -10,6 +10,7 @@ from manip_dyn.robot import Robot, load_robot
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.stepping import SteppingParameters
+from manip_dyn.ros.parameters.transforms import TransformParameters
 from manip_dyn.simulation import Disturbance, Integrator
 
 INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
@@ -17,7 +18,7 @@ INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 
 
 @dataclass(frozen=True)
-class SimulatorParameters(SteppingParameters, RobotParameters):
+class SimulatorParameters(TransformParameters, SteppingParameters, RobotParameters):
     """The arm, its start, its integrator, and what happens to it."""
 
     integrator: str = parameter(

@@ -16,6 +16,7 @@ from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.runtime.run import unless_shut_down
 from manip_dyn.ros.runtime.wall_anchor import WallAnchor, fell_behind
 from manip_dyn.ros.tracker.calls import Calls
+from manip_dyn.ros.transforms import Transforms
 
 
 class KinematicMode:
@@ -36,6 +37,7 @@ class KinematicMode:
         self._pacer = Pacer(self._cycle, self._wall_period())
         self._paused, self._steps, self._origin_ns = False, 0, 0
         self._anchor = WallAnchor()
+        self._transforms = Transforms(node, self._robot, parameters)
         self.problem = ""
 
     def start(self) -> None:
@@ -114,4 +116,5 @@ class KinematicMode:
         sample = self._reference.sample
         stamp = self._origin_ns + self._path_ns
         self._states.publish(joint_state(self._robot, stamp, sample.q, sample.v))
+        self._transforms.tell(stamp, sample.q)
         self._calls.told(stamp, sample)
