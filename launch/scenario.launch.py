@@ -15,8 +15,8 @@ from manip_dyn.robot import load_robot
 from manip_dyn.robot.description import find_urdf
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
-OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
-"""Transforms stay in the namespace, so that two instances do not mix."""
+OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static"), ("/clock", "clock")]
+"""Transforms and time stay in the namespace, so that two instances do not mix."""
 SWITCH = ["true", "false"]
 
 

@@ -58,7 +58,8 @@ class _Joints:
         rpy = [_numbers(joint, "origin", "rpy", "0 0 0") for joint in joints]
         self._turns = Rotation.from_euler("xyz", np.array(rpy))
         axes = np.array([_numbers(joint, "axis", "xyz", "1 0 0") for joint in joints])
-        axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+        lengths = np.linalg.norm(axes, axis=1, keepdims=True)
+        axes /= np.where(lengths > 0.0, lengths, 1.0)  # fixed joints may have none
         slides = np.array([[joint.get("type") == "prismatic"] for joint in joints])
         self._slides, self._hinges = self._turns.apply(axes * slides), axes * ~slides
 

@@ -27,7 +27,7 @@ class Ros:
         self.context = Context()
         rclpy.init(context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
-        self.works = []
+        self.works, self.clients = [], {}
         self.probe = rclpy.create_node("probe", context=self.context)
         self.executor.add_node(self.probe)
         self.log = self.listen(Log, "/rosout", 1000)
@@ -77,7 +77,9 @@ class Ros:
 
     def call(self, kind, name, request=None):
         """Call a service and return its response."""
-        client = self.probe.create_client(kind, name)
+        if name not in self.clients:
+            self.clients[name] = self.probe.create_client(kind, name)
+        client = self.clients[name]
         self.until(client.service_is_ready, f"no service {name}")
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"no answer from {name}")
