@@ -6,12 +6,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
-from harness import start_node
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from harness import LATCHED, start_node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
 
+import manip_dyn as md
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
@@ -209,3 +212,48 @@ def test_two_simulators_have_a_clock_each(ros):
         lambda: any(s.name == "left/bang_bang_planner" for m in diagnostics for s in m.status),
         "a clock that stands still keeps diagnostics back",
     )
+
+
+class Bare:
+    """Work that does nothing."""
+
+    name = "bare"
+
+    def __init__(self, node):
+        self.node = node
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("remapping", "topic"), [([], "/left/clock"), (["-r", "/clock:=/clock"], "/clock")]
+)
+def test_one_clock_of_the_whole_system_is_followed_by_a_remapping(ros, remapping, topic):
+    given = ["--ros-args", "-r", "__ns:=/left", "-p", "use_sim_time:=true", *remapping]
+    ros.works.append(build(Bare, context=ros.context, cli_args=given))
+    ros.until(lambda: ros.probe.count_subscribers(topic) == 1, f"nobody listens on {topic}")
+
+
+def test_silence_is_noticed_without_a_clock(ros):
+    """A timer of the node's clock would stand still with the clock of a simulator that died."""
+    chosen = {"method": "pd", "goal": [0.5], "state_timeout": 0.3, "use_sim_time": True}
+    states = ros.probe.create_publisher(JointState, "joint_states", 10)
+    ros.listen(Float64MultiArray, "simulator/commands")
+    ros.listen(JointTrajectory, "simulator/effort_trajectory")
+    told = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    node = ros.start(BangBangPlannerNode, robot="one_link_vertical", **chosen).node
+    joint = md.load_robot("one_link_vertical").joint_names
+    state = JointState(name=joint, position=[0.0], velocity=[0.0])
+
+    def heard(word):
+        return any(each.message.startswith(word) for each in told)
+
+    def executing():
+        state.header.stamp.nanosec += 1_000_000
+        states.publish(state)
+        return any(v.value == "executing" for each in told for v in each.values)
+
+    ros.until(executing, "no motion begins")
+    ros.until(lambda: heard("gave up: no joint states"), "silence is not noticed")
+    assert node.get_clock().now().nanoseconds == 0
