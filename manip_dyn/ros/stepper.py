@@ -40,9 +40,9 @@ class Stepped(Protocol):
 class Stepper:
     """The clock of a node, and the topic clock of its namespace.
 
-    In real time, stamps follow the wall clock. Where they fall behind it by more than
-    `wall_anchor.MAX_LAG`, because the process was suspended or the clock was set, they go on from
-    the present, and the log says so.
+    In real time, stamps follow the wall clock. Where they fall behind it for good, because the
+    process was suspended or the clock was set (see `WallAnchor`), they go on from the present, and
+    the log says so.
 
     Attributes:
         lock: Held while time passes; whoever changes what is moved takes it.
@@ -174,8 +174,7 @@ class Stepper:
         self._tie()
 
     def _tie(self) -> None:
-        rate = self._parameters.real_time_factor
-        self._anchor.tie(time.time_ns(), self._moved.time_ns, rate)
+        self._anchor.tie(time.time_ns(), self._moved.time_ns)
 
     def _wall_period(self) -> float:
         if self.waiting:
@@ -189,7 +188,8 @@ class Stepper:
             unless_shut_down(self._node, self._tell if self.waiting else self._go_on)
 
     def _go_on(self) -> None:
-        if self._parameters.mode == "real_time" and not self.fault:
+        real_time = self._parameters.mode == "real_time" and not self.fault
+        if real_time and self._parameters.real_time_factor == 1.0:
             self._keep_up()
         self._advance()
 

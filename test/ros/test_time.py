@@ -80,17 +80,22 @@ def test_a_pacer_counts_what_its_cycle_missed():
     assert pacer.statistics().missed > 0.2
 
 
-@pytest.mark.parametrize("rate", [1.0, 2.0, 0.5])
-def test_stamps_follow_the_wall_clock_beyond_a_lag(rate):
-    anchor = WallAnchor()
-    anchor.tie(1000 * SECOND, 7 * SECOND, rate)
-    passed = round(rate * SECOND)
-    assert anchor.lag_ns(1001 * SECOND, 7 * SECOND + passed, 1) == 0
+def test_stamps_follow_the_wall_clock_after_a_suspend():
+    anchor = WallAnchor(1000 * SECOND, 7 * SECOND)
+    assert anchor.lag_ns(1002 * SECOND, 8 * SECOND, 1) == 0
     # Suspended for three seconds, two milliseconds before the next period.
-    lag = anchor.lag_ns(1004 * SECOND + 2_000_000, 7 * SECOND + passed, 10_000_000)
-    assert lag == pytest.approx(rate * 3 * SECOND, abs=10_000_000)
-    assert lag % 10_000_000 == 0
-    assert anchor.lag_ns(1004 * SECOND + 2_000_000, 7 * SECOND + passed, 1) == 0
+    lag = anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 10_000_000)
+    assert lag == 4 * SECOND
+    assert anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 1) == 0
+
+
+def test_a_slow_machine_is_followed_when_it_is_far_behind():
+    """Many short gaps are let pass for a while: time that leaps would stop what goes on."""
+    anchor = WallAnchor()
+    walls = range(0, 8 * SECOND, SECOND // 2)
+    lags = [anchor.lag_ns(wall, wall // 4, 1) for wall in walls]
+    (found,) = [lag for lag in lags if lag]
+    assert 5 * SECOND < found < 6 * SECOND
 
 
 def test_a_clock_that_was_set_back_is_followed():
@@ -165,9 +170,9 @@ def test_a_suspended_process_says_what_it_missed(ros):
     try:
         ros.until(lambda: len(states) > 5 and diagnostics, "no joint states")
         node.send_signal(signal.SIGSTOP)
-        ros.spin(1.0)
+        ros.spin(1.5)
         node.send_signal(signal.SIGCONT)
-        ros.until(lambda: leap(states) > 0.8, "stamps lag")
+        ros.until(lambda: leap(states) > 1.0, "stamps lag")
         missed = "missed [s]"
         ros.until(lambda: float(told(diagnostics, missed)[-1]) > 0.5, "nothing is missed")
     finally:

@@ -85,7 +85,7 @@ class KinematicMode:
         self._calls.begun(self._origin_ns)
 
     def _tie(self) -> None:
-        self._anchor.tie(time.time_ns(), self._path_ns, self._parameters.real_time_factor)
+        self._anchor.tie(time.time_ns(), self._path_ns)
 
     @property
     def _path_ns(self) -> int:
@@ -107,7 +107,8 @@ class KinematicMode:
             self._node.get_logger().warning(fell_behind(lag, "stamps"), throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
-        if not self._node.get_clock().ros_time_is_active:
+        by_the_wall = not self._node.get_clock().ros_time_is_active
+        if by_the_wall and self._parameters.real_time_factor == 1.0:
             self._keep_up()
         if self._steps:
             self._calls.before_step()
