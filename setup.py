@@ -72,12 +72,12 @@ setup(
     entry_points={
         "console_scripts": [
             f"{NAME} = {NAME}.cli:main",
-            f"simulator_node = {NAME}.ros.nodes.simulator:main",
-            f"clik_tracker_node = {NAME}.ros.nodes.clik_tracker:main",
-            f"bang_bang_planner_node = {NAME}.ros.nodes.bang_bang_planner:main",
-            f"mechanism_node = {NAME}.ros.nodes.mechanism:main",
-            f"mechanism_monitor_node = {NAME}.ros.nodes.mechanism_monitor:main",
-            f"monitor_node = {NAME}.ros.nodes.monitor:main",
+            f"simulator_node = {NAME}.ros.start:simulator",
+            f"clik_tracker_node = {NAME}.ros.start:clik_tracker",
+            f"bang_bang_planner_node = {NAME}.ros.start:bang_bang_planner",
+            f"mechanism_node = {NAME}.ros.start:mechanism",
+            f"mechanism_monitor_node = {NAME}.ros.start:mechanism_monitor",
+            f"monitor_node = {NAME}.ros.start:monitor",
         ],
     },
 )

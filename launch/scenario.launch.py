@@ -14,8 +14,8 @@ from manip_dyn.demo.launching import check_arguments, check_installed, descripti
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
-OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
-"""Transforms stay in the namespace, so that two instances do not mix."""
+OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static"), ("/clock", "clock")]
+"""Transforms and time stay in the namespace, so that two instances do not mix."""
 SWITCH = ["true", "false"]
 ARGUMENTS = {
     "scenario": ("pa10_circle", "Which scenario", [each.name for each in SCENARIOS]),

@@ -24,6 +24,7 @@ from types import ModuleType
 import numba
 
 from manip_dyn.core.files import write_whole
+from manip_dyn.core.first_time import first_time
 
 COMPLETE = "# complete\n"
 """Last line of every generated file."""
@@ -66,6 +67,7 @@ def _module(name: str, text: Callable[[], str]) -> ModuleType:
     if name not in _modules:
         path = cache_directory() / f"{name}.py"
         if not _is_complete(path):
+            first_time(name.rpartition("_")[0])
             path = _write(path, text() + COMPLETE)
         _modules[name] = _load(name, path)
     return _modules[name]

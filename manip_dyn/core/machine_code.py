@@ -25,6 +25,7 @@ from numba.core.runtime import rtsys
 
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.fingerprint import home, reach
+from manip_dyn.core.first_time import first_time
 from manip_dyn.core.generated import cache_directory, warn_once
 
 PREFIX = "manip_dyn/"
@@ -67,6 +68,7 @@ class MachineCode(_Cache):
             return None
         content = _read(self._path(sig))
         if content is None:
+            first_time(self._dispatcher.py_func.__qualname__)
             return None
         # What machine code calls. Numba's own cache loads all that compiling takes, too: 0.2 s.
         rtsys.initialize(target_context)

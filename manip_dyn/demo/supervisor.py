@@ -57,8 +57,8 @@ class Node:
     """One node as a process of its own, logging into a file."""
 
     def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
-        """Start `manip_dyn.ros.nodes.<name>` with the scenario's file and the run's overrides."""
-        command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{name}", "--ros-args"]
+        """Start `manip_dyn.ros.nodes.<name>`: the scenario's file, the run's overrides."""
+        command = [sys.executable, "-m", "manip_dyn.ros.start", name, "--ros-args"]
         # A namespace of its own: nodes that already run in this domain do not mix in.
         command += ["-r", f"__ns:=/demo_{os.getpid()}"]
         command += ["--params-file", str(scenario.params_file)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn.core.checks import nanoseconds
 from manip_dyn.core.errors import ManipDynError
@@ -17,6 +17,7 @@ from manip_dyn.ros.messages.stamps import to_time
 from manip_dyn.ros.parameters.stepping import SteppingParameters
 from manip_dyn.ros.runtime.pacing import Pacer
 from manip_dyn.ros.runtime.run import unless_shut_down
+from manip_dyn.ros.runtime.wall_anchor import WallAnchor, fell_behind
 
 HEARTBEAT = 0.1
 """Wall time between repeated messages while lockstep or pause lets no time pass, s."""
@@ -37,7 +38,11 @@ class Stepped(Protocol):
 
 
 class Stepper:
-    """The clock of a node, with the services ~/pause, ~/step and ~/reset and the topic /clock.
+    """The clock of a node, and the topic clock of its namespace.
+
+    In real time, stamps follow the wall clock. Where they fall behind it for good, because the
+    process was suspended or the clock was set (see `WallAnchor`), they go on from the present, and
+    the log says so.
 
     Attributes:
         lock: Held while time passes; whoever changes what is moved takes it.
@@ -51,31 +56,33 @@ class Stepper:
         moved: Stepped,
         parameters: SteppingParameters,
         publish: Callable[[], None],
+        settle: float = 0.0,
     ):
-        """Make the services.
+        """Prepare the thread in which time passes.
 
         Args:
             node: The node.
             moved: What is moved.
             parameters: How time passes.
             publish: Called whenever time has passed, and now and then while it does not.
+            settle: Wall time after which a reset is answered, s.
         """
         self._node, self._moved, self._parameters = node, moved, parameters
-        self._publish = publish
+        self._publish, self._settle = publish, settle
         self._period_ns = nanoseconds("control_period", parameters.control_period)
         self.lock = threading.RLock()
         self.paused, self.fault = False, ""
         self._clock = (
-            node.create_publisher(Clock, "/clock", 10) if parameters.publish_clock else None
+            node.create_publisher(Clock, "clock", 10) if parameters.publish_clock else None
         )
+        self._anchor = WallAnchor()
         self._restart()
-        node.create_service(Trigger, "~/reset", self._on_reset)
-        node.create_service(Trigger, "~/step", self._on_step)
-        node.create_service(SetBool, "~/pause", self._on_pause)
         self._pacer = Pacer(self._cycle, self._wall_period())
 
     def start(self) -> None:
         """Let time pass from now on."""
+        with self.lock:
+            self._begin()
         self._pacer.start()
 
     def stop(self) -> None:
@@ -85,6 +92,7 @@ class Stepper:
     def use(self, parameters: SteppingParameters) -> None:
         """Go on by other parameters."""
         self._parameters = parameters
+        self._tie()
         self._pacer.set_period(self._wall_period())
 
     @property
@@ -111,7 +119,7 @@ class Stepper:
         """Return a report for /diagnostics: a fault, or a warning if there is one, and values."""
         named = {
             "mode": self._parameters.mode,
-            "time [s]": self._moved.time_ns * 1e-9,
+            "time [s]": self.time,
             **pacing_values(self._pacer.statistics()),
             **values,
         }
@@ -121,44 +129,55 @@ class Stepper:
             return Report(WARN, warning, named)
         return Report(OK, "paused" if self.paused else "running", named)
 
-    # ---------------------------------------------------------------- services
-    def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:
+    # ------------------------------------------------------------- by services
+    @property
+    def waiting(self) -> bool:
+        """Whether time stands still until somebody lets a period pass."""
+        return self.paused or self.lockstep
+
+    def reset(self) -> None:
+        """Go back to the initial state, at time zero."""
         with self.lock:
             self._restart()
             self._tell()
-        response.success, response.message = True, "back at the initial state"
-        return response
+        time.sleep(self._settle)
 
-    def _on_step(self, _request, response: Trigger.Response) -> Trigger.Response:
+    def step(self) -> str:
+        """Let one period pass; return why that is impossible, or nothing."""
         with self.lock:
-            if not self._waiting:
-                response.message = "the simulation runs; pause it first to advance it by hand"
-                return response
+            if not self.waiting:
+                return "the simulation runs; pause it first to advance it by hand"
             self._advance()
-            response.success = not self.fault
-            response.message = self.fault or f"now at {self._moved.time_ns * 1e-9:.9f} s"
-        return response
+            return self.fault
 
-    def _on_pause(self, request, response: SetBool.Response) -> SetBool.Response:
+    def pause(self, paused: bool) -> None:
+        """Let time stand still, or pass again."""
         with self.lock:
-            self.paused = request.data
+            self.paused = paused
+            self._tie()
             self._pacer.set_period(self._wall_period())
-        response.success, response.message = True, "paused" if request.data else "running"
-        return response
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return self._moved.time_ns * 1e-9
 
     # -------------------------------------------------------------------- time
-    @property
-    def _waiting(self) -> bool:
-        return self.paused or self.lockstep
-
     def _restart(self) -> None:
         self._moved.reset()
+        self.fault = ""
+        self._begin()
+
+    def _begin(self) -> None:
         wall = self._parameters.mode == "real_time" and not self._parameters.publish_clock
         self._origin_ns = self._node.get_clock().now().nanoseconds if wall else 0
-        self.fault = ""
+        self._tie()
+
+    def _tie(self) -> None:
+        self._anchor.tie(time.time_ns(), self._moved.time_ns)
 
     def _wall_period(self) -> float:
-        if self._waiting:
+        if self.waiting:
             return HEARTBEAT
         if self._parameters.mode == "fast":
             return 0.0
@@ -166,7 +185,24 @@ class Stepper:
 
     def _cycle(self) -> None:
         with self.lock:
-            unless_shut_down(self._node, self._tell if self._waiting else self._advance)
+            unless_shut_down(self._node, self._tell if self.waiting else self._go_on)
+
+    def _go_on(self) -> None:
+        real_time = self._parameters.mode == "real_time" and not self.fault
+        if real_time and self._parameters.real_time_factor == 1.0:
+            self._keep_up()
+        self._advance()
+
+    def _keep_up(self) -> None:
+        """Where time fell behind for good, let the stamps follow the wall clock again."""
+        lag = self._anchor.lag_ns(time.time_ns(), self._moved.time_ns, self._period_ns)
+        if not lag:
+            return
+        said = "steps"
+        if not (self._parameters.publish_clock or self._node.get_clock().ros_time_is_active):
+            self._origin_ns += lag
+            said = "stamps"
+        self._node.get_logger().warning(fell_behind(lag, said), throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
         if self.fault:

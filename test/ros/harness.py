@@ -27,7 +27,7 @@ class Ros:
         self.context = Context()
         rclpy.init(context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
-        self.works = []
+        self.works, self.clients = [], {}
         self.probe = rclpy.create_node("probe", context=self.context)
         self.executor.add_node(self.probe)
         self.log = self.listen(Log, "/rosout", 1000)
@@ -77,7 +77,9 @@ class Ros:
 
     def call(self, kind, name, request=None):
         """Call a service and return its response."""
-        client = self.probe.create_client(kind, name)
+        if name not in self.clients:
+            self.clients[name] = self.probe.create_client(kind, name)
+        client = self.clients[name]
         self.until(client.service_is_ready, f"no service {name}")
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"no answer from {name}")
@@ -102,12 +104,12 @@ def _yaml(value):
 
 def run_node(module, *arguments, timeout=TIMEOUT):
     """Run a node as a process until it ends; return exit code and standard error."""
-    command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{module}", "--ros-args", *arguments]
+    command = [sys.executable, "-m", "manip_dyn.ros.start", module, "--ros-args", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     return done.returncode, done.stderr
 
 
 def start_node(module, *arguments):
     """Start a node as a process."""
-    command = [sys.executable, "-m", f"manip_dyn.ros.nodes.{module}", "--ros-args", *arguments]
+    command = [sys.executable, "-m", "manip_dyn.ros.start", module, "--ros-args", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

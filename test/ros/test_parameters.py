@@ -7,6 +7,7 @@ from harness import run_node
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,
+    GetParameters,
     ListParameters,
     SetParameters,
     SetParametersAtomically,
@@ -33,6 +34,21 @@ NODES = {
     ),
     "bang_bang_planner": (BangBangPlannerNode, {"robot": "ibm7535"}),
 }
+DEFAULTS = {
+    "simulator": {
+        "initial_position": [0.0, 0.0],
+        "initial_velocity": [0.0, 0.0],
+        "disturbance": [0.0, 0.0],
+    },
+    "clik_tracker": {
+        "weights": [1.0] * 7,
+        "controlled": [1.0] * 6,
+        "posture": [],
+        "circle.center": [0.5, 0.0, 0.68],
+    },
+    "bang_bang_planner": {"goal": []},
+}
+"""What those who ask are told of some lists."""
 OWN = {"use_sim_time", "start_type_description_service"}
 
 
@@ -63,6 +79,13 @@ def test_bad_parameter_is_refused_at_the_start(ros, node, parameters, words):
     with pytest.raises(ManipDynError) as error:
         ros.start(node, **({"robot": "ibm7535"} | parameters))
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_an_empty_list_is_one_that_is_not_set(ros):
+    """As `ros2 param dump` writes it, so that what it wrote can be read again."""
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", initial_position=[], disturbance=[])
+    ros.until(lambda: states, "no joint states")
 
 
 def test_a_refused_node_leaves_nothing_behind(ros):
@@ -164,6 +187,17 @@ def test_every_parameter_is_described(ros, name):
         assert len(each.description) > 10, each.name
         if each.type == ParameterType.PARAMETER_DOUBLE:
             assert each.floating_point_range, each.name
+    found = ros.call(GetParameters, f"{name}/get_parameters", GetParameters.Request(names=listed))
+    assert [each.type for each in described] == [
+        value.type
+        for each, value in zip(listed, found.values, strict=True)  # one without would be all
+        if each not in OWN
+    ]
+    told = dict(zip(listed, found.values, strict=True))
+    for each, numbers in DEFAULTS[name].items():
+        assert list(told[each].double_array_value) == numbers, each
+    lists = [each for each in described if each.type == ParameterType.PARAMETER_DOUBLE_ARRAY]
+    assert all(each.read_only for each in lists)
 
 
 @pytest.mark.parametrize(

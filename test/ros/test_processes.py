@@ -117,6 +117,10 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
         node.kill()
     assert node.returncode == 0, output
     assert "Traceback" not in output
+    first = output.splitlines()[0]  # who it is, before anything is compiled
+    assert f"[other.{module}]: robot '" in first
+    assert "joints (" in first
+    assert " Hz" in first or "lockstep in periods of" in first
 
 
 class HalfMade:

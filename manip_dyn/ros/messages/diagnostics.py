@@ -44,6 +44,7 @@ def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
         "p99 period error [s]": pacing.p99_period_error,
         "max period error [s]": pacing.max_period_error,
         "overruns": pacing.overruns,
+        "missed [s]": pacing.missed,
     }
 
 

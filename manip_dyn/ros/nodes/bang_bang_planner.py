@@ -24,7 +24,7 @@ from manip_dyn.ros.parameters.bang_bang_planner import (
     tuning_from,
 )
 from manip_dyn.ros.parameters.declare import declare
-from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.parameters.robot import prepare, robot_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
 from manip_dyn.ros.planner.goals import Goal, Goals, OutOfReachError
@@ -32,7 +32,9 @@ from manip_dyn.ros.planner.heard_arm import WATCH_PERIOD, HeardArm, Loss
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
+from manip_dyn.ros.runtime.introduction import described, introduce
 from manip_dyn.ros.runtime.run import run
+from manip_dyn.ros.runtime.wall_timer import every
 from manip_dyn.ros.runtime.worker import Worker
 
 
@@ -45,7 +47,10 @@ class BangBangPlannerNode:
         """Declare parameters, load the robot and wait for joint states."""
         self.node = node
         self._parameters = parameters = declare(node, BangBangPlannerParameters)
-        self._robot = robot_from(heard(node, parameters), "inverse_dynamics", "mass_matrix")
+        self._robot = robot_from(heard(node, parameters))
+        rate = f"control at {1.0 / parameters.control_period:g} Hz"
+        introduce(node, described(self._robot), f"method {parameters.method}", rate)
+        prepare(self._robot, "inverse_dynamics", "mass_matrix")
         self._plan = planner_from(parameters)
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)
@@ -63,7 +68,7 @@ class BangBangPlannerNode:
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
-        node.create_timer(WATCH_PERIOD, self._watch)
+        every(node, WATCH_PERIOD, self._watch)
 
     def close(self) -> None:
         """Wait a little for the plan that is being made."""

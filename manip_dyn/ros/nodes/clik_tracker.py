@@ -22,9 +22,10 @@ from manip_dyn.ros.parameters.clik_tracker import (
     refused_together,
     tracker_from,
 )
-from manip_dyn.ros.parameters.declare import declare, on_change
+from manip_dyn.ros.parameters.declare import declare, declare_joints, on_change
 from manip_dyn.ros.parameters.law import settings_from
-from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.parameters.robot import prepare, robot_from
+from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.dynamic import DynamicMode
@@ -48,7 +49,11 @@ class ClikTrackerNode:
         """Declare parameters, load the robot, find the start posture and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, ClikTrackerParameters)
-        self._robot = robot_from(heard(node, parameters), "forward_kinematics", "inverse_dynamics")
+        self._robot = robot_from(heard(node, parameters))
+        declare_joints(node, ClikTrackerParameters, self._robot.n)
+        pace = paced(parameters.mode, parameters.step, parameters.real_time_factor)
+        introduce(node, described(self._robot), pace, f"path {parameters.path}")
+        prepare(self._robot, "forward_kinematics", "inverse_dynamics")
         tracker = tracker_from(parameters, self._robot)
         self._path, self._reference = tracker.path, JointReference(tracker)
         self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance)

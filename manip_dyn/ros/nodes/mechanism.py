@@ -18,8 +18,10 @@ from manip_dyn.ros.messages.markers import Markers, pose_array
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.mechanism import MechanismParameters
+from manip_dyn.ros.runtime.introduction import introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
+from manip_dyn.ros.stepper_services import StepperServices
 
 
 class MechanismNode:
@@ -32,6 +34,8 @@ class MechanismNode:
         self.node = node
         self._parameters = parameters = declare(node, MechanismParameters)
         self._mechanism = load_mechanism(parameters.mechanism)
+        pace = paced(parameters.mode, parameters.control_period, parameters.real_time_factor)
+        introduce(node, str(self._mechanism), pace, f"by {parameters.integrator}")
         self._simulation = MechanismSimulation(
             self._mechanism,
             method=parameters.integrator,
@@ -45,6 +49,7 @@ class MechanismNode:
         self._drawing = node.create_publisher(MarkerArray, "~/markers", 10)
         self._moved = _Periods(self._simulation)
         self._stepper = Stepper(node, self._moved, parameters, self._publish)
+        StepperServices(node, self._stepper)
         publish_every_second(node, self._report, parameters.mechanism)
         on_change(node, parameters, self._use)
         self._stepper.start()

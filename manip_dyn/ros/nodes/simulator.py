@@ -20,16 +20,19 @@ from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.robot_description import heard, publish_description
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
-from manip_dyn.ros.parameters.declare import declare, on_change
-from manip_dyn.ros.parameters.robot import joint_array, robot_from
+from manip_dyn.ros.parameters.declare import declare, declare_joints, on_change
+from manip_dyn.ros.parameters.robot import joint_array, prepare, robot_from
 from manip_dyn.ros.parameters.simulator import (
     INTEGRATION,
     SimulatorParameters,
     disturbance_from,
     integrator_from,
 )
+from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
+from manip_dyn.ros.stepper_services import StepperServices
+from manip_dyn.ros.transforms import Transforms
 from manip_dyn.simulation import EffortLaw, Simulation, gravity_compensation, held
 from manip_dyn.simulation.commanded import CommandedArm
 
@@ -43,9 +46,11 @@ class SimulatorNode:
         """Declare parameters, load the robot and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, SimulatorParameters)
-        self._robot = robot_from(
-            heard(node, parameters), "inverse_dynamics", "energy", mass_scale=parameters.mass_scale
-        )
+        self._robot = robot_from(heard(node, parameters), mass_scale=parameters.mass_scale)
+        declare_joints(node, SimulatorParameters, self._robot.n)
+        pace = paced(parameters.mode, parameters.control_period, parameters.real_time_factor)
+        introduce(node, described(self._robot), pace, f"by {parameters.integrator}")
+        prepare(self._robot, "inverse_dynamics", "energy")
         self._simulation = Simulation(
             self._robot,
             joint_array("initial_position", parameters.initial_position, self._robot),
@@ -64,7 +69,9 @@ class SimulatorNode:
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._energy = node.create_publisher(Float64MultiArray, "~/energy", 10)
         publish_description(node, self._robot)
+        self._transforms = Transforms(node, self._robot, parameters)
         self._stepper = Stepper(node, self._arm, parameters, self._publish)
+        StepperServices(node, self._stepper)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
         node.create_subscription(Float64MultiArray, "~/commands", self._on_command, depth)
         node.create_subscription(
@@ -137,6 +144,7 @@ class SimulatorNode:
         simulation = self._simulation
         q, v, effort = simulation.q, simulation.v, simulation.effort.tolist()
         self._states.publish(joint_state(self._robot, self._stepper.stamp_ns, q, v, effort))
+        self._transforms.tell(self._stepper.stamp_ns, q)
         self._publish_energy()
         self._tell_timeout()
 

@@ -25,10 +25,11 @@ from manip_dyn.ros.parameters.law import LawParameters, settings_from
 from manip_dyn.ros.parameters.path import PathParameters, path_from
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
+from manip_dyn.ros.parameters.transforms import TransformParameters
 
 
 @dataclass(frozen=True)
-class ClikTrackerParameters(PathParameters, LawParameters, RobotParameters):
+class ClikTrackerParameters(TransformParameters, PathParameters, LawParameters, RobotParameters):
     """The arm, the law, the path, and what is done with them."""
 
     mode: str = parameter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
+    ParameterType,
     SetParametersResult,
 )
 from rclpy.exceptions import (
@@ -35,9 +36,10 @@ def declare(node: Node, kind: type[P]) -> P:
     table = rows(kind)
     _refuse_misspelt(node, [row.name for row in table])
     for row in table:
-        default = Parameter.Type.DOUBLE_ARRAY if row.kind == Numbers else row.default
+        is_list = row.kind == Numbers
+        default = Parameter.Type.DOUBLE_ARRAY if is_list else row.default
         try:
-            node.declare_parameter(row.name, default, _descriptor(row))
+            node.declare_parameter(row.name, default, _descriptor(row, still_open=is_list))
         except (InvalidParameterTypeException, ValueError) as error:
             raise ManipDynError(
                 f"parameter '{row.name}' is {_given(node, row)!r}; expected {_type_name(row)}"
@@ -47,7 +49,22 @@ def declare(node: Node, kind: type[P]) -> P:
         problem = _problem(row, _value(node, row))
         if problem:
             raise ManipDynError(problem)
+        if is_list:
+            _set_list(node, row, _value(node, row))
     return with_values(kind(), {row.name: _value(node, row) for row in table})
+
+
+def declare_joints(node: Node, kind: type, joints: int) -> None:
+    """Give lists that are not set what they then have for each joint, for those who ask the node.
+
+    Args:
+        node: The node, on which the dataclass is declared.
+        kind: The dataclass.
+        joints: How many joints the robot has.
+    """
+    for row in rows(kind):
+        if row.each is not None and not _value(node, row):
+            _set_list(node, row, (row.each,) * joints)
 
 
 def on_change(
@@ -87,9 +104,22 @@ def on_change(
     node.add_post_set_parameters_callback(take)
 
 
+def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
+    """Give a list a value, be it empty: one without any spoils the answer to who asks for many.
+
+    An empty one that has something for each joint stays open until the joints are known.
+    """
+    node.set_parameters([Parameter(row.name, Parameter.Type.DOUBLE_ARRAY, list(numbers))])
+    if numbers or row.each is None:
+        closed = _descriptor(row)
+        closed.type = ParameterType.PARAMETER_DOUBLE_ARRAY
+        node.set_descriptor(row.name, closed)
+
+
 def _value(node: Node, row: Row) -> Any:
     try:
-        return _plain(node.get_parameter(row.name).value)
+        value = _plain(node.get_parameter(row.name).value)
+        return row.default if value is None else value
     except ParameterUninitializedException:
         return row.default
 
@@ -111,12 +141,12 @@ def _refuse_misspelt(node: Node, names: Collection[str]) -> None:
             raise ManipDynError(f"unknown parameter '{name}'{closest(name, names)}")
 
 
-def _descriptor(row: Row) -> ParameterDescriptor:
+def _descriptor(row: Row, still_open: bool = False) -> ParameterDescriptor:
     unit = f" [{row.unit}]" if row.unit else ""
     descriptor = ParameterDescriptor(
         name=row.name,
         description=row.description + unit,
-        read_only=not row.dynamic,
+        read_only=not (row.dynamic or still_open),
         additional_constraints=f"one of: {', '.join(row.choices)}" if row.choices else "",
     )
     if row.minimum is None and row.maximum is None:

@@ -51,10 +51,11 @@ class LawParameters:
         dynamic=True,
     )
     weights: Numbers = parameter(
-        (), "Weights of the joint velocities in the norm that is minimized; not set: 1"
+        (), "Weights of the joint velocities in the norm that is minimized", each=1.0
     )
     controlled: Numbers = parameter(
-        (), "1 or 0 for each of x, y, z and the rotations about them; not set: all are followed"
+        tuple(map(float, ClikSettings.controlled)),
+        "1 or 0 for each of x, y, z and the rotations about them",
     )
     posture: Numbers = parameter((), "Joint positions that the null space is to keep", "rad or m")
     posture_gain: float = parameter(
@@ -104,7 +105,7 @@ def settings_from(parameters: LawParameters) -> ClikSettings:
 
 
 def _controlled(numbers: Numbers) -> tuple[bool, ...]:
-    rows = list(numbers) or [1.0] * 6
+    rows = list(numbers)
     if len(rows) != 6 or not set(rows) <= {0.0, 1.0}:
         raise ManipDynError(
             f"parameter 'controlled' is {rows}; expected six numbers, each 1.0 or 0.0"

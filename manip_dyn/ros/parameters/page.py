@@ -50,8 +50,12 @@ def _default(row: Row) -> str:
         return "true" if row.default else "false"
     if row.kind is str:
         return f"`{row.default}`" if row.default else "empty"
+    if row.each is not None:
+        return f"{row.each} each"
     if row.default == ():
         return "not set"
+    if isinstance(row.default, tuple):
+        return str(list(row.default))
     return str(row.default)  # a float with its decimal point, as it is to be given
 
 

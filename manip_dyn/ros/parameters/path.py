@@ -134,10 +134,8 @@ class LissajousParameters(PathKind):
     )
     amplitudes: Numbers = parameter((), "Amplitudes of the three motions", "m")
     frequencies: Numbers = parameter((), "Oscillations per period, whole numbers (3)")
-    phases: Numbers = parameter((), "Phases of the three motions; not set: 0", "rad")
-    axes_rpy: Numbers = parameter(
-        (), f"Directions of the three motions; not set: the base axes: {RPY}", "rad"
-    )
+    phases: Numbers = parameter((0.0,) * 3, "Phases of the three motions", "rad")
+    axes_rpy: Numbers = parameter((0.0,) * 3, f"Directions of the three motions: {RPY}", "rad")
     tool_rpy: Numbers = parameter(
         (), f"Orientation of the tool; not set: as it is at the start: {RPY}", "rad"
     )
@@ -146,7 +144,7 @@ class LissajousParameters(PathKind):
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
         """Return the figure, without end unless there are `laps`."""
         amplitudes, axes = self.vector("amplitudes"), self.rotation("axes_rpy")
-        phases = self.vector("phases", np.zeros(3))
+        phases = self.vector("phases")
         center = tool.position - axes @ (amplitudes * np.sin(phases))
         return Lissajous(
             center=self.vector("center", center),

@@ -68,9 +68,14 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
         coulomb_friction=parameters.coulomb_friction or None,
         armature=parameters.armature or None,
     )
+    prepare(robot, *kernels)
+    return robot
+
+
+def prepare(robot: Robot, *kernels: str) -> None:
+    """Compile some kernels of a robot."""
     if kernels:  # without names, all of them would be compiled
         customize(robot).in_place.compile(*kernels)
-    return robot
 
 
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:

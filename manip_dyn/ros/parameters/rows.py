@@ -36,6 +36,7 @@ class Row(NamedTuple):
         maximum: Its largest value, if there is one.
         choices: What it can be, if that is one of some.
         dynamic: Whether it can be set while the node runs, and not only at its start.
+        each: What a list that is not set has for each joint, if it then has anything.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Row(NamedTuple):
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     dynamic: bool = False
+    each: float | None = None
 
 
 def parameter(
@@ -58,10 +60,13 @@ def parameter(
     *,
     choices: tuple[str, ...] = (),
     dynamic: bool = False,
+    each: float | None = None,
 ) -> Any:
     """Return a dataclass field that is a parameter, see `Row`."""
-    said = {"description": description, "unit": unit, "minimum": minimum, "maximum": maximum}
-    return field(default=default, metadata=said | {"choices": choices, "dynamic": dynamic})
+    said: dict[str, Any] = {"description": description, "unit": unit}
+    said |= {"minimum": minimum, "maximum": maximum}
+    said |= {"choices": choices, "dynamic": dynamic, "each": each}
+    return field(default=default, metadata=said)
 
 
 def group(kind: type) -> Any:

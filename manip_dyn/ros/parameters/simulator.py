@@ -10,6 +10,7 @@ from manip_dyn.robot import Robot, load_robot
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.stepping import SteppingParameters
+from manip_dyn.ros.parameters.transforms import TransformParameters
 from manip_dyn.simulation import Disturbance, Integrator
 
 INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
@@ -17,7 +18,7 @@ INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 
 
 @dataclass(frozen=True)
-class SimulatorParameters(SteppingParameters, RobotParameters):
+class SimulatorParameters(TransformParameters, SteppingParameters, RobotParameters):
     """The arm, its start, its integrator, and what happens to it."""
 
     integrator: str = parameter(
@@ -57,10 +58,10 @@ class SimulatorParameters(SteppingParameters, RobotParameters):
         0.02, "Time between messages on ~/energy; 0: none", "s", 0.0, 10.0
     )
     initial_position: Numbers = parameter(
-        (), "Joint positions at the start and after ~/reset; not set: all zero", "rad or m"
+        (), "Joint positions at the start and after ~/reset", "rad or m", each=0.0
     )
     initial_velocity: Numbers = parameter(
-        (), "Joint velocities at the start; not set: all zero", "rad/s or m/s"
+        (), "Joint velocities at the start", "rad/s or m/s", each=0.0
     )
     mass_scale: float = parameter(
         default_of(load_robot, "mass_scale"),
@@ -72,8 +73,9 @@ class SimulatorParameters(SteppingParameters, RobotParameters):
     )
     disturbance: Numbers = parameter(
         (),
-        "Efforts that act beside the commands for a while, in joint order; not set: none",
+        "Efforts that act beside the commands for a while, in joint order",
         "N m or N",
+        each=0.0,
     )
     disturbance_start: float = parameter(
         0.0, "When they begin, in simulated time after the first command", "s", 0.0, 1e6

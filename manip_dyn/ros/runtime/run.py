@@ -44,14 +44,19 @@ W = TypeVar("W", bound=Work)
 def build(kind: type[W], **options: Any) -> W:
     """Return the work around a new ROS node; if it is refused, no node is left behind.
 
+    With use_sim_time a node follows the clock of its namespace, /clock in the root one, so that
+    two simulated arms do not disturb each other. A remapping of /clock by the user overrides that.
+
     Args:
         kind: What the node does.
         options: Those of rclpy's `Node`.
     """
-    node = Node(kind.name, **options)
+    own = list(options.pop("cli_args", None) or ())
+    if not any("/clock:=" in each for each in (*sys.argv, *own)):
+        own += ["--ros-args", "-r", "/clock:=clock"]
+    node = Node(kind.name, cli_args=own, **options)
     try:
-        given = [*sys.argv, *options.get("cli_args", ())]
-        refuse_unread(node.get_fully_qualified_name(), given)
+        refuse_unread(node.get_fully_qualified_name(), [*sys.argv, *own])
         return kind(node)
     except BaseException:
         node.destroy_node()
@@ -75,6 +80,8 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     work: Work | None = None
     begun = False
     try:
+        # While a node is being built nothing looks whether to end; rclpy passes signals on.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         rclpy.init(args=args)
         begun = True
         sys.unraisablehook = tell_unless_shut_down

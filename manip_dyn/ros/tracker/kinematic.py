@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from rclpy.clock import JumpThreshold, TimeJump
@@ -17,8 +18,10 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.runtime.run import unless_shut_down
+from manip_dyn.ros.runtime.wall_anchor import WallAnchor, fell_behind
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.states import Facts
+from manip_dyn.ros.transforms import Transforms
 
 
 class KinematicMode:
@@ -39,6 +42,9 @@ class KinematicMode:
         self._pacer = Pacer(self._cycle, self._wall_period())
         self._paused, self._steps, self._origin_ns = False, 0, 0
         self._told_overruns = 0
+        self._anchor = WallAnchor()
+        self._transforms = Transforms(node, self._robot, parameters)
+        self.problem = ""
 
     @property
     def positions(self) -> Vector:
@@ -89,11 +95,13 @@ class KinematicMode:
     def pause(self, paused: bool) -> None:
         """Stand still, or go on."""
         self._paused = paused
+        self._tie()
 
     def use(self, parameters: ClikTrackerParameters) -> None:
         """Go on at another pace."""
         before, self._parameters = self._wall_period(), parameters
         if self._wall_period() != before:
+            self._tie()
             self._pacer.set_period(self._wall_period())
 
     def statistics(self) -> PacingStatistics:
@@ -106,7 +114,15 @@ class KinematicMode:
 
     def _begin(self) -> None:
         self._steps, self._origin_ns = 0, self._node.get_clock().now().nanoseconds
+        self._tie()
         self._calls.begun(self._origin_ns)
+
+    def _tie(self) -> None:
+        self._anchor.tie(time.time_ns(), self._path_ns)
+
+    @property
+    def _path_ns(self) -> int:
+        return round(self._reference.sample.t * 1e9)
 
     def _wall_period(self) -> float:
         return self._parameters.step / self._parameters.real_time_factor
@@ -116,12 +132,23 @@ class KinematicMode:
             if not self._paused:
                 unless_shut_down(self._node, self._advance)
 
+    def _keep_up(self) -> None:
+        """Where the path fell behind for good, let the stamps follow the wall clock again."""
+        lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
+        if lag:
+            self._origin_ns += lag
+            self._node.get_logger().warning(fell_behind(lag, "stamps"), throttle_duration_sec=10.0)
+
     def _advance(self) -> None:
+        by_the_wall = not self._node.get_clock().ros_time_is_active
+        if by_the_wall and self._parameters.real_time_factor == 1.0:
+            self._keep_up()
         if self._steps:
             self._calls.before_step()
             self._reference.advance()
         self._steps += 1
         sample = self._reference.sample
-        stamp = self._origin_ns + round(sample.t * 1e9)
+        stamp = self._origin_ns + self._path_ns
         self._states.publish(joint_state(self._robot, stamp, sample.q, sample.v))
+        self._transforms.tell(stamp, sample.q)
         self._calls.told(stamp, sample)

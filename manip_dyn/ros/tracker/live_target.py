@@ -18,6 +18,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.interactive_pose import InteractivePose
 from manip_dyn.ros.messages.geometry import pose_numbers, twist_numbers
+from manip_dyn.ros.runtime.wall_timer import every
 from manip_dyn.ros.tracker.target_checks import TargetChecks
 
 WARN_AGAIN = 1.0
@@ -53,7 +54,7 @@ class LiveTarget:
         node.create_subscription(PoseStamped, "~/target_pose", self._on_pose, 10)
         node.create_subscription(TwistStamped, "~/target_twist", self._on_twist, 10)
         self._marker = InteractivePose(node, "target", checks.base, "Target", self._on_drag)
-        node.create_timer(MARKER_PERIOD, self._place_marker)
+        every(node, MARKER_PERIOD, self._place_marker)
 
     def _new_path(self) -> None:
         self._now, self._pose_at, self._twist_at = 0.0, -np.inf, -np.inf

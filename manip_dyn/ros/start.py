@@ -1,0 +1,56 @@
+"""Starts a node as a program: ``python -m manip_dyn.ros.start simulator --ros-args ...``.
+
+Imports take a second or two. A Ctrl-C meanwhile ends the program as any other: nothing has begun
+yet that would have to end, and half an import would leave a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+
+
+def start(name: str) -> int:
+    """Import a node of `manip_dyn.ros.nodes`, run it and return its exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
+    main = import_module(f"manip_dyn.ros.nodes.{name}").main
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # as `run` expects
+    return int(main())
+
+
+def simulator() -> int:
+    """Run the simulator node."""
+    return start("simulator")
+
+
+def clik_tracker() -> int:
+    """Run the CLIK tracker node."""
+    return start("clik_tracker")
+
+
+def bang_bang_planner() -> int:
+    """Run the bang-bang planner node."""
+    return start("bang_bang_planner")
+
+
+def mechanism() -> int:
+    """Run the mechanism node."""
+    return start("mechanism")
+
+
+def mechanism_monitor() -> int:
+    """Run the monitor of a mechanism."""
+    return start("mechanism_monitor")
+
+
+def monitor() -> int:
+    """Run the monitor of an arm."""
+    return start("monitor")
+
+
+if __name__ == "__main__":
+    sys.exit(start(sys.argv.pop(1)))

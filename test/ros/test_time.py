@@ -1,0 +1,264 @@
+"""Time that stands still, jumps or has no clock: stamps, /clock, diagnostics."""
+
+import signal
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from harness import LATCHED, start_node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+import manip_dyn as md
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros.runtime.pacing import Deadlines, Pacer
+from manip_dyn.ros.runtime.run import build
+from manip_dyn.ros.runtime.wall_anchor import WallAnchor
+
+SECOND = 1_000_000_000
+
+
+def nanoseconds(stamp):
+    return stamp.sec * SECOND + stamp.nanosec
+
+
+def stamps(states):
+    return [nanoseconds(each.header.stamp) for each in states]
+
+
+def told(diagnostics, key):
+    """Return the values of a key on /diagnostics so far."""
+    return [v.value for m in diagnostics for s in m.status for v in s.values if v.key == key]
+
+
+def test_a_late_cycle_is_caught_up():
+    deadlines = Deadlines(0.01)
+    assert deadlines.wait(0.004) == pytest.approx(0.006)
+    assert deadlines.wait(0.08) == 0.0
+    due = [deadlines.wait(0.08) for _ in range(6)]
+    assert due[:5] == [0.0] * 5
+    assert deadlines.wait(0.08) == pytest.approx(0.01)
+    assert (deadlines.overruns, deadlines.missed) == (0, 0.0)
+
+
+def test_a_suspend_is_missed_once_and_counted():
+    deadlines = Deadlines(0.01, now=5.0)
+    assert deadlines.wait(8.01) == 0.0
+    assert deadlines.overruns == 1
+    assert deadlines.missed == pytest.approx(3.0)
+    assert deadlines.wait(8.012) == pytest.approx(0.008)
+    assert (deadlines.overruns, deadlines.missed) == (1, pytest.approx(3.0))
+
+
+def test_without_a_period_nothing_is_late():
+    deadlines = Deadlines(0.0)
+    assert [deadlines.wait(now) for now in (1.0, 5.0, 500.0)] == [0.0] * 3
+    assert deadlines.missed == 0.0
+
+
+def test_a_pacer_counts_what_its_cycle_missed():
+    paces = []
+
+    def cycle():
+        paces.append(1)
+        if len(paces) == 2:
+            time.sleep(0.3)
+
+    pacer = Pacer(cycle, 0.001)
+    pacer.start()
+    while len(paces) < 4:
+        time.sleep(0.001)
+    pacer.stop()
+    assert pacer.statistics().overruns >= 1
+    assert pacer.statistics().missed > 0.2
+
+
+def test_stamps_follow_the_wall_clock_after_a_suspend():
+    anchor = WallAnchor(1000 * SECOND, 7 * SECOND)
+    assert anchor.lag_ns(1002 * SECOND, 8 * SECOND, 1) == 0
+    # Suspended for three seconds, two milliseconds before the next period.
+    lag = anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 10_000_000)
+    assert lag == 4 * SECOND
+    assert anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 1) == 0
+
+
+def test_a_slow_machine_is_followed_when_it_is_far_behind():
+    """Many short gaps are let pass for a while: time that leaps would stop what goes on."""
+    anchor = WallAnchor()
+    walls = range(0, 8 * SECOND, SECOND // 2)
+    lags = [anchor.lag_ns(wall, wall // 4, 1) for wall in walls]
+    (found,) = [lag for lag in lags if lag]
+    assert 5 * SECOND < found < 6 * SECOND
+
+
+def test_a_clock_that_was_set_back_is_followed():
+    anchor = WallAnchor(1000 * SECOND, 0)
+    assert anchor.lag_ns(900 * SECOND, 0, 1) == -100 * SECOND
+    assert anchor.lag_ns(901 * SECOND, SECOND, 1) == 0
+
+
+@pytest.fixture
+def shift(monkeypatch):
+    """Seconds by which the wall clock is ahead, for those that tie time to it."""
+    ahead = [0]
+    jumping = SimpleNamespace(time_ns=lambda: time.time_ns() + ahead[0] * SECOND)
+    monkeypatch.setattr("manip_dyn.ros.stepper.time", jumping)
+    monkeypatch.setattr("manip_dyn.ros.tracker.kinematic.time", jumping)
+    return ahead
+
+
+def leap(states):
+    """Return the largest time between two stamps, s."""
+    return np.diff(stamps(states)).max() * 1e-9
+
+
+def test_real_time_goes_on_from_the_present_after_a_jump(ros, shift):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", control_period=0.01)
+    ros.until(lambda: len(states) > 5, "no joint states")
+    shift[0] = 3
+    ros.expect_warning("wall time passed without a step", "stamps go on from the present")
+    ros.until(lambda: leap(states) > 2.0, "stamps lag")
+    assert leap(states) > 2.4
+    assert np.all(np.diff(stamps(states)) % 10_000_000 == 0)
+    # A pause is none: time stands still because somebody asked for it.
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
+    shift[0] = 60
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
+    before = len(states)
+    ros.until(lambda: len(states) > before + 5, "it does not go on")
+    assert leap(states) < 50.0
+
+
+def test_simulated_time_has_no_jump(ros, shift):
+    states = ros.listen(JointState, "joint_states")
+    ros.start(SimulatorNode, robot="ibm7535", control_period=0.01, publish_clock=True)
+    ros.until(lambda: len(states) > 5, "no joint states")
+    shift[0] = 3
+    ros.expect_warning("wall time passed without a step", "steps go on from the present")
+    assert leap(states) == pytest.approx(0.01)
+
+
+def test_a_kinematic_path_goes_on_from_the_present_after_a_jump(ros, shift):
+    states = ros.listen(JointState, "joint_states")
+    parameters = {"circle.center": [0.5, 0.0, 0.68], "circle.normal": [1.0, 0.0, 0.0]}
+    start = [0.36, 1.0, -0.38, 1.92, -2.22, 2.74, -2.41]
+    parameters |= {"circle.start": [0.0, 0.0, -1.0], "initial_position": start}
+    ros.start(ClikTrackerNode, step=0.02, **parameters)
+    ros.until(lambda: len(states) > 5, "no joint states")
+    shift[0] = 3
+    ros.expect_warning("wall time passed without a step", "stamps go on from the present")
+    ros.until(lambda: leap(states) > 2.0, "stamps lag")
+    assert leap(states) > 2.4
+    moved = np.abs(np.diff([each.position for each in states], axis=0)).max()
+    assert moved < 0.02  # the joints do not jump with the stamps
+
+
+def test_a_suspended_process_says_what_it_missed(ros):
+    states, diagnostics = (
+        ros.listen(JointState, "joint_states"),
+        ros.listen(DiagnosticArray, "/diagnostics"),
+    )
+    node = start_node("simulator", "-p", "robot:=ibm7535", "-p", "control_period:=0.01")
+    try:
+        ros.until(lambda: len(states) > 5 and diagnostics, "no joint states")
+        node.send_signal(signal.SIGSTOP)
+        ros.spin(1.5)
+        node.send_signal(signal.SIGCONT)
+        ros.until(lambda: leap(states) > 1.0, "stamps lag")
+        missed = "missed [s]"
+        ros.until(lambda: float(told(diagnostics, missed)[-1]) > 0.5, "nothing is missed")
+    finally:
+        node.send_signal(signal.SIGINT)
+        output = node.communicate()[0]
+    assert output.count("wall time passed without a step") >= 1
+
+
+def in_namespace(ros, space, kind, **parameters):
+    """Start a node in a namespace, as a program does."""
+    pairs = [part for name, value in parameters.items() for part in ("-p", f"{name}:={value}")]
+    arguments = ["--ros-args", "-r", f"__ns:={space}", *pairs]
+    work = build(kind, context=ros.context, cli_args=arguments)
+    ros.works.append(work)
+    ros.executor.add_node(work.node)
+    return work
+
+
+def test_two_simulators_have_a_clock_each(ros):
+    clocks = {space: ros.listen(Clock, f"{space}/clock") for space in ("/left", "/right", "")}
+    chosen = {"robot": "one_link_vertical", "mode": "lockstep", "publish_clock": "true"}
+    for space in ("/left", "/right"):
+        in_namespace(ros, space, SimulatorNode, **chosen)
+    follower = in_namespace(
+        ros, "/left", BangBangPlannerNode, robot="one_link_vertical", use_sim_time="true"
+    )
+    diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    for _ in range(3):
+        assert ros.call(Trigger, "/left/simulator/step").success
+    ros.until(
+        lambda: clocks["/left"] and nanoseconds(clocks["/left"][-1].clock) == 3_000_000,
+        "the left clock does not run",
+    )
+    ros.until(
+        lambda: follower.node.get_clock().now().nanoseconds == 3_000_000,
+        "a node does not follow the clock of its namespace",
+    )
+    ros.until(lambda: clocks["/right"], "no right clock")
+    assert {nanoseconds(each.clock) for each in clocks["/right"]} == {0}
+    assert not clocks[""]
+    ros.until(
+        lambda: any(s.name == "left/bang_bang_planner" for m in diagnostics for s in m.status),
+        "a clock that stands still keeps diagnostics back",
+    )
+
+
+class Bare:
+    """Work that does nothing."""
+
+    name = "bare"
+
+    def __init__(self, node):
+        self.node = node
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("remapping", "topic"), [([], "/left/clock"), (["-r", "/clock:=/clock"], "/clock")]
+)
+def test_one_clock_of_the_whole_system_is_followed_by_a_remapping(ros, remapping, topic):
+    given = ["--ros-args", "-r", "__ns:=/left", "-p", "use_sim_time:=true", *remapping]
+    ros.works.append(build(Bare, context=ros.context, cli_args=given))
+    ros.until(lambda: ros.probe.count_subscribers(topic) == 1, f"nobody listens on {topic}")
+
+
+def test_silence_is_noticed_without_a_clock(ros):
+    """A timer of the node's clock would stand still with the clock of a simulator that died."""
+    chosen = {"method": "pd", "goal": [0.5], "state_timeout": 0.3, "use_sim_time": True}
+    states = ros.probe.create_publisher(JointState, "joint_states", 10)
+    ros.listen(Float64MultiArray, "simulator/commands")
+    ros.listen(JointTrajectory, "simulator/effort_trajectory")
+    told = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    node = ros.start(BangBangPlannerNode, robot="one_link_vertical", **chosen).node
+    joint = md.load_robot("one_link_vertical").joint_names
+    state = JointState(name=joint, position=[0.0], velocity=[0.0])
+
+    def heard(word):
+        return any(each.message.startswith(word) for each in told)
+
+    def executing():
+        state.header.stamp.nanosec += 1_000_000
+        states.publish(state)
+        return any(v.value == "executing" for each in told for v in each.values)
+
+    ros.until(executing, "no motion begins")
+    ros.until(lambda: heard("gave up: no joint states"), "silence is not noticed")
+    assert node.get_clock().now().nanoseconds == 0
