@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from manip_dyn.ros.runtime.pacing import PacingStatistics
@@ -14,20 +15,25 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 class Report(NamedTuple):
-    """Level, one sentence, and named values."""
+    """Level, one sentence, and named values; what is not known now is None, and left out."""
 
     level: bytes
     message: str
     values: dict[str, object]
 
 
-def status_message(node: Node, report: Report) -> DiagnosticStatus:
-    """Return `report` as a message named after the node."""
+def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatus:
+    """Return `report` as a message named after the node, about a robot or mechanism."""
     return DiagnosticStatus(
         level=report.level,
         name=node.get_fully_qualified_name().lstrip("/"),
+        hardware_id=hardware,
         message=report.message,
-        values=[KeyValue(key=key, value=_text(value)) for key, value in report.values.items()],
+        values=[
+            KeyValue(key=key, value=_text(value))
+            for key, value in report.values.items()
+            if value is not None
+        ],
     )
 
 
@@ -41,16 +47,17 @@ def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
     }
 
 
-def publish_every_second(node: Node, report: Callable[[], Report]) -> None:
-    """Publish `report()` on /diagnostics once a second."""
+def publish_every_second(node: Node, report: Callable[[], Report], hardware: str) -> None:
+    """Publish `report()` about a robot or mechanism on /diagnostics once a second of wall time."""
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
 
     def publish() -> None:
-        message = DiagnosticArray(status=[status_message(node, report())])
+        message = DiagnosticArray(status=[status_message(node, report(), hardware)])
         message.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(message)
 
-    node.create_timer(1.0, publish)
+    # Not the node's clock: with use_sim_time it stands still where nobody publishes /clock.
+    node.create_timer(1.0, publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def _text(value: object) -> str:

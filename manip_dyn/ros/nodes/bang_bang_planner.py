@@ -53,7 +53,7 @@ class BangBangPlannerNode:
         self._heard_at = time.monotonic()
         self._efforts = EffortTopics(node, self._robot, parameters)
         self._plans = node.create_publisher(JointTrajectory, "~/plan", LATCHED)
-        self._status = PlannerStatus(node)
+        self._status = PlannerStatus(node, self._robot.name)
         self._status.tell(diagnostics.OK, "waiting", "no_joint_states", "no joint states yet")
         self._worker = Worker(node, self._on_prepared)
         # Lockstep sends no second state before the first is answered.
@@ -61,7 +61,7 @@ class BangBangPlannerNode:
         node.create_subscription(JointState, "~/goal", self._on_goal, 10)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
-        diagnostics.publish_every_second(node, lambda: self._status.report)
+        diagnostics.publish_every_second(node, lambda: self._status.report, self._robot.name)
         node.create_timer(0.1, self._watch)
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class ClikTrackerNode:
         self._mode = mode(node, self._reference, parameters, calls)
         node.create_service(Trigger, "~/reset", self._on_reset)
         node.create_service(SetBool, "~/pause", self._on_pause)
-        diagnostics.publish_every_second(node, self._report)
+        diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
         on_change(node, parameters, self._use, self._refuse)
         self._mode.start()

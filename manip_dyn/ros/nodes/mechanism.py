@@ -45,7 +45,7 @@ class MechanismNode:
         self._drawing = node.create_publisher(MarkerArray, "~/markers", 10)
         self._moved = _Periods(self._simulation)
         self._stepper = Stepper(node, self._moved, parameters, self._publish)
-        publish_every_second(node, self._report)
+        publish_every_second(node, self._report, parameters.mechanism)
         on_change(node, parameters, self._use)
         self._stepper.start()
 

@@ -70,7 +70,7 @@ class SimulatorNode:
         node.create_subscription(
             JointTrajectory, "~/effort_trajectory", self._on_trajectory, depth
         )
-        publish_every_second(node, self._report)
+        publish_every_second(node, self._report, self._robot.name)
         on_change(node, parameters, self._use, self._refuse)
         self._stepper.start()
 

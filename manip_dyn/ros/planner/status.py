@@ -21,9 +21,9 @@ class PlannerStatus:
 
     report: Report
 
-    def __init__(self, node: Node):
-        """Make the publisher."""
-        self._node = node
+    def __init__(self, node: Node, hardware: str):
+        """Make the publisher; `hardware` names the robot."""
+        self._node, self._hardware = node, hardware
         self._publisher = node.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self.state, self.dropped = "", 0
         self.values: dict[str, object] = {}
@@ -33,7 +33,7 @@ class PlannerStatus:
         self.state = state
         values = {"state": state, "code": code, "dropped messages": self.dropped, **self.values}
         self.report = Report(level, message, values)
-        self._publisher.publish(status_message(self._node, self.report))
+        self._publisher.publish(status_message(self._node, self.report, self._hardware))
         # Two calls: rclpy ties a line of code to one severity.
         if level == OK:
             self._node.get_logger().info(message)
