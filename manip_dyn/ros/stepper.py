@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -51,6 +52,7 @@ class Stepper:
         moved: Stepped,
         parameters: SteppingParameters,
         publish: Callable[[], None],
+        settle: float = 0.0,
     ):
         """Make the services.
 
@@ -59,9 +61,10 @@ class Stepper:
             moved: What is moved.
             parameters: How time passes.
             publish: Called whenever time has passed, and now and then while it does not.
+            settle: Wall time after which a reset is answered, s.
         """
         self._node, self._moved, self._parameters = node, moved, parameters
-        self._publish = publish
+        self._publish, self._settle = publish, settle
         self._period_ns = nanoseconds("control_period", parameters.control_period)
         self.lock = threading.RLock()
         self.paused, self.fault = False, ""
@@ -126,6 +129,7 @@ class Stepper:
         with self.lock:
             self._restart()
             self._tell()
+        time.sleep(self._settle)
         response.success, response.message = True, "back at the initial state"
         return response
 

@@ -233,6 +233,7 @@ def test_clock_and_energy_balance(ros):
         robot="pa10",
         mode="fast",
         initial_position=[0.1, 0.4, 0.0, 0.9, 0.0, 0.2, 0.0],
+        safe_command="zero",
         publish_clock=True,
     )
     ros.until(lambda: len(energies) > 10 and len(clocks) > 10, "no clock or no energy")
