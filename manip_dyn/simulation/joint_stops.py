@@ -15,7 +15,7 @@ GIVE = 0.02
 """How far a joint goes beyond its limit at most, rad or m."""
 TOUCH = 1e-6
 """Distance from a limit at which a joint touches its stop, rad or m."""
-RETURN_RATE = 100.0
+RETURN_RATE = 10.0
 """How fast what a joint is beyond its limit decreases, 1/s."""
 
 
