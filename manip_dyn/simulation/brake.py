@@ -50,7 +50,7 @@ class Brake:
         weight = self._kernels.unchecked.inverse_dynamics(q, self._still, self._still)
         held = np.clip(weight, -limits, limits)
         if self.rate == 0.0 or not v.any():
-            return held + 0.0
+            return held
         return held + self._damping(q, v, -limits - held, limits - held)
 
     def next_switch(self, time_ns: int) -> int:
