@@ -30,7 +30,15 @@ from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.simulation import Integrator, Schedule, Simulation, gravity_compensation, simulate
+from manip_dyn.simulation import (
+    Brake,
+    Integrator,
+    Schedule,
+    Simulation,
+    SimulationWithStops,
+    gravity_compensation,
+    simulate,
+)
 
 FIRST = ("pa10", "ibm7535")
 """The arm that is simulated and tracks, and the one that is planned for, before all others."""
@@ -69,6 +77,9 @@ def _simulate(robot: Robot) -> None:
     held_up = Simulation(robot, q, zero, Integrator("rk4", PERIOD))
     held_up.law = gravity_compensation(held_up.kernels)
     held_up.advance(round(1e9 * PERIOD))
+    braked = SimulationWithStops(robot, q, zero, Integrator("rk4", PERIOD))
+    braked.law = Brake(braked.kernels)
+    braked.advance(round(1e9 * PERIOD))
 
 
 def _track(robot: Robot) -> None:

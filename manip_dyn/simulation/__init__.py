@@ -1,5 +1,6 @@
 """Direct dynamics: a robot, an effort law, an integrator, a trajectory."""
 
+from manip_dyn.simulation.brake import Brake
 from manip_dyn.simulation.effort_laws import (
     EffortLaw,
     Feedback,
@@ -10,8 +11,10 @@ from manip_dyn.simulation.effort_laws import (
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulate import Trajectory, simulate
 from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation
+from manip_dyn.simulation.with_stops import SimulationWithStops
 
 __all__ = [
+    "Brake",
     "Disturbance",
     "Energy",
     "EffortLaw",
@@ -19,6 +22,7 @@ __all__ = [
     "Integrator",
     "Schedule",
     "Simulation",
+    "SimulationWithStops",
     "Trajectory",
     "gravity_compensation",
     "held",

@@ -1,7 +1,8 @@
 """A simulated arm under commands, by the rules of ros2_control's forward command controllers.
 
 The last command holds. After a while without one a safe law takes over, which also acts before the
-first one. What disturbs the arm begins with the first command.
+first one. A schedule is a command for as long as it has efforts to come. What disturbs the arm
+begins with the first command.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class CommandedArm:
         simulation: The arm.
         timeout: Simulated time without a command after which the safe law takes over, s; 0: the
             last command holds for good.
-        timed_out: Whether it has.
+        timed_out: Whether the safe law has taken over.
     """
 
     def __init__(
@@ -42,6 +43,11 @@ class CommandedArm:
         """Simulated time."""
         return self.simulation.time_ns
 
+    @property
+    def commanded(self) -> bool:
+        """Whether a command has come."""
+        return self._commanded_ns is not None
+
     def reset(self) -> None:
         """Go back to the initial state; no command has come."""
         self.simulation.reset()
@@ -59,7 +65,16 @@ class CommandedArm:
         if self._commanded_ns is None and self._disturbance is not None:
             effort, begin, end = self._disturbance
             self.simulation.disturbance = Disturbance(effort, begin + now, end + now)
-        self._commanded_ns, self.timed_out = now, False
+        last = law.times_ns[-1] if isinstance(law, Schedule) else now
+        self._commanded_ns, self.timed_out = max(now, last), False
+
+    def time_out(self) -> None:
+        """Let the safe law take over."""
+        self.simulation.law, self.timed_out = self._safe_law, True
+
+    @property
+    def _silence_ns(self) -> int:
+        return 0 if self._commanded_ns is None else self.time_ns - self._commanded_ns
 
     def check_age(self, start_ns: int) -> None:
         """Refuse what was to begin too long ago, or begins too far ahead."""
@@ -73,8 +88,6 @@ class CommandedArm:
 
     def advance(self, duration_ns: int) -> None:
         """Move on, see `Simulation.advance`."""
-        if self.timeout and not self.timed_out and self._commanded_ns is not None:
-            self.timed_out = self.time_ns - self._commanded_ns > self.timeout * 1e9
-            if self.timed_out:
-                self.simulation.law = self._safe_law
+        if self.timeout and not self.timed_out and self._silence_ns > self.timeout * 1e9:
+            self.time_out()
         self.simulation.advance(duration_ns)

@@ -167,13 +167,16 @@ class Simulation:
             edges = self.disturbance.next_switch(self.time_ns)
             self._run(min([end, *edges] if switch is None else [end, switch, *edges]))
 
-    def _run(self, stop_ns: int) -> None:
+    def _run(self, stop_ns: int, beside: Vector | None = None) -> None:
+        """Move on while no effort jumps; `beside` (n,) acts beside the law's efforts."""
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
             motion, effort, origin = self._motion(law), None, begin_ns * 1e-9
         else:
             motion, origin = self._motions[None], 0.0
             effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
+            if beside is not None:
+                effort += beside
         reached = motion.run(origin, origin + (stop_ns - begin_ns) * 1e-9, self._y, effort)
         if motion.status is Status.SUCCESS:
             self.time_ns = stop_ns

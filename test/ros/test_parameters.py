@@ -248,7 +248,8 @@ def values(**named):
 def test_the_integrator_is_chosen_while_paused(ros, changes, words):
     """The motion goes on from the same state; what does not fit together is refused."""
     states = ros.listen(JointState, "joint_states")
-    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", initial_velocity=[1.0, -1.0])
+    free = {"safe_command": "zero", "initial_velocity": [1.0, -1.0]}
+    ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", **free)
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
     before = ros.call(Trigger, "simulator/step")
     assert before.success

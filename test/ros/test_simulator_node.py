@@ -193,6 +193,26 @@ def test_safe_command_takes_over_after_the_timeout(ros):
     assert states[-1].effort[0] == pytest.approx(weight[0], abs=1e-9)
 
 
+def test_a_schedule_is_a_command_for_as_long_as_it_lasts(ros):
+    start_lockstep(ros, command_timeout=0.002)
+    ros.trajectories.publish(
+        trajectory(["shoulder", "elbow"], [(0.0, [1.0, 1.0]), (0.006, [2.0, 2.0])])
+    )
+    ros.until(lambda: stamp(ros.states[-1]) == PERIOD, "the trajectory moves nothing")
+    acted = [step(ros).effort[0] for _ in range(11)]
+    assert acted[:4] == [1.0] * 4
+    assert acted[4:8] == [2.0] * 4
+    ros.expect_warning("no command for 0.002 s", "brake")
+
+
+def step(ros):
+    """Let a period pass by hand and return the state after it."""
+    before = stamp(ros.states[-1])
+    assert ros.call(Trigger, "simulator/step").success
+    ros.until(lambda: stamp(ros.states[-1]) > before, "a step does not advance")
+    return ros.states[-1]
+
+
 def test_stale_trajectory_is_dropped(ros):
     start_lockstep(ros, command_timeout=0.002)
     for _ in range(5):
@@ -223,6 +243,90 @@ def test_pause_step_and_reset(ros):
     assert list(states[-1].position) == [0.5, -0.5]
 
 
+def test_what_was_sent_before_a_reset_is_dropped(ros):
+    """Seen: 16.7 rad/s and a joint at -10 rad after ~/reset, by a command that came before it."""
+    start_lockstep(ros, publish_clock=True)
+    command(ros, 9.0, 9.0)
+    for _ in range(50):  # of which one is taken before each look at the services
+        ros.commands.publish(Float64MultiArray(data=[9.0, 9.0]))
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.expect_warning("dropped", "before the reset was done")
+    ros.until(lambda: stamp(ros.states[-1]) == 0, "reset does not go back")
+    state = command(ros, 1.0, -1.0)
+    assert (stamp(state), list(state.effort)) == (PERIOD, [1.0, -1.0])
+    robot = md.load_robot("ibm7535")
+    expected = md.simulate(robot, [0, 0], [0, 0], [1.0, -1.0], 0.001)
+    assert list(state.velocity) == expected.v[-1].tolist()
+
+
+def levels(ros, found, **expected):
+    """Wait for diagnostics with these values; return the last status."""
+
+    def agrees():
+        if not found:
+            return False
+        status = found[-1].status[0]
+        values = {v.key: v.value for v in status.values}
+        return all(values.get(key) == value for key, value in expected.items())
+
+    ros.until(agrees, f"no diagnostics with {expected}: {found[-1:]}")
+    return found[-1].status[0]
+
+
+def test_an_arm_that_nobody_commands_any_more_rests_within_its_limits(ros):
+    """Its controller dies amid full efforts; all of it is told. Control period 0.02 s."""
+    found = ros.listen(DiagnosticArray, "/diagnostics")
+    start_lockstep(ros, control_period=0.02, initial_position=[2.5, 0.0])
+    status = levels(ros, found, state="waiting")
+    assert (status.level, status.hardware_id) == (b"\x00", "simulated ibm7535")
+    for _ in range(10):
+        command(ros, 25.0, -9.0)
+    levels(ros, found, state="running")
+    fastest, furthest = 0.0, 0.0
+    for _ in range(60):
+        state = step(ros)
+        fastest = max(fastest, *np.abs(state.velocity))
+        furthest = max(furthest, *(np.abs(state.position) - np.pi))
+    assert fastest > 3.0
+    assert 0.0 < furthest <= 0.02
+    assert np.abs(state.velocity).max() < 1e-3
+    assert levels(ros, found, state="lost_commander").message == "no command for 0.5 s: brake"
+    ros.expect_warning("no command for 0.5 s", "brake")
+    second = ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 1)
+    status = levels(ros, found, state="second_commander")
+    assert (status.level, status.message) == (b"\x01", "2 publishers of commands: /probe, /probe")
+    ros.probe.destroy_publisher(second)
+    levels(ros, found, state="lost_commander", commanders="/probe")
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
+    ros.call(Trigger, "simulator/reset")
+    assert levels(ros, found, state="paused").message == "paused"
+
+
+def test_a_run_ends_at_a_limit_if_it_is_to(ros):
+    found = ros.listen(DiagnosticArray, "/diagnostics")
+    start_lockstep(ros, joint_limits="stop_at_limits", initial_position=[3.1, 0.0])
+    for _ in range(300):
+        ros.commands.publish(Float64MultiArray(data=[25.0, 0.0]))
+    status = levels(ros, found, state="fault")
+    assert status.level == b"\x02"
+    assert "joint 'shoulder' reached its upper limit at" in status.message
+    assert ros.call(Trigger, "simulator/reset").success
+    levels(ros, found, state="waiting")  # under the brake, until a command comes
+    assert command(ros, 0.0, 0.0).position[0] == 3.1
+
+
+def test_joints_outside_ignored_limits_are_an_error(ros):
+    found = ros.listen(DiagnosticArray, "/diagnostics")
+    start_lockstep(
+        ros, joint_limits="ignore", initial_position=[3.1, 0.0], initial_velocity=[20.0, 0.0]
+    )
+    for _ in range(10):
+        command(ros, 0.0, 0.0)
+    status = levels(ros, found, state="outside_limits")
+    assert status.level == b"\x02"
+    assert "outside its limits: shoulder 0." in status.message
+
+
 def test_clock_and_energy_balance(ros):
     clocks, energies = (
         ros.listen(Clock, "/clock"),
@@ -233,6 +337,7 @@ def test_clock_and_energy_balance(ros):
         robot="pa10",
         mode="fast",
         initial_position=[0.1, 0.4, 0.0, 0.9, 0.0, 0.2, 0.0],
+        safe_command="zero",
         publish_clock=True,
     )
     ros.until(lambda: len(energies) > 10 and len(clocks) > 10, "no clock or no energy")

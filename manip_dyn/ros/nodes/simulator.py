@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
-import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -21,20 +21,26 @@ from manip_dyn.ros.messages.robot_description import heard, publish_description
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.declare import declare, declare_joints, on_change
-from manip_dyn.ros.parameters.robot import joint_array, prepare, robot_from
+from manip_dyn.ros.parameters.robot import prepare, robot_from
 from manip_dyn.ros.parameters.simulator import (
     INTEGRATION,
     SimulatorParameters,
     disturbance_from,
     integrator_from,
+    safe_law_from,
+    simulation_from,
 )
 from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.run import run
+from manip_dyn.ros.simulator.commanders import commanders
+from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
+from manip_dyn.ros.simulator.fresh_commands import SETTLE, FreshCommands, sent_at
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.ros.stepper_services import StepperServices
 from manip_dyn.ros.transforms import Transforms
-from manip_dyn.simulation import EffortLaw, Simulation, gravity_compensation, held
+from manip_dyn.simulation import held
 from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.joint_stops import GIVE
 
 
 class SimulatorNode:
@@ -50,34 +56,33 @@ class SimulatorNode:
         declare_joints(node, SimulatorParameters, self._robot.n)
         pace = paced(parameters.mode, parameters.control_period, parameters.real_time_factor)
         introduce(node, described(self._robot), pace, f"by {parameters.integrator}")
-        prepare(self._robot, "inverse_dynamics", "energy")
-        self._simulation = Simulation(
-            self._robot,
-            joint_array("initial_position", parameters.initial_position, self._robot),
-            joint_array("initial_velocity", parameters.initial_velocity, self._robot),
-            integrator_from(parameters),
-        )
+        prepare(self._robot, "inverse_dynamics", "energy", "mass_matrix")
+        self._simulation = simulation_from(parameters, self._robot)
         disturbance = disturbance_from(parameters, self._robot)
-        self._safe_law = self._make_safe_law()
-        for law in (self._simulation.law, self._safe_law):
+        safe_law = safe_law_from(parameters, self._simulation)
+        for law in (self._simulation.law, safe_law):
             self._simulation.prepare(law)
         timeout = parameters.command_timeout
-        self._arm = CommandedArm(self._simulation, self._safe_law, timeout, disturbance)
-        self._dropped, self._energies, self._told_timeout = 0, 0, False
+        self._arm = CommandedArm(self._simulation, safe_law, timeout, disturbance)
+        self._commands = FreshCommands(self._arm)
+        self._dropped, self._energies, self._told, self._overruns = 0, 0, "", 0
         every = round(parameters.energy_period / parameters.control_period)
         self._energy_ns = every * nanoseconds("control_period", parameters.control_period)
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._energy = node.create_publisher(Float64MultiArray, "~/energy", 10)
         publish_description(node, self._robot)
         self._transforms = Transforms(node, self._robot, parameters)
-        self._stepper = Stepper(node, self._arm, parameters, self._publish)
+        self._stepper = Stepper(node, self._commands, parameters, self._publish, SETTLE)
         StepperServices(node, self._stepper)
+        self._commands.listen(self._stepper)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
-        node.create_subscription(Float64MultiArray, "~/commands", self._on_command, depth)
-        node.create_subscription(
-            JointTrajectory, "~/effort_trajectory", self._on_trajectory, depth
-        )
-        publish_every_second(node, self._report, self._robot.name)
+        self._inputs = [
+            node.create_subscription(Float64MultiArray, "~/commands", self._on_command, depth),
+            node.create_subscription(
+                JointTrajectory, "~/effort_trajectory", self._on_trajectory, depth
+            ),
+        ]
+        publish_every_second(node, self._report, f"simulated {self._robot.name}")
         on_change(node, parameters, self._use, self._refuse)
         self._stepper.start()
 
@@ -85,29 +90,26 @@ class SimulatorNode:
         """Stop the clock."""
         self._stepper.stop()
 
-    def _make_safe_law(self) -> EffortLaw:
-        if self._parameters.safe_command == "gravity_compensation":
-            return gravity_compensation(self._simulation.kernels)
-        return held(self._robot, np.zeros(self._robot.n))
-
     # ---------------------------------------------------------------- commands
-    def _on_command(self, message: Float64MultiArray) -> None:
+    def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
             try:
-                self._arm.command(held(self._robot, efforts_from(message, self._robot)))
+                law = held(self._robot, efforts_from(message, self._robot))
+                self._commands.command(law, sent_at(info))
             except ManipDynError as error:
                 self._drop(error)
             else:
                 self._stepper.answer()
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, message: JointTrajectory, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
             try:
+                self._commands.check(sent_at(info))
                 origin, now = self._stepper.origin_ns, self._arm.time_ns
                 schedule = schedule_from(message, self._robot, origin, now)
                 if to_nanoseconds(message.header.stamp):
                     self._arm.check_age(schedule.times_ns[0])
-                self._arm.command(schedule)
+                self._commands.command(schedule, sent_at(info))
             except ManipDynError as error:
                 self._drop(error)
             else:
@@ -125,7 +127,7 @@ class SimulatorNode:
         if not self._stepper.paused:
             return f"{chosen[0]} can be set while the simulator is paused; call ~/pause first"
         try:
-            self._simulation.check(integrator_from(parameters), self._safe_law)
+            integrator_from(parameters)
         except ManipDynError as error:
             return str(error)
         return ""
@@ -146,7 +148,8 @@ class SimulatorNode:
         self._states.publish(joint_state(self._robot, self._stepper.stamp_ns, q, v, effort))
         self._transforms.tell(self._stepper.stamp_ns, q)
         self._publish_energy()
-        self._tell_timeout()
+        self._commands.stand_still()
+        self._tell_handover()
 
     def _publish_energy(self) -> None:
         count = self._arm.time_ns // self._energy_ns if self._energy_ns else 0
@@ -154,30 +157,45 @@ class SimulatorNode:
             self._energy.publish(energy_message(self._simulation.energy()))
         self._energies = count
 
-    def _tell_timeout(self) -> None:
-        if self._arm.timed_out and not self._told_timeout:
-            self.node.get_logger().warning(
-                f"no command for {self._arm.timeout:g} s; the safe command "
-                f"({self._parameters.safe_command}) takes over"
-            )
-        self._told_timeout = self._arm.timed_out
+    def _tell_handover(self) -> None:
+        reason = self._commands.handover
+        if reason and not self._told:
+            safe = self._parameters.safe_command
+            self.node.get_logger().warning(f"{reason}; the safe command ({safe}) takes over")
+        self._told = reason
 
     def _report(self) -> Report:
+        senders = commanders(self.node, [each.topic_name for each in self._inputs])
         with self._stepper.lock:
-            outside = ", ".join(self._robot.outside_limits(self._simulation.q))
-            warning = f"joint outside its limits: {outside}" if outside else ""
-            if self._arm.timed_out:
-                warning = "no commands: safe command"
-            return self._stepper.report(
-                warning,
-                {
-                    "dropped messages": self._dropped,
-                    "energy balance residual [J]": self._simulation.energy().residual,
-                    "joints outside their limits": outside or "none",
-                    "integrator": self._parameters.integrator,
-                    **self._simulation.statistics,
-                },
+            beyond = beyond_limits(self._robot, self._simulation.q)
+            report = self._stepper.report("", {})
+            overruns = int(str(report.values["overruns"]))
+            stops = self._parameters.joint_limits == "mechanical_stops"
+            found = condition(
+                Situation(
+                    fault=self._stepper.fault,
+                    beyond=tuple(words for _, words in beyond.values()),
+                    at_stops=stops and all(amount <= GIVE for amount, _ in beyond.values()),
+                    commanders=senders,
+                    handover=self._commands.handover,
+                    safe_command=self._parameters.safe_command,
+                    overruns=max(overruns - self._overruns, 0),
+                    paused=self._stepper.paused,
+                    commanded=self._arm.commanded,
+                )
             )
+            self._overruns = overruns
+            values = {
+                "state": found.state,
+                **report.values,
+                "dropped messages": self._dropped,
+                "commanders": ", ".join(senders) or "none",
+                "energy balance residual [J]": self._simulation.energy().residual,
+                "joints outside their limits": ", ".join(beyond) or "none",
+                "integrator": self._parameters.integrator,
+                **self._simulation.statistics,
+            }
+            return Report(found.level, found.sentence, values)
 
 
 def main(args: list[str] | None = None) -> int:

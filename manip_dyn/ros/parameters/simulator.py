@@ -1,8 +1,10 @@
-"""The simulator's parameters, and what its integrator and its disturbance are made of."""
+"""The simulator's parameters, and what they choose: integrator, disturbance, safe command."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
@@ -11,7 +13,15 @@ from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.stepping import SteppingParameters
 from manip_dyn.ros.parameters.transforms import TransformParameters
-from manip_dyn.simulation import Disturbance, Integrator
+from manip_dyn.simulation import (
+    Brake,
+    Disturbance,
+    EffortLaw,
+    Integrator,
+    Simulation,
+    SimulationWithStops,
+    held,
+)
 
 INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 """The parameters that can be set while the simulator is paused."""
@@ -81,8 +91,14 @@ class SimulatorParameters(TransformParameters, SteppingParameters, RobotParamete
         0.0, "When they begin, in simulated time after the first command", "s", 0.0, 1e6
     )
     disturbance_duration: float = parameter(0.0, "How long they act", "s", 0.0, 1e6)
+    joint_limits: str = parameter(
+        "mechanical_stops",
+        "What a joint meets at a position limit: a stiff, damped stop; the end of the run, with a "
+        "fault; or nothing",
+        choices=("mechanical_stops", "stop_at_limits", "ignore"),
+    )
     command_timeout: float = parameter(
-        0.0,
+        0.5,
         "Simulated time without a command after which the safe command takes over; 0: the last "
         "command holds for good",
         "s",
@@ -91,9 +107,18 @@ class SimulatorParameters(TransformParameters, SteppingParameters, RobotParamete
         dynamic=True,
     )
     safe_command: str = parameter(
-        "zero",
-        "Efforts before the first command and after a timeout",
-        choices=("zero", "gravity_compensation"),
+        "brake",
+        "What acts before the first command and after a timeout: gravity compensation minus "
+        "damping, gravity compensation, or no effort",
+        choices=("brake", "gravity_compensation", "zero"),
+    )
+    brake_rate: float = parameter(
+        default_of(Brake, "rate"),
+        "How fast the brake lets speeds fall where the efforts suffice: by the factor e in the "
+        "reciprocal",
+        "1/s",
+        0.1,
+        1e3,
     )
 
 
@@ -105,7 +130,28 @@ def integrator_from(parameters: SimulatorParameters) -> Integrator:
         parameters.rtol,
         parameters.atol,
         parameters.taylor_order,
+        stop_at_limits=parameters.joint_limits == "stop_at_limits",
     )
+
+
+def simulation_from(parameters: SimulatorParameters, robot: Robot) -> Simulation:
+    """Return the arm at its start, with what it meets at its limits."""
+    stops = parameters.joint_limits == "mechanical_stops"
+    kind = SimulationWithStops if stops else Simulation
+    return kind(
+        robot,
+        joint_array("initial_position", parameters.initial_position, robot),
+        joint_array("initial_velocity", parameters.initial_velocity, robot),
+        integrator_from(parameters),
+    )
+
+
+def safe_law_from(parameters: SimulatorParameters, simulation: Simulation) -> EffortLaw:
+    """Return what acts where no command does."""
+    if parameters.safe_command == "zero":
+        return held(simulation.robot, np.zeros(simulation.robot.n))
+    braked = parameters.safe_command == "brake"
+    return Brake(simulation.kernels, parameters.brake_rate if braked else 0.0)
 
 
 def disturbance_from(parameters: SimulatorParameters, robot: Robot) -> Disturbance:

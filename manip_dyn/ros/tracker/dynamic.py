@@ -21,7 +21,7 @@ from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
-from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics, PeriodStatistics
+from manip_dyn.ros.runtime.pacing import Deadlines, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.states import Facts
 
@@ -163,7 +163,7 @@ class DynamicMode:
             self._arrivals.begin()
             return
         period = (stamp - self._measured.stamp_ns) * 1e-9
-        late = max(Pacer.TOLERATED_LATENESS, 10.0 * self._parameters.step)
+        late = max(Deadlines.TOLERATED_LATENESS, 10.0 * self._parameters.step)
         self._arrivals.add(now - self._heard_at - period, period > late)
 
     def _send(self) -> None:

@@ -1,0 +1,1 @@
+"""Parts of the simulator node: which commands count, who sends them, and how the arm is."""

@@ -1,0 +1,68 @@
+"""What the simulator says of itself: one row of the table in docs/nodes.md each."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
+from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
+
+FAULT = Situation(fault="the simulation of 'rr' diverged")
+OUTSIDE = Situation(beyond=("W1 0.3 rad beyond its upper limit",))
+STOP = OUTSIDE._replace(at_stops=True)
+TWO = Situation(commanders=("/planner", "/tracker"))
+LOST = Situation(handover="no command for 0.5 s")
+OVERRUNS = Situation(overruns=3)
+
+ROWS = [
+    (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to start anew"),
+    (OUTSIDE, "outside_limits", ERROR, "outside its limits: W1 0.3 rad beyond its upper limit"),
+    (TWO, "second_commander", WARN, "2 publishers of commands: /planner, /tracker"),
+    (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
+    (STOP, "at_stop", WARN, "at its stop: W1 0.3 rad beyond its upper limit"),
+    (OVERRUNS, "overruns", WARN, "3 overruns since the last report"),
+    (Situation(paused=True), "paused", OK, "paused"),
+    (Situation(commanded=False), "waiting", OK, "no command yet: brake"),
+    (Situation(), "running", OK, "running"),
+]
+NAMES = {OK: "OK", WARN: "WARN", ERROR: "ERROR"}
+
+
+@pytest.mark.parametrize(("situation", "state", "level", "sentence"), ROWS, ids=lambda x: str(x))
+def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level, sentence):
+    assert condition(situation) == (state, level, sentence)
+
+
+def test_the_worst_is_said():
+    """In the order of the table: each row beside all that stand below it."""
+    everything = Situation(commanded=False, paused=True)
+    for situation, state, _, _ in reversed(ROWS[:6]):
+        changes = {
+            key: value
+            for key, value in situation._asdict().items()
+            if value != Situation()._asdict()[key]
+        }
+        everything = everything._replace(**changes)
+        if state == "outside_limits":
+            everything = everything._replace(at_stops=False)
+        assert condition(everything).state == state
+
+
+def test_the_table_is_the_code():
+    page = Path(__file__).parents[2] / "docs" / "nodes.md"
+    found = [line.split("|")[1:3] for line in page.read_text().splitlines() if "| `" in line]
+    table = [(state.strip(" `"), level.strip()) for state, level in found]
+    for row in ROWS:
+        assert (row[1], NAMES[row[2]]) in table
+
+
+def test_joints_beyond_their_limits_are_named_with_amount_side_and_unit():
+    robot = md.load_robot("cylindrical")
+    found = beyond_limits(robot, np.array([-3.2, 0.31]))
+    first, second = robot.joint_names
+    assert found[first][0] == pytest.approx(3.2 - np.pi)
+    assert found[first][1] == f"{first} 0.0584 rad beyond its lower limit"
+    assert found[second][1] == f"{second} 0.01 m beyond its upper limit"
+    assert beyond_limits(robot, np.array([0.0, 0.3])) == {}
