@@ -11,7 +11,6 @@ os.environ.setdefault(
 )
 
 import pytest
-
 from harness import Ros
 
 
