@@ -27,12 +27,13 @@ style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The core with the lower bounds of setup.py, as far as PyPI still has wheels for this Python.
+# The core with the lower bounds of setup.py: versions of Ubuntu 24.04, see test/oldest.txt.
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet 'pip>=23.1'
-	$(VENV)-oldest/bin/python -m pip install --quiet -c test/oldest.txt -e '.[test]'
-	$(VENV)-oldest/bin/python -m pytest -m 'not ros' $(ARGS)
+	$(VENV)-oldest/bin/python -m pip install --quiet --no-deps -r test/oldest.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --no-deps -e .
+	$(VENV)-oldest/bin/python -m pytest -n 2 --dist loadfile -m 'not ros' $(ARGS)
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)

@@ -38,13 +38,13 @@ setup(
         *([] if FOR_PIP else [("bin", [f"bin/{NAME}"])]),
     ],
     python_requires=">=3.10",
-    # Lower bounds are what Ubuntu 24.04 and ROS 2 Jazzy ship.
+    # Lower bounds are what Ubuntu 24.04 has, see test/oldest.txt; ROS 2 Jazzy has pinocchio 4.1.
     install_requires=[
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
         "numba>=0.58",  # compiles the generated kernels
         "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
-        "pin>=3",  # pinocchio: reads the URDF, reference algorithms
+        "pin>=3.3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF
     ],
     extras_require={

@@ -1,10 +1,11 @@
 """Any scenario of `manip_dyn demo`: its nodes with its parameters file, and RViz if asked for."""
 
+import os
 from pathlib import Path
 
 import yaml
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -13,6 +14,7 @@ from launch import LaunchDescription
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
 from manip_dyn.robot import load_robot
 from manip_dyn.robot.description import find_urdf
+from manip_dyn.ros.runtime.discovery import local
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
 OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static")]
@@ -68,6 +70,7 @@ def generate_launch_description():
                 "0.0",
                 "How long the disturbance of params_file acts on a simulated arm, s",
             ),
+            *(SetEnvironmentVariable(*each) for each in local(os.environ).items()),
             OpaqueFunction(function=nodes),
         ]
     )
@@ -114,6 +117,7 @@ def node(name, robot):
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         parameters=parameters,
+        ros_arguments=["--enclave", f"/manip_dyn/{name}"],
         on_exit=Shutdown(),
     )
 

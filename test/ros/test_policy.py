@@ -10,7 +10,7 @@ import pytest
 from harness import TIMEOUT
 
 from manip_dyn.core.share import share_directory
-from manip_dyn.ros.policy import policy
+from manip_dyn.ros.security.policy import policy
 
 POLICY = share_directory() / "config" / "sros2" / "manip_dyn.policy.xml"
 NODES = Path(__file__).parents[2] / "manip_dyn" / "ros" / "nodes"
@@ -43,7 +43,7 @@ def _names(profile, use):
 
 def test_the_policy_is_what_the_nodes_make():
     assert POLICY.read_text(encoding="utf-8") == policy(), (
-        "outdated: run python -m manip_dyn.ros.policy config/sros2/manip_dyn.policy.xml"
+        "outdated: run python -m manip_dyn.ros.security.policy config/sros2/manip_dyn.policy.xml"
     )
 
 

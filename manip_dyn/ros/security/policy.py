@@ -1,7 +1,7 @@
 """What each node may say and hear, as a policy of SROS2 (schema 0.2.0 of the package sros2).
 
-``python -m manip_dyn.ros.policy config/sros2/manip_dyn.policy.xml`` writes it, an enclave per
-node, from what the nodes make: a topic or service that no node has is nobody's.
+``python -m manip_dyn.ros.security.policy config/sros2/manip_dyn.policy.xml`` writes it, an
+enclave per node, from what the nodes make: a topic or service that no node has is nobody's.
 """
 
 from __future__ import annotations
