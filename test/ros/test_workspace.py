@@ -14,10 +14,11 @@ import pytest
 from harness import TIMEOUT
 from sensor_msgs.msg import JointState
 
-from manip_dyn.demo.scenarios import scenario
+from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, scenario
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = sorted(path.name.removesuffix(".launch.py") for path in (ROOT / "launch").glob("*.py"))
+NAMES = {each.name for each in SCENARIOS}
 SHOWN = {"bang_bang": "ibm7535_zero_net_work", "scenario": "stiff_pendulum"}
 """Launch files that take the name of a scenario."""
 MISSING = [
@@ -89,11 +90,11 @@ def _hear_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("name", LAUNCH)
+@pytest.mark.parametrize("name", sorted(NAMES | set(SHOWN)))
 def test_every_launch_file_runs_and_ends(workspace, ros, name):
     chosen = scenario(SHOWN.get(name, name))
     arguments = [f"scenario:={chosen.name}"] if name in SHOWN else []
-    arguments += ["urdf:=pa10"] if chosen.example else []
+    arguments += ["urdf:=pa10"] if name == ANY_ROBOT else []
     states = ros.listen(JointState, "joint_states", 10)
     launched = Launched(workspace, name, *arguments)
     try:
@@ -110,6 +111,16 @@ def test_every_launch_file_runs_and_ends(workspace, ros, name):
 
 def _names(ros):
     return ros.probe.get_node_names()
+
+
+@pytest.mark.parametrize("name", sorted(set(LAUNCH) - NAMES - set(SHOWN)))
+def test_a_launch_file_that_needs_more_says_what(workspace, name):
+    launched = Launched(workspace, name)
+    head = [launched.process.stdout.readline() for _ in range(4)]
+    code, text = launched.end()
+    text = "".join(head) + text
+    assert code == 0 or "needs" in text, text
+    assert "Traceback" not in text, text
 
 
 def test_what_cannot_run_ends_with_an_error(workspace):
