@@ -67,7 +67,7 @@ setup(
             "pytest>=7.4",
             "pytest-xdist>=3.5",
             "hypothesis>=6.90",
-            "example-robot-data>=4.1",
+            "example-robot-data>=6",
             "matplotlib>=3.7",
             "ruff>=0.6",
             "mypy>=1.8",
