@@ -136,7 +136,8 @@ def test_rviz_and_robot_state_publisher_are_started(workspace, tmp_path):
     for package in ("robot_state_publisher", "rviz2"):
         index = tmp_path / "share" / "ament_index" / "resource_index" / "packages" / package
         program = tmp_path / "lib" / package / package
-        for path, text in ((index, ""), (program, STAND_IN)):
+        manifest = tmp_path / "share" / package / "package.xml"
+        for path, text in ((index, ""), (manifest, ""), (program, STAND_IN)):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         program.chmod(0o755)
