@@ -64,7 +64,7 @@ def end_of(robot, start, goal):
 @pytest.mark.parametrize("start", [1.4, 1.2, -1.2, -1.4])
 def test_heavy_link_is_moved_if_it_can_be(tmp_path, moment, start):
     """Upwards it may stall where it is horizontal, downwards run away from there."""
-    with within(20.0):
+    with within(600.0):
         end = end_of(loaded_link(tmp_path, moment), start, -start)
     if can_move(moment, start, -start):
         np.testing.assert_allclose(end, [-start], atol=1e-6)
