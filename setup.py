@@ -1,19 +1,26 @@
 """Build and installation: pip install, pip install -e and colcon build all start here."""
 
+import sys
 from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 NAME = "manip_dyn"
+URL = "https://manip-dyn.org"
+# colcon puts entry points into lib/manip_dyn, for ros2 run; bin/ is on PATH. pip puts them there.
+FOR_PIP = {"bdist_wheel", "editable_wheel"} & set(sys.argv)
 
 setup(
     name=NAME,
     version="0.2.0",
     description="Dynamics, kinematics and time-optimal control of robot manipulators",
-    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description=Path(__file__).resolve().with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
+    url=URL,
+    author="manip_dyn maintainers",
+    author_email="maintainers@manip-dyn.org",
     maintainer="manip_dyn maintainers",
     maintainer_email="maintainers@manip-dyn.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
@@ -27,16 +34,18 @@ setup(
         (f"share/{NAME}/config", glob("config/*.*")),
         (f"share/{NAME}/config/mechanisms", glob("config/mechanisms/*.yaml")),
         (f"share/{NAME}/config/ros2_control", glob("config/ros2_control/*")),
+        (f"share/{NAME}/config/sros2", glob("config/sros2/*.xml")),
         (f"share/{NAME}/launch", glob("launch/*.launch.py")),
+        *([] if FOR_PIP else [("bin", [f"bin/{NAME}"])]),
     ],
     python_requires=">=3.10",
-    # Lower bounds are what Ubuntu 24.04 and ROS 2 Jazzy ship.
+    # Lower bounds are what Ubuntu 24.04 has, see test/oldest.txt; ROS 2 Jazzy has pinocchio 4.1.
     install_requires=[
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
         "numba>=0.58",  # compiles the generated kernels
         "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
-        "pin>=3",  # pinocchio: reads the URDF, reference algorithms
+        "pin>=3.3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF
     ],
     extras_require={
@@ -60,7 +69,7 @@ setup(
             "pytest>=7.4",
             "pytest-xdist>=3.5",
             "hypothesis>=6.90",
-            "example-robot-data>=4.1",
+            "example-robot-data>=6",
             "matplotlib>=3.7",
             "xacro>=2.1",
             "ruff>=0.6",

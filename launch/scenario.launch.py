@@ -1,10 +1,11 @@
 """Any scenario of `manip_dyn demo`: its nodes with its parameters file, and RViz if asked for."""
 
+import os
 import sys
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -12,6 +13,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchDescription
 from manip_dyn.demo.launching import check_arguments, check_installed, description_of
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
+from manip_dyn.ros.runtime.discovery import local
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
 OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static"), ("/clock", "clock")]
@@ -67,7 +69,8 @@ def generate_launch_description():
         DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
         for name, (default, text, choices) in ARGUMENTS.items()
     ]
-    return LaunchDescription([*declared, OpaqueFunction(function=nodes)])
+    nearby = [SetEnvironmentVariable(*each) for each in local(os.environ).items()]
+    return LaunchDescription([*declared, *nearby, OpaqueFunction(function=nodes)])
 
 
 def nodes(context):
@@ -105,6 +108,7 @@ def node(name, given):
         namespace=given["namespace"],
         output="screen",
         parameters=parameters,
+        ros_arguments=["--enclave", f"/manip_dyn/{name}"],
         on_exit=Shutdown(),
     )
 

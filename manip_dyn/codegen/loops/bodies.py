@@ -46,9 +46,9 @@ def place_bodies(tree, space, q):
             origin[r] = shift
         if k >= 0:
             above = space.rotation[k]
-            for column in range(3):
-                turned = times(above, (placed[0, column], placed[1, column], placed[2, column]))
-                placed[0, column], placed[1, column], placed[2, column] = turned
+            for axis in range(3):
+                turned = times(above, (placed[0, axis], placed[1, axis], placed[2, axis]))
+                placed[0, axis], placed[1, axis], placed[2, axis] = turned
             moved = added(three(space.origin[k], 0), times(above, three(origin, 0)))
             origin[0], origin[1], origin[2] = moved
         z_axis = (placed[0, 2], placed[1, 2], placed[2, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.runtime.discovery import local
 from manip_dyn.ros.runtime.parameter_files import refuse_unread
 
 STOPPED, BAD_INPUT = 0, 2
@@ -77,6 +79,7 @@ def run(kind: type[Work], args: list[str] | None = None) -> int:
 def _run(kind: type[Work], args: list[str] | None) -> int:
     # The pacing thread must get the interpreter within a fraction of a control period.
     sys.setswitchinterval(2e-4)
+    os.environ.update(local(os.environ))
     work: Work | None = None
     begun = False
     try:

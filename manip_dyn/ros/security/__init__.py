@@ -1,0 +1,1 @@
+"""What SROS2 is told of the nodes."""

@@ -1,0 +1,68 @@
+"""Closed doors: a node that nobody told otherwise listens on this machine only."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness import TIMEOUT
+
+from manip_dyn.core.share import share_directory
+from manip_dyn.ros.runtime.discovery import PROFILES, RANGE, local
+
+LISTENING = """
+import os, re
+import manip_dyn.ros.runtime.run as run
+from manip_dyn.core.errors import ManipDynError
+from pathlib import Path
+
+class Look:
+    name = "look"
+    def __init__(self, node):
+        own = {os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
+        for protocol in ("udp", "udp6", "tcp", "tcp6"):
+            for line in Path("/proc/net", protocol).read_text().splitlines()[1:]:
+                words = line.split()
+                if f"socket:[{words[9]}]" in own:
+                    print(protocol, words[1])
+        raise ManipDynError("seen enough")
+
+run.run(Look)
+"""
+
+
+def listening(**environment):
+    """Addresses (hexadecimal, as the kernel has them) and ports that a node receives at.
+
+    What Fast DDS sends from is at an ephemeral port, which nobody reads.
+    """
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    without = {name: value for name, value in os.environ.items() if name not in (RANGE, *PROFILES)}
+    done = subprocess.run(
+        [sys.executable, "-c", LISTENING],
+        env=without | environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
+    pairs = [line.split()[1].split(":") for line in done.stdout.splitlines()]
+    return {address for address, port in pairs if int(port, 16) < first}
+
+
+@pytest.mark.skipif(not Path("/proc/net/udp").exists(), reason="the kernel shows no sockets")
+def test_a_node_listens_on_this_machine_only_unless_asked():
+    assert listening() == {"0100007F"}
+    assert listening(**{RANGE: "LOCALHOST"}) == {"0100007F"}
+    assert "00000000" in listening(**{RANGE: "SUBNET"})
+
+
+def test_what_is_asked_for_is_obeyed():
+    profile = str(share_directory() / "config" / "discovery.xml")
+    closed = {RANGE: "LOCALHOST", **dict.fromkeys(PROFILES, profile)}
+    assert local({}) == local({RANGE: ""}) == local({RANGE: "LOCALHOST"}) == closed
+    assert local({RANGE: "SUBNET"}) == local({RANGE: "OFF"}) == {}
+    for name in ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_LOCALHOST_ONLY"):
+        assert local({name: "1"}) == {}
+    assert local({PROFILES[0]: "mine.xml"}) == {RANGE: "LOCALHOST"}

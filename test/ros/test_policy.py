@@ -1,0 +1,130 @@
+"""SROS2: who may say and hear what."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from harness import TIMEOUT
+
+from manip_dyn.core.share import share_directory
+from manip_dyn.ros.security.policy import policy
+
+POLICY = share_directory() / "config" / "sros2" / "manip_dyn.policy.xml"
+NODES = Path(__file__).parents[2] / "manip_dyn" / "ros" / "nodes"
+SIMULATOR = [
+    sys.executable,
+    "-m",
+    "manip_dyn.ros.nodes.simulator",
+    "--ros-args",
+    "-p",
+    "robot:=rr",
+]
+NO_PLUGIN = "doesn't have the security libraries"
+
+
+@pytest.fixture(scope="module")
+def profiles():
+    """Profiles by node name."""
+    return {each.get("node"): each for each in ElementTree.parse(POLICY).iter("profile")}
+
+
+def _names(profile, use):
+    """Names without a namespace that a profile may use so; the node's own in full."""
+    return {
+        entry.text.replace("~", profile.get("node"), 1)
+        for group in profile
+        if group.get(use) == "ALLOW"
+        for entry in group
+    }
+
+
+def test_the_policy_is_what_the_nodes_make():
+    assert POLICY.read_text(encoding="utf-8") == policy(), (
+        "outdated: run python -m manip_dyn.ros.security.policy config/sros2/manip_dyn.policy.xml"
+    )
+
+
+def test_every_node_has_an_enclave_and_no_rule_a_wildcard(profiles):
+    assert {path.stem for path in NODES.glob("[!_]*.py")} == set(profiles)
+    assert "*" not in "".join(ElementTree.parse(POLICY).getroot().itertext())
+
+
+def test_only_controllers_command_the_arm(profiles):
+    def those_who(use, name):
+        return {node for node, profile in profiles.items() if name in _names(profile, use)}
+
+    assert those_who("publish", "simulator/commands") == {"bang_bang_planner", "clik_tracker"}
+    assert those_who("subscribe", "simulator/commands") == {"simulator"}
+    assert those_who("publish", "/clock") == {"simulator", "mechanism"}
+    assert those_who("request", "simulator/reset") == {"monitor"}
+
+
+SAY_ONE_STATE = """
+import os, sys, rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+enclave, name = sys.argv[1:]
+rclpy.init(args=["--ros-args", "--enclave", enclave])
+node = Node(name)
+try:
+    publisher = node.create_publisher(Float64MultiArray, "simulator/commands", 10)
+except Exception as error:
+    print("refused", error)
+    sys.exit()
+heard = []
+node.create_subscription(JointState, "joint_states", heard.append, 10)
+while not heard:
+    rclpy.spin_once(node, timeout_sec=0.1)
+if enclave.endswith("monitor"):
+    print("allowed" if publisher.get_subscription_count() else "refused")
+else:
+    while not publisher.get_subscription_count():
+        rclpy.spin_once(node, timeout_sec=0.1)
+    print("allowed")
+"""
+
+
+def test_a_stranger_cannot_command_the_arm(tmp_path):
+    pytest.importorskip("sros2", reason="sros2 is not installed")
+    keys = tmp_path / "keys"
+    ros2 = [sys.executable, "-c", "from ros2cli.cli import main; main()", "security"]
+    _done([*ros2, "generate_artifacts", "-k", str(keys), "-p", str(POLICY)], os.environ)
+    secured = os.environ | {
+        "ROS_SECURITY_KEYSTORE": str(keys),
+        "ROS_SECURITY_ENABLE": "true",
+        "ROS_SECURITY_STRATEGY": "Enforce",
+    }
+    simulator = subprocess.Popen(
+        [*SIMULATOR, "--enclave", "/manip_dyn/simulator"],
+        env=secured,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        speak = [sys.executable, "-c", SAY_ONE_STATE]
+        planner = [*speak, "/manip_dyn/bang_bang_planner", "bang_bang_planner"]
+        said = subprocess.run(
+            planner, env=secured, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+        if NO_PLUGIN in said.stderr:
+            pytest.skip(f"the middleware {NO_PLUGIN}")
+        assert "allowed" in said.stdout, said.stderr
+        # The monitor may hear the arm and no more.
+        assert "refused" in _done([*speak, "/manip_dyn/monitor", "monitor"], secured)
+    finally:
+        simulator.kill()
+        simulator.wait()
+
+
+def _done(command, environment):
+    """Return what a command prints; it must not fail."""
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
