@@ -9,9 +9,10 @@ READY := $(VENV)/.ready-$(shell cat setup.py Makefile | cksum | cut -d' ' -f1)
 demo: $(READY)
 	$(BIN)/manip_dyn demo $(ARGS)
 
-# Most of the time goes into compiling, which two workers do side by side: each takes whole files,
-# so that what the tests of a file share is compiled once, and the long ones of test/ros first.
-WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+# Most of the time goes into compiling, for two cores, and some into waiting for other processes,
+# hence three workers: each takes whole files, so that what the tests of a file share is compiled
+# once, and the long ones of test/ros first.
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
 # mypy runs beside the tests, and speaks after them; if either fails, so does this.
 test: $(READY) style
@@ -38,8 +39,9 @@ test-oldest:
 $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=23.1'
-	# compat: a regular path entry, so that a folder called manip_dyn elsewhere does not hide it
-	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[ros,test]'
+	# compat: a regular path entry, so that a folder called manip_dyn elsewhere does not hide it;
+	# no-compile: Python compiles what is imported, half of what is installed never is
+	$(BIN)/python -m pip install --quiet --no-compile --config-settings editable_mode=compat -e '.[ros,test]'
 	rm -f $(VENV)/.ready-*
 	touch $@
 
