@@ -85,28 +85,23 @@ class Active(NamedTuple):
 
 
 class FollowJointTrajectory:
-    """The topic ~/joint_trajectory, and the action where control_msgs is installed.
-
-    Attributes:
-        served: Whether the action is.
-    """
+    """The topic ~/joint_trajectory, and the action where control_msgs is installed."""
 
     def __init__(self, node: Node, robot: Robot, arm: Follows):
         """Offer them; `arm` follows."""
         self._node, self._robot, self._arm = node, robot, arm
         self._active: Active | None = None
+        self._server: ActionServer | None = None
         node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_topic, 10)
         try:
             self._type = import_module("control_msgs.action").FollowJointTrajectory
         except ImportError:
-            self.served = False
             node.get_logger().info(
                 "control_msgs is not installed: trajectories are taken on ~/joint_trajectory, "
                 "not by the action ~/follow_joint_trajectory"
             )
             return
-        self.served = True
-        ActionServer(
+        self._server = ActionServer(
             node,
             self._type,
             "~/follow_joint_trajectory",
@@ -117,6 +112,12 @@ class FollowJointTrajectory:
         )
         every(node, 1.0 / RATE, self._watch)
 
+    def close(self) -> None:
+        """End the action, which a node that is destroyed would leave behind."""
+        if self._server is not None:
+            self._server.destroy()
+            self._server = None
+
     # ------------------------------------------------------------------- input
     def _on_topic(self, message: JointTrajectory) -> None:
         try:
@@ -125,7 +126,7 @@ class FollowJointTrajectory:
             self._replace()
             self._arm.begin(goal)
         except RefusedTrajectoryError as error:
-            self._refuse(error)
+            self._node.get_logger().warning(f"refused: {error}", throttle_duration_sec=1.0)
 
     def _on_goal(self, request: Any) -> GoalResponse:
         try:
@@ -156,7 +157,7 @@ class FollowJointTrajectory:
         return CancelResponse.ACCEPT
 
     def _refuse(self, error: RefusedTrajectoryError) -> None:
-        self._node.get_logger().warning(f"refused: {error}", throttle_duration_sec=1.0)
+        self._node.get_logger().warning(f"refused: {error}")
 
     # ------------------------------------------------------------------ output
     def _replace(self) -> None:

@@ -92,6 +92,7 @@ class SimulatorNode:
     def close(self) -> None:
         """Stop the clock."""
         self._stepper.stop()
+        self._trajectories.close()
 
     # ---------------------------------------------------------------- commands
     def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:

@@ -53,7 +53,11 @@ class Trajectories:
         """Offer topic and action for the arm of `commands`, whose time `stepper` lets pass."""
         self._commands, self._stepper, self._brake_rate = commands, stepper, brake_rate
         self._law: Following | None = None
-        FollowJointTrajectory(node, commands.arm.simulation.robot, self)
+        self._requests = FollowJointTrajectory(node, commands.arm.simulation.robot, self)
+
+    def close(self) -> None:
+        """Take no more."""
+        self._requests.close()
 
     def check(self, goal: TrajectoryGoal) -> None:
         """Raise `RefusedTrajectoryError` if it may not begin now."""
