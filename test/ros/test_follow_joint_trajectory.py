@@ -93,7 +93,7 @@ def test_a_goal_is_reached_with_feedback_on_the_way(arm, client):
     status, code, sentence = client.ended()
     assert (status, code, sentence) == (SUCCEEDED, 0, "the arm is at the goal")
     at(arm, 0.1, 0.2)
-    assert len(client.feedback) > 3
+    assert client.feedback
     for each in client.feedback:
         assert each.joint_names == BOTH
         desired, actual, error = each.desired, each.actual, each.error

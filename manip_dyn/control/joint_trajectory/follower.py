@@ -86,16 +86,7 @@ class TrajectoryFollower:
                 return Outcome(Code.PATH_TOLERANCE_VIOLATED, beyond)
         if not over:
             return None
-        return self._outcome_at_end(t - self.splines.t_final, *errors)
-
-    def _outcome_at_end(self, late: float, q_error: Vector, v_error: Vector) -> Outcome | None:
-        beyond = self._tolerances.goal.violation(self._robot, q_error, v_error)
-        if not beyond:
-            return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
-        if 0.0 < self._tolerances.goal_time < late:
-            sentence = f"{beyond}, {late:.4g} s after the end of the trajectory"
-            return Outcome(Code.GOAL_TOLERANCE_VIOLATED, sentence)
-        return None
+        return self._tolerances.at_end(self._robot, t - self.splines.t_final, *errors)
 
     def _feedback(self, q: Vector, v: Vector, wanted: JointMotion) -> Vector:
         """Return M(q) (K e + D e'), (n,)."""

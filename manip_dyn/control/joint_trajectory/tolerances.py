@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.control.joint_trajectory.outcome import Code, RefusedTrajectoryError
+from manip_dyn.control.joint_trajectory.outcome import Code, Outcome, RefusedTrajectoryError
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import closest
 from manip_dyn.robot import Robot
@@ -87,6 +87,18 @@ class Tolerances:
             _bounds(robot, "goal_tolerance", goal, Bounds(free, stopped)),
             0.0 if time == np.inf else time,
         )
+
+    def at_end(
+        self, robot: Robot, late: float, q_error: Vector, v_error: Vector
+    ) -> Outcome | None:
+        """Return the verdict on errors (n,) `late` s after the end, or None if it is to come."""
+        beyond = self.goal.violation(robot, q_error, v_error)
+        if not beyond:
+            return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
+        if 0.0 < self.goal_time < late:
+            sentence = f"{beyond}, {late:.4g} s after the end of the trajectory"
+            return Outcome(Code.GOAL_TOLERANCE_VIOLATED, sentence)
+        return None
 
 
 def _bounds(robot: Robot, what: str, given: Iterable[JointTolerance], default: Bounds) -> Bounds:
