@@ -9,6 +9,8 @@ from manip_dyn.simulation.effort_laws import (
     held,
 )
 from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.joint_drive import JointDrive, driven
+from manip_dyn.simulation.joint_references import References
 from manip_dyn.simulation.simulate import Trajectory, simulate
 from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation
 from manip_dyn.simulation.with_stops import SimulationWithStops
@@ -20,10 +22,13 @@ __all__ = [
     "EffortLaw",
     "Feedback",
     "Integrator",
+    "JointDrive",
+    "References",
     "Schedule",
     "Simulation",
     "SimulationWithStops",
     "Trajectory",
+    "driven",
     "gravity_compensation",
     "held",
     "simulate",

@@ -18,6 +18,7 @@ from manip_dyn.simulation import (
     Disturbance,
     EffortLaw,
     Integrator,
+    JointDrive,
     Simulation,
     SimulationWithStops,
     held,
@@ -111,6 +112,16 @@ class SimulatorParameters(TransformParameters, SteppingParameters, RobotParamete
         "What acts before the first command and after a timeout: gravity compensation minus "
         "damping, gravity compensation, or no effort",
         choices=("brake", "gravity_compensation", "zero"),
+    )
+    command_bandwidth: float = parameter(
+        default_of(JointDrive, "bandwidth"),
+        "How fast the joint drives correct what is wrong, for positions and velocities on "
+        "~/joint_commands; a position that moves on without a velocity is followed 2 / bandwidth "
+        "behind",
+        "1/s",
+        1.0,
+        1e3,
+        dynamic=True,
     )
     brake_rate: float = parameter(
         default_of(Brake, "rate"),
