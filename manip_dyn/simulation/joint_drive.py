@@ -40,9 +40,9 @@ class JointDrive:
 
     v_c keeps within the speed limit, and the approach k_p / k_v (q_r - q) within
     sqrt(2 a_b |q_r - q|), where a_b is a deceleration that all joints can have at once (proximate
-    time-optimal: Workman, Kosut, Franklin 1987): a reference that is far away is no danger, and one
-    that moves on fast without a velocity is followed farther behind. Efforts that do not suffice
-    are those of the largest share of a that they allow.
+    time-optimal: Workman, Kosut, Franklin 1987): a reference that is far away is reached smoothly,
+    and one that moves on fast without a velocity is followed farther behind. Efforts that do not
+    suffice are those of the largest share of a that they allow.
 
     Beside joints that are told an effort, the acceleration that these take follows from it (hybrid
     dynamics: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.2), so that the others
