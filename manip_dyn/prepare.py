@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.clik import Circle, ClikSettings, PathFollower, middle_posture, posture_for, track
-from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.codegen import customize
+from manip_dyn.control.brake import Brake
+from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.core.announcement import say_nothing
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
@@ -31,7 +32,6 @@ from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import (
-    Brake,
     Integrator,
     Schedule,
     Simulation,

@@ -1,6 +1,5 @@
 """Closed-loop inverse kinematics: paths, the law and its inverses, tracking."""
 
-from manip_dyn.clik.control.computed_torque import ComputedTorque
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.clik.law.settings import INVERSES, ClikSettings
 from manip_dyn.clik.paths import (
@@ -22,6 +21,7 @@ from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import TrackingSample
 from manip_dyn.clik.tracking.result import TrackResult
 from manip_dyn.clik.velocity_solver import VelocitySolver
+from manip_dyn.control.computed_torque import ComputedTorque
 
 __all__ = [
     "ERRORS",

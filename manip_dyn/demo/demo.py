@@ -34,9 +34,9 @@ def demo(
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
-    isolate()
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
+    isolate()
     summaries: dict[str, dict[str, Any]] = {}
     for plain in chosen:
         usual = [run.label for run in plain.runs if run.headline or name or everything]

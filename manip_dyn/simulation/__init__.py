@@ -1,6 +1,5 @@
 """Direct dynamics: a robot, an effort law, an integrator, a trajectory."""
 
-from manip_dyn.simulation.brake import Brake
 from manip_dyn.simulation.effort_laws import (
     EffortLaw,
     Feedback,
@@ -16,7 +15,6 @@ from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation
 from manip_dyn.simulation.with_stops import SimulationWithStops
 
 __all__ = [
-    "Brake",
     "Disturbance",
     "Energy",
     "EffortLaw",

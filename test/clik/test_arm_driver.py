@@ -5,8 +5,8 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik.control.arm_driver import ArmDriver
-from manip_dyn.clik.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.simulation import Simulation, held
 
 STEP = 0.002

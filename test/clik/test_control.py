@@ -5,9 +5,9 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn import clik
-from manip_dyn.clik.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
 from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
+from manip_dyn.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
 
 RNG = np.random.default_rng(5)
 BENT = np.array([0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.clik.control.computed_torque import ComputedTorque, JointMotion
+from manip_dyn.control.computed_torque import ComputedTorque, JointMotion
 from manip_dyn.core.friction import CREEP
 from manip_dyn.simulation import Brake, Feedback, Integrator, Simulation, held
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.simulation import Brake, Integrator, Simulation, SimulationWithStops, held
+from manip_dyn.control.brake import Brake
+from manip_dyn.simulation import Integrator, Simulation, SimulationWithStops, held
 from manip_dyn.simulation.commanded import CommandedArm
 from manip_dyn.simulation.joint_stops import GIVE, RETURN_RATE
 

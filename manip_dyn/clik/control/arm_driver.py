@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.clik.control.brake import Brake
-from manip_dyn.clik.control.computed_torque import ComputedTorque, Efforts, JointMotion
 from manip_dyn.clik.control.continuity import Stamped, reset_between
 from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.codegen import customize
+from manip_dyn.control.brake import Brake
+from manip_dyn.control.computed_torque import ComputedTorque, Efforts, JointMotion
 from manip_dyn.core.checks import Vector
 
 
@@ -70,7 +71,7 @@ class ArmDriver:
         self.news: list[str] = []
         self._newest: Stamped | None = None
         self._take_up: Callable[[int, Vector], None] | None = self._begin
-        self._brake = Brake(self._robot, self._period)
+        self._brake = Brake(customize(self._robot), period=self._period)
         self._braked = False
         self._error = np.zeros(self._robot.n)
         self._limited: set[str] = set()
@@ -97,7 +98,7 @@ class ArmDriver:
             take_up, self._take_up = self._take_up, None
             take_up(stamp_ns, q)
         self._braked = self._take_up is not None
-        return self._brake_efforts(q, v) if self._braked else self._led(q, v)
+        return self._brake_efforts(stamp_ns, q, v) if self._braked else self._led(q, v)
 
     def report(self) -> dict[str, Any]:
         """Return named values for people."""
@@ -126,10 +127,10 @@ class ArmDriver:
         self._note(efforts)
         return efforts
 
-    def _brake_efforts(self, q: Vector, v: Vector) -> Efforts:
+    def _brake_efforts(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
         """Return the efforts that slow the arm."""
         self.wanted = JointMotion(q, np.zeros_like(q), np.zeros_like(q))
-        effort = self._brake.effort(q, v)
+        effort = self._brake.effort(stamp_ns, q, v)
         return Efforts(effort, np.abs(effort) >= self._robot.tau_max)
 
     def _too_fast(self, v: Vector) -> bool:

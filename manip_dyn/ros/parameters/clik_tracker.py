@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from manip_dyn.clik import Path, PathFollower, dexterous_posture, posture_for, tool_pose, track
 from manip_dyn.clik.control.arm_driver import ArmDriver
-from manip_dyn.clik.control.computed_torque import (
+from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.paths.smooth_target import SmoothTarget
+from manip_dyn.clik.tracking.path_follower import unstable_gain
+from manip_dyn.control.computed_torque import (
     DAMPING,
     STIFFNESS,
     ComputedTorque,
     unstable_feedback,
 )
-from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.tracking.path_follower import unstable_gain
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS

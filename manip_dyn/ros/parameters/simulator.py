@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from manip_dyn.control.brake import Brake
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
@@ -14,7 +15,6 @@ from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.stepping import SteppingParameters
 from manip_dyn.ros.parameters.transforms import TransformParameters
 from manip_dyn.simulation import (
-    Brake,
     Disturbance,
     EffortLaw,
     Integrator,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.clik.control.brake import Brake
 from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.codegen import customize
+from manip_dyn.control.brake import Brake
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
 from manip_dyn.planning.execution.feedback import Feedback
@@ -25,7 +26,7 @@ class BrakingMotion:
 
     def __init__(self, robot: Robot, parameters: BangBangPlannerParameters):
         """Take the arm, and the period and feedback of its planner."""
-        self._brake = Brake(robot, parameters.control_period)
+        self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
         self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
         self._zero = np.zeros(robot.n)
@@ -37,7 +38,7 @@ class BrakingMotion:
         """Return the efforts that answer a state."""
         fastest = float(np.abs(measured.v).max())
         if self._held is None and fastest > SLOW:
-            return [Segment(0.0, self._brake.effort(measured.q, measured.v))]
+            return [Segment(0.0, self._brake.effort(measured.stamp_ns, measured.q, measured.v))]
         if self._held is None:
             self._held = measured.q.copy()
         off = float(np.abs(self._held - measured.q).max())

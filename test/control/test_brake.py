@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import manip_dyn as md
-from manip_dyn.simulation import Brake, Integrator, Simulation
-from manip_dyn.simulation.box_minimum import box_minimum
-from manip_dyn.simulation.brake import PERIOD, RATE
+from manip_dyn.control.box_minimum import box_minimum
+from manip_dyn.control.brake import PERIOD, RATE, Brake
+from manip_dyn.simulation import Integrator, Simulation
 
 MILLISECOND = 1_000_000
 

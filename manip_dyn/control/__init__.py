@@ -1,0 +1,6 @@
+"""Control laws of an arm: efforts from its measured state and what is wanted of it."""
+
+from manip_dyn.control.brake import Brake
+from manip_dyn.control.computed_torque import ComputedTorque, JointMotion
+
+__all__ = ["Brake", "ComputedTorque", "JointMotion"]

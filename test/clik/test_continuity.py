@@ -1,0 +1,24 @@
+"""A reset is told from a motion by what the stamps and speeds explain."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.clik.control.continuity import Stamped, reset_between
+
+STATE = Stamped(5_000_000_000, np.array([0.1, 0.2]), np.array([0.5, -1.0]))
+PUT = {
+    "time went back": STATE._replace(stamp_ns=0),
+    "joint 'joint_1' jumped by 0.1 rad in 0.001 s": Stamped(
+        5_001_000_000, np.array([0.2, 0.2]), np.zeros(2)
+    ),
+    "joint 'joint_2' jumped by 3 rad in 1 s": Stamped(
+        6_000_000_000, np.array([0.1, 3.2]), np.array([0.5, -1.0])
+    ),
+    "": Stamped(5_100_000_000, np.array([0.15, 0.1]), np.array([0.5, -1.0])),
+}
+
+
+@pytest.mark.parametrize("why", PUT, ids=lambda why: why or "by itself")
+def test_a_reset_is_told_from_a_motion(why):
+    assert reset_between(md.load_robot("rr"), STATE, PUT[why]) == why
