@@ -1,5 +1,6 @@
 """Direct dynamics: a robot, an effort law, an integrator, a trajectory."""
 
+from manip_dyn.simulation.driven import driven
 from manip_dyn.simulation.effort_laws import (
     EffortLaw,
     Feedback,
@@ -8,8 +9,6 @@ from manip_dyn.simulation.effort_laws import (
     held,
 )
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.joint_drive import JointDrive, driven
-from manip_dyn.simulation.joint_references import References
 from manip_dyn.simulation.simulate import Trajectory, simulate
 from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation
 from manip_dyn.simulation.with_stops import SimulationWithStops
@@ -20,8 +19,6 @@ __all__ = [
     "EffortLaw",
     "Feedback",
     "Integrator",
-    "JointDrive",
-    "References",
     "Schedule",
     "Simulation",
     "SimulationWithStops",

@@ -8,9 +8,9 @@ the state. What disturbs the arm begins with the first command.
 
 from __future__ import annotations
 
+from manip_dyn.control.joint_drive import JointDrive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule
-from manip_dyn.simulation.joint_drive import JointDrive
 from manip_dyn.simulation.simulation import Disturbance, Simulation
 
 MAX_AGE, MAX_LEAD = 1.0, 60.0

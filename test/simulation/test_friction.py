@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.control import Brake
 from manip_dyn.control.computed_torque import ComputedTorque, JointMotion
 from manip_dyn.core.friction import CREEP
-from manip_dyn.simulation import Brake, Feedback, Integrator, Simulation, held
+from manip_dyn.simulation import Feedback, Integrator, Simulation, held
 
 INERTIA, FRICTION = 10.0, 3.0
 LINK = md.load_robot("one_link_horizontal", coulomb_friction=[FRICTION])

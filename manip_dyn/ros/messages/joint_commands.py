@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from manip_dyn.control.joint_references import References
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.joint_references import References
 
 FIELDS = ("position", "velocity", "effort")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.control.brake import Brake
+from manip_dyn.control import Brake, JointDrive
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
@@ -18,7 +18,6 @@ from manip_dyn.simulation import (
     Disturbance,
     EffortLaw,
     Integrator,
-    JointDrive,
     Simulation,
     SimulationWithStops,
     held,

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.control import Brake, JointDrive, References
+from manip_dyn.control.joint_drive import NEAR, PERIOD
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation import (
-    Brake,
     Disturbance,
-    JointDrive,
-    References,
     Simulation,
     SimulationWithStops,
     driven,
 )
 from manip_dyn.simulation.commanded import CommandedArm
-from manip_dyn.simulation.joint_drive import NEAR, PERIOD
 
 MILLISECOND = 1_000_000
 LINK = md.load_robot("one_link_horizontal")
