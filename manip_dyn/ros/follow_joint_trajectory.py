@@ -28,6 +28,7 @@ from manip_dyn.ros.messages.joint_trajectories import (
 from manip_dyn.ros.messages.stamps import to_time
 from manip_dyn.ros.runtime.wall_timer import every
 
+TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
 RATE = 20.0
 """How often feedback is sent and results are looked for, Hz of wall time."""
 CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
@@ -92,19 +93,19 @@ class FollowJointTrajectory:
         self._node, self._robot, self._arm = node, robot, arm
         self._active: Active | None = None
         self._server: ActionServer | None = None
-        node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_topic, 10)
+        node.create_subscription(JointTrajectory, TOPIC, self._on_topic, 10)
         try:
             self._type = import_module("control_msgs.action").FollowJointTrajectory
         except ImportError:
             node.get_logger().info(
-                "control_msgs is not installed: trajectories are taken on ~/joint_trajectory, "
-                "not by the action ~/follow_joint_trajectory"
+                f"control_msgs is not installed: trajectories are taken on {TOPIC}, not by the "
+                f"action {ACTION}"
             )
             return
         self._server = ActionServer(
             node,
             self._type,
-            "~/follow_joint_trajectory",
+            ACTION,
             lambda _: self._type.Result(),
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
