@@ -6,6 +6,7 @@ action's type, may not be installed: then the topic ~/joint_trajectory alone is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
@@ -70,8 +71,11 @@ class Followed(Protocol):
 class Follows(Protocol):
     """What follows trajectories."""
 
-    def check(self, goal: TrajectoryGoal) -> None:
-        """Raise `RefusedTrajectoryError` if it may not begin now."""
+    def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
+        """Raise `RefusedTrajectoryError` if it may not begin now.
+
+        `info` is what rclpy tells of its message, if it came by one.
+        """
 
     def begin(self, goal: TrajectoryGoal) -> Followed:
         """Follow it from now on, instead of what is followed at present; or raise so."""
@@ -120,10 +124,10 @@ class FollowJointTrajectory:
             self._server = None
 
     # ------------------------------------------------------------------- input
-    def _on_topic(self, message: JointTrajectory) -> None:
+    def _on_topic(self, message: JointTrajectory, info: Mapping[str, Any]) -> None:
         try:
             goal = goal_from_trajectory(message, self._robot)
-            self._arm.check(goal)
+            self._arm.check(goal, info)
             self._replace()
             self._arm.begin(goal)
         except RefusedTrajectoryError as error:

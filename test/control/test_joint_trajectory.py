@@ -137,6 +137,11 @@ def test_joints_are_put_in_the_robots_order(robot):
     assert len(found.accelerations) == 0
 
 
+def test_the_first_of_several_points_is_where_the_arm_is_even_outside_its_limits(robot):
+    waypoints = [Waypoint(0, [3.15, 0.0]), Waypoint(1, HERE)]
+    assert len(checked_waypoints(robot, BOTH, waypoints)) == 2
+
+
 BOTH = ["shoulder", "elbow"]
 HERE = [0.0, 0.0]
 BAD = {
@@ -167,6 +172,12 @@ BAD = {
         [Waypoint(0, HERE, [0.0, 0.1])],
         Code.INVALID_GOAL,
         "'elbow' moves",
+    ),
+    "outside later": (
+        BOTH,
+        [Waypoint(0, HERE), Waypoint(1, [0.0, -4.0])],
+        Code.INVALID_GOAL,
+        "point 1 of joint 'elbow'",
     ),
     "outside": (BOTH, [Waypoint(0, [4.0, 0.0])], Code.INVALID_GOAL, "point 0 of joint 'shoulder'"),
 }

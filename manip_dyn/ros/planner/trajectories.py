@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Trajectories:
         """Take the planner and its arm."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
 
-    def check(self, goal: TrajectoryGoal) -> None:
+    def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
         """Raise `RefusedTrajectoryError` if it may not begin now."""
         self._checked(goal)
 

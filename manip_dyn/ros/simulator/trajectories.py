@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rclpy.node import Node
 
 from manip_dyn.control import JointMotion
 from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory, Progress
 from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
-from manip_dyn.ros.simulator.fresh_commands import FreshCommands
+from manip_dyn.ros.simulator.fresh_commands import FreshCommands, sent_at
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.simulation.following import Following
 
@@ -59,9 +63,13 @@ class Trajectories:
         """Take no more."""
         self._requests.close()
 
-    def check(self, goal: TrajectoryGoal) -> None:
-        """Raise `RefusedTrajectoryError` if it may not begin now."""
+    def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
+        """Raise `RefusedTrajectoryError` if it may not begin now, or is from before a reset."""
         with self._stepper.lock:
+            try:
+                self._commands.check(NEVER_OLD if info is None else sent_at(info))
+            except ManipDynError as error:
+                raise RefusedTrajectoryError(Code.INVALID_GOAL, str(error)) from error
             goal.start_ns(self._stepper.stamp_ns)
             if self._stepper.fault:
                 raise RefusedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
