@@ -94,4 +94,4 @@ def test_a_goal_by_action_is_reached(ros, shown):
     assert last == "the arm is at the goal"
     assert feedback[-1].endswith("rad off")
     goal = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
-    np.testing.assert_allclose(states[-1].position, goal, atol=1e-3)
+    ros.until(lambda: np.allclose(states[-1].position, goal, atol=1e-3), f"it is not at {goal}")

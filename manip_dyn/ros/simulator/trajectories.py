@@ -8,7 +8,13 @@ from typing import Any
 from rclpy.node import Node
 
 from manip_dyn.control import JointMotion
-from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
+from manip_dyn.control.joint_trajectory import (
+    Code,
+    Outcome,
+    RefusedTrajectoryError,
+    Tolerances,
+    Waypoint,
+)
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory, Progress
 from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
@@ -57,11 +63,20 @@ class Trajectories:
         """Offer topic and action for the arm of `commands`, whose time `stepper` lets pass."""
         self._commands, self._stepper, self._brake_rate = commands, stepper, brake_rate
         self._law: Following | None = None
+        self._prepare()
         self._requests = FollowJointTrajectory(node, commands.arm.simulation.robot, self)
 
     def close(self) -> None:
         """Take no more."""
         self._requests.close()
+
+    def _prepare(self) -> None:
+        """Load what following needs, so that the first trajectory finds it."""
+        simulation = self._commands.arm.simulation
+        now = simulation.time_ns, simulation.q, simulation.v
+        here = [Waypoint(0, simulation.q)]
+        law = Following(simulation.kernels, here, Tolerances.of(simulation.robot), 0, now)
+        law.effort(*now)
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
         """Raise `RefusedTrajectoryError` if it may not begin now, or is from before a reset."""
