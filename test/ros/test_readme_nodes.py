@@ -39,8 +39,12 @@ def shown(ros, tmp_path):
         ros.until(lambda: states, "no joint states")
         file = tmp_path / "own_node.py"
         file.write_text(code, encoding="utf-8")
-        processes.append(subprocess.Popen([sys.executable, file]))
+        processes.append(
+            subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, text=True)
+        )
         return states
+
+    run.processes = processes
 
     yield run
     for process in processes:
@@ -52,7 +56,7 @@ def lines(code):
     return [line for line in code.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("words", ["joint_commands", "target_pose"])
+@pytest.mark.parametrize("words", ["joint_commands", "target_pose", "ActionClient"])
 def test_an_own_node_is_short(words):
     assert len(lines(code_with(words))) <= 25
 
@@ -78,3 +82,16 @@ def test_targets_move_the_tool_to_and_fro(ros, shown):
 
     ros.until(lambda: away(0.1), "the tool does not go")
     ros.until(lambda: away(0.0), "the tool does not come back")
+
+
+def test_a_goal_by_action_is_reached(ros, shown):
+    pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+    states = shown("ActionClient")
+    (process,) = shown.processes
+    ros.until(lambda: process.poll() is not None, "the node does not end")
+    assert process.returncode == 0
+    *feedback, last = process.stdout.read().splitlines()
+    assert last == "the arm is at the goal"
+    assert feedback[-1].endswith("rad off")
+    goal = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
+    ros.until(lambda: np.allclose(states[-1].position, goal, atol=1e-3), f"it is not at {goal}")

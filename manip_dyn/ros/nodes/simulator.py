@@ -36,6 +36,7 @@ from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.simulator.commanders import commanders
 from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
 from manip_dyn.ros.simulator.fresh_commands import SETTLE, FreshCommands, sent_at
+from manip_dyn.ros.simulator.trajectories import Trajectories
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.ros.stepper_services import StepperServices
 from manip_dyn.ros.transforms import Transforms
@@ -76,6 +77,8 @@ class SimulatorNode:
         self._stepper = Stepper(node, self._commands, parameters, self._publish, SETTLE)
         StepperServices(node, self._stepper)
         self._commands.listen(self._stepper)
+        rate = parameters.brake_rate
+        self._trajectories = Trajectories(node, self._commands, self._stepper, rate)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
         self._inputs = [
             node.create_subscription(Float64MultiArray, "~/commands", self._on_command, depth),
@@ -91,6 +94,7 @@ class SimulatorNode:
     def close(self) -> None:
         """Stop the clock."""
         self._stepper.stop()
+        self._trajectories.close()
 
     # ---------------------------------------------------------------- commands
     def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:
@@ -159,6 +163,7 @@ class SimulatorNode:
 
     # -------------------------------------------------------------- publishing
     def _publish(self) -> None:
+        self._trajectories.go_on()
         simulation = self._simulation
         q, v, effort = simulation.q, simulation.v, simulation.effort.tolist()
         self._states.publish(joint_state(self._robot, self._stepper.stamp_ns, q, v, effort))
