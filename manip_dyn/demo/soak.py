@@ -1,4 +1,4 @@
-"""`manip_dyn demo --soak`: an arm and its controller in real time for hours, and what they need."""
+"""`manip_dyn demo --soak`: an arm and its controller in real time for hours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import numpy as np
 from manip_dyn import __version__
 from manip_dyn.core.checks import positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo.scenarios import Run, scenario
+from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.demo.scenarios import Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
 
 DEFAULT = "pa10_dynamic_circle"
@@ -37,7 +38,8 @@ def soak(
         log: File for the samples of every second, as JSON, beside the summary.
 
     Raises:
-        ManipDynError: If the scenario cannot be soaked, a node dies, or the file cannot be written.
+        ManipDynError: If the scenario cannot be soaked, a node dies, or the file cannot be
+            written.
     """
     positive("soak", duration)
     chosen = scenario(name or DEFAULT)
@@ -47,8 +49,9 @@ def soak(
             f"scenario '{chosen.name}' has no tracked arm in real time; expected {DEFAULT}, or "
             "none for it"
         )
-    measured = (("monitor", "measure", "soak"), ("monitor", "duration", str(float(duration))))
-    run = found._replace(overrides=found.overrides + measured, timeout=duration + found.timeout)
+    measured = {"measure": "soak", "duration": float(duration), "period": period(chosen)}
+    overrides = tuple(("monitor", key, str(value)) for key, value in measured.items())
+    run = found._replace(overrides=found.overrides + overrides, timeout=duration + found.timeout)
     show(f"{chosen.name}: {chosen.nodes[0]} and its controller in real time for {duration:g} s")
     isolate()
     samples: list[dict[str, Any]] = []
@@ -64,6 +67,13 @@ def soak(
     if log is not None:
         _keep(log, {**result, "samples": samples})
     return result
+
+
+def period(chosen: Scenario) -> float:
+    """Return the time between joint states that the scenario's file gives its simulator, s."""
+    content = read_yaml(chosen.params_file, lambda content: content)
+    told = next(value for key, value in content.items() if key.endswith("/simulator"))
+    return float(told["ros__parameters"]["control_period"])
 
 
 def about(name: str, run: Run) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def test_a_reset_is_told_from_a_motion(why):
 @pytest.mark.parametrize(("moved", "why"), [(3.0, ""), (50.0, "jumped by 50 rad in 0.6 s")])
 def test_a_gap_hides_a_motion_that_both_ends_do_not_show(moved, why):
     """Seen: a planner that stood still for 0.6 s took a braked arm for one that was reset."""
-    after = Stamped(5_600_000_000, STATE.q + [moved, 0.0], np.zeros(2))
+    after = Stamped(5_600_000_000, STATE.q + np.array([moved, 0.0]), np.zeros(2))
     told = reset_between(md.load_robot("rr"), STATE._replace(v=np.zeros(2)), after)
     assert told.endswith(why)
     assert bool(told) == bool(why)

@@ -1,13 +1,12 @@
 """Run the fault matrix and keep what was seen: ``python test/ros/record_faults.py docs``.
 
 The cases that the tests leave out, kills and suspensions of processes at each phase, run here too.
-Names of cases after the folder run those alone and keep nothing.
+Names of cases after the folder run those alone.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ from faults.matrix import CASES, SYSTEMS
 from faults.page import written
 
 
-def run(names=(), patience=20.0):
+def run(names=(), patience=60.0):
     """Return the outcomes of the cases with these names, or of all; and the failures."""
     harness.Ros.until.__defaults__ = (patience,)
     outcomes, failures = [], []
@@ -38,18 +37,21 @@ def run(names=(), patience=20.0):
                 graph = None
         if graph is not None:
             graph.__exit__()
-    order = [case.name for case in CASES]
-    return sorted(outcomes, key=lambda each: order.index(each.case)), failures
+    return outcomes, failures
+
+
+def keep(folder, outcomes):
+    """Keep outcomes beside those of other cases, and write the page."""
+    file, page = folder / "reliability.json", folder / "reliability.md"
+    rows = json.loads(file.read_text()) if file.exists() else []
+    known = {row["case"]: row for row in rows} | {each.case: asdict(each) for each in outcomes}
+    rows = [known[case.name] for case in CASES if case.name in known]
+    file.write_text(json.dumps(rows, indent=1) + "\n")
+    page.write_text(written(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    began = os.times()
-    folder, *names = sys.argv[1:]
-    outcomes, failures = run(names)
-    print("CPU", os.times().user + os.times().system - began.user - began.system)
-    if not names and not failures:
-        rows = [asdict(each) for each in outcomes]
-        Path(folder, "reliability.json").write_text(json.dumps(rows, indent=1) + "\n")
-        page = Path(folder, "reliability.md")
-        page.write_text(written(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
-    sys.exit(f"{len(failures)} cases failed: {failures}" if failures else 0)
+    where, *names = sys.argv[1:]
+    seen, failed = run(names)
+    keep(Path(where), seen)
+    sys.exit(f"{len(failed)} cases failed: {failed}" if failed else 0)

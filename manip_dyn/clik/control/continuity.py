@@ -27,7 +27,8 @@ def reset_between(robot: Robot, before: Stamped, after: Stamped) -> str:
     """Return why the arm must have been reset between two states, or nothing.
 
     Time went back; or a joint moved more than twice what the larger of its two speeds makes of
-    the time between the stamps, or, in a gap longer than `UNSEEN`, its highest speed. So a reset shows whether stamps begin anew or are wall-clock time.
+    the time between the stamps, or, in a gap longer than `UNSEEN`, twice what its highest speed
+    makes of it. So a reset shows whether stamps begin anew or are wall-clock time.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"

@@ -146,7 +146,8 @@ CASES = (
         "nan_trajectory", "an effort trajectory with NaN", ["nan"], efforts=[[NAN, 0.0]]
     ),
     scheduled(
-        "trajectory_without_points", "an effort trajectory without points", [], efforts=(), times=()
+        "trajectory_without_points", "an effort trajectory without points", [],
+        efforts=(), times=(),
     ),
     scheduled(
         "trajectory_backwards",

@@ -76,7 +76,8 @@ AFTER_RESET = {
 CASES = (
     *(
         Case(
-            f"reset_while_{phase}", "planner", f"~/reset of the simulator while the planner is {phase}",
+            f"reset_while_{phase}", "planner",
+            f"~/reset of the simulator while the planner is {phase}",
             reset_at(phase), "bang_bang_planner", *AFTER_RESET[phase], (),
             "following" if phase == "planning" else "rest",
         )
@@ -104,7 +105,8 @@ CASES = (
     *(
         Case(
             f"pause_while_{'moving' if moving else 'holding'}", "tracker",
-            f"~/pause of the simulator for a second while the tracker is {'moving' if moving else 'holding'}",
+            "~/pause of the simulator for a second while the tracker is "
+            + ("moving" if moving else "holding"),
             pause_tracked(moving), "clik_tracker", "tracking", OK, "tracking", (), "following",
         )
         for moving in (False, True)

@@ -32,8 +32,8 @@ def unheard(name, done, words, **what):
 def refused(name, done, words, position=(0.0, 0.0), names=JOINTS):
     """Return the case of a goal that is refused while another one is held."""
     goal = JointState(name=list(names), position=list(position))
-    return Case(name, "planner", done, lambda s: s.goals.publish(goal),
-                "bang_bang_planner", "refused", WARN, f"refused: {words}", (), "following")  # fmt: skip
+    return Case(name, "planner", done, lambda s: s.goals.publish(goal), "bang_bang_planner",
+                "refused", WARN, f"refused: {words}", (), "following")  # fmt: skip
 
 
 def refused_pose(name, done, words, place=(0.5, 0.5, 0.0), quaternion=UPRIGHT, frame=""):

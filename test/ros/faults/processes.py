@@ -265,9 +265,9 @@ def _tracked():
         for seconds in STOPS:
             yield Case(
                 f"{name}_stopped_{seconds:g}_s", "tracker_processes",
-                f"SIGSTOP of the {node.replace('clik_', '')} for {seconds:g} s on the way to a target",
+                f"SIGSTOP of the {node.replace('clik_', '')} for {seconds:g} s on its way",
                 stopped_tracked(node, seconds),
-                "clik_tracker", "tracking", OK, "tracking", (), "following",
+                "clik_tracker", "tracking", OK, "tracking",
             )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ class Planned(Graph):
         self.goals.publish(JointState(name=list(self.robot.joint_names), position=goal))
 
     def phase(self, name):
-        """Bring the planner to idle, planning, executing or reached, by a motion from the start."""
+        """Bring the planner to idle, planning, executing or reached, from the start."""
         self.reset()
         self.until(lambda: np.abs(self.q - START).max() < AT_GOAL, "not reset")
         self.until(lambda: self.planner in ("idle", "lost", "waiting"), f"{self.planner}")
