@@ -105,7 +105,7 @@ class Graph:
         try:
             self.ros.until(condition, what)
         except AssertionError as error:
-            news = self.told[-4:], self.ros.messages()[-6:], self.q, self.speed
+            news = self.told[-4:], self.ros.messages()[-6:], self.states[-1:]
             raise AssertionError(f"{error}; {news}") from None
 
     def until_told(self, node, *states):

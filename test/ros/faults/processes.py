@@ -21,8 +21,8 @@ class Processes:
     """Nodes as processes, by name."""
 
     def __init__(self):
-        """Have none; `before` is called in a process before its node starts."""
-        self.before = None
+        """Have none; `first` is what a process runs before its node."""
+        self.first = ""
         self.running, self._parameters = {}, {}
 
     def start(self, name, **parameters):
@@ -31,11 +31,10 @@ class Processes:
             self._parameters[name] = parameters
         pairs = [("-p", f"{key}:={value}") for key, value in self._parameters[name].items()]
         arguments = [word for pair in pairs for word in pair]
-        command = [sys.executable, "-m", "manip_dyn.ros.start", name, "--ros-args", *arguments]
+        code = f"{self.first}\nimport sys, manip_dyn.ros.start as s; sys.exit(s.start({name!r}))"
+        command = [sys.executable, "-c", code, "--ros-args", *arguments]
         quiet = subprocess.DEVNULL
-        self.running[name] = subprocess.Popen(
-            command, stdout=quiet, stderr=quiet, preexec_fn=self.before
-        )
+        self.running[name] = subprocess.Popen(command, stdout=quiet, stderr=quiet)
 
     def kill(self, name):
         """End a node by SIGKILL."""

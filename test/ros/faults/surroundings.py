@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import tempfile
 from pathlib import Path
 
@@ -19,6 +18,13 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 SMALL = ARM | {"robot": "one_link_vertical", "initial_position": [0.5]}
+
+NO_SPACE = """
+import manip_dyn.core.files
+def no_space(*_):
+    raise OSError(28, "No space left on device")
+manip_dyn.core.files.write_whole = no_space
+"""
 
 
 class Alone(Many, Graph):
@@ -78,9 +84,8 @@ def refused_beside(text=None, arguments=(), **parameters):
 
 
 def without_room(system):
-    """Start a simulator that cannot write a byte to any file: what a full disk does."""
-    none = (0, resource.RLIM_INFINITY)
-    system.processes.before = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, none)
+    """Start a simulator in whose cache no byte can be written, as on a full disk."""
+    system.processes.first = NO_SPACE
     with tempfile.TemporaryDirectory() as folder:
         start_with_cache(system, folder)
 
@@ -123,6 +128,6 @@ CASES = (
                           ["--params-file", None]), "FILE"),
     Case("read_only_home", "alone", "no folder for compiled code can be made", read_only_home,
          "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
-    Case("disk_full", "alone", "no byte can be written to any file", without_room,
+    Case("disk_full", "alone", "the disk is full: the cache takes no byte", without_room,
          "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
 )  # fmt: skip
