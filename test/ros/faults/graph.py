@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import numpy as np
@@ -22,6 +23,8 @@ ARM |= {"command_timeout": TIMEOUT}
 """The simulator's parameters: an arm at 50 Hz that is braked after 0.3 s without a command."""
 REST = 2e-3
 """Joint speed below which the arm rests, rad/s."""
+DOMAINS = range(215, 232)
+"""Domains that no other test uses: a node from elsewhere would be a fault of its own."""
 THROTTLE = 1.1
 """Wall time after which a node logs the like of a sentence again, s."""
 LEVELS = {b"\x00": OK, b"\x01": WARN, b"\x02": ERROR}
@@ -45,6 +48,8 @@ class Graph:
 
     def __enter__(self):
         """Start the nodes."""
+        self._domain = os.environ["ROS_DOMAIN_ID"]
+        os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[os.getpid() % len(DOMAINS)])
         self.ros = Ros().__enter__()
         self.robot = md.load_robot(self.robot_name)
         self.witness, self.told = Witness(self.robot), []
@@ -60,6 +65,7 @@ class Graph:
     def __exit__(self, *_):
         """End the nodes."""
         self.ros.__exit__()
+        os.environ["ROS_DOMAIN_ID"] = self._domain
 
     def start(self):
         """Start the nodes."""
