@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn import __version__
 from manip_dyn.core.checks import positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.yaml_file import read_yaml
@@ -81,7 +80,6 @@ def about(name: str, run: Run) -> dict[str, Any]:
     return {
         "scenario": name,
         "run": run.label,
-        "version": __version__,
         "python": platform.python_version(),
         "cores": len(os.sched_getaffinity(0)),
         "load_before": os.getloadavg()[0],
