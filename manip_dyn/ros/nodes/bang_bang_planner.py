@@ -131,8 +131,8 @@ class BangBangPlannerNode:
         self._goals.show()
         if lost:
             self._status.tell("lost", loss.code, reason=loss.reason)
-        elif held and loss.code == "reset":
-            self._status.tell("idle", "reset", reason=loss.reason)
+        elif held and self._arm.measured is not None:
+            self._status.tell("idle", loss.code, reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
