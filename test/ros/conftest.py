@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+# No two workers of a run share one, and two runs at once rarely do.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+os.environ["ROS_DOMAIN_ID"] = str(1 + (8 * os.getppid() + WORKER) % 100)
 # Nodes that start together are discovered at once, not after 3 s.
 os.environ.setdefault(
     "FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).parents[2] / "config" / "discovery.xml")

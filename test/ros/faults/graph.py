@@ -49,7 +49,7 @@ class Graph:
     def __enter__(self):
         """Start the nodes."""
         self._domain = os.environ["ROS_DOMAIN_ID"]
-        os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[os.getpid() % len(DOMAINS)])
+        os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[int(self._domain) % len(DOMAINS)])
         self.ros = Ros().__enter__()
         self.robot = md.load_robot(self.robot_name)
         self.witness, self.told = Witness(self.robot), []
