@@ -56,7 +56,7 @@ class _MergedLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-class _PartLibrary(_MergedLibrary):
+class PartLibrary(_MergedLibrary):
     """Code that its callers optimize as a whole."""
 
     def _optimize_final_module(self):
@@ -103,7 +103,7 @@ class WholeCompiler(Compiler):
 class PartCompiler(WholeCompiler):
     """The compiler of functions that become a part of their callers."""
 
-    LIBRARY: type[JITCodeLibrary] = _PartLibrary
+    LIBRARY: type[JITCodeLibrary] = PartLibrary
 
     def __init__(self, typingctx, targetctx, _library, args, return_type, flags, locals):  # noqa: A002
         """Begin as numba's does, and stop before machine code."""

@@ -128,6 +128,7 @@ class _Walk:
         for kind in (type(dispatcher), dispatcher._compiler.pipeline_class):
             self.digest.update(_file(getattr(sys.modules[kind.__module__], "__file__", None)))
         self._add_function(dispatcher.py_func)
+        self._add_all(getattr(dispatcher, "fills", ()))
 
     def _add_function(self, function: FunctionType) -> None:
         if _is_foreign(function):

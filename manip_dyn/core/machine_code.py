@@ -30,7 +30,6 @@ from manip_dyn.core.generated import cache_directory, warn_once
 
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""
-ENDING = ".machine_code"
 MARK = "numba.dynamic.globals.manip_dyn"
 """What code that calls by name has among its globals; numba keeps no code with such a global."""
 called_by_name: dict[str, tuple[Dispatcher, tuple]] = {}
@@ -39,6 +38,8 @@ called_by_name: dict[str, tuple[Dispatcher, tuple]] = {}
 
 class MachineCode(_Cache):
     """The files of one function; what numba asks for when it compiles."""
+
+    ENDING = ".machine_code"
 
     def __init__(self, dispatcher: Dispatcher):
         """Take the function; it may not have its place in a module yet."""
@@ -78,7 +79,7 @@ class MachineCode(_Cache):
                 function: Any = reached.functions[name]
                 function.declare(arguments)
                 called_by_name[symbol]
-            return CompileResult._rebuild(target_context, *reduced)
+            return self.rebuild(target_context, reduced)
         except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):
             return None  # of another make than its name says
 
@@ -93,13 +94,21 @@ class MachineCode(_Cache):
             (symbol, home(called_by_name[symbol][0].py_func), called_by_name[symbol][1])
             for symbol in _symbols(data.library)
         ]
-        _write(self._path(sig), pickle.dumps((needed, data._reduce()), protocol=-1))
+        _write(self._path(sig), pickle.dumps((needed, self.reduce(data)), protocol=-1))
+
+    def rebuild(self, target_context: Any, reduced: tuple) -> Any:
+        """Return what was kept in this form."""
+        return CompileResult._rebuild(target_context, *reduced)
+
+    def reduce(self, data: Any) -> tuple:
+        """Return the form in which something is kept."""
+        return data._reduce()
 
     def _path(self, sig: Any) -> Path:
         arguments, _ = sigutils.normalize_signature(sig)
         function = self._dispatcher.py_func
         name = "".join(c if c.isalnum() else "_" for c in function.__qualname__)
-        return cache_directory() / f"{name}-{_key(self._dispatcher, arguments)}{ENDING}"
+        return cache_directory() / f"{name}-{_key(self._dispatcher, arguments)}{self.ENDING}"
 
 
 def is_kept(function: Any) -> bool:

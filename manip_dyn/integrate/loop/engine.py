@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -29,14 +28,10 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import is_compiled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.machine_code import is_kept
-from manip_dyn.core.specialized import specialized
-from manip_dyn.integrate.loop import time_loop
+from manip_dyn.integrate.loop.assembly import assembled
 from manip_dyn.integrate.loop.search import SIGNAL_ROWS
 from manip_dyn.integrate.loop.space import LIMITS, STATE, Record, Space, begin, cleared, record_of
 from manip_dyn.integrate.methods.method import Method, Options
-
-STEP = ("prepare", "attempt", "interpolate", "close", "adapt", "RATE")
-"""What `time_loop` takes from a method's part."""
 
 
 @dataclass(frozen=True)
@@ -169,23 +164,12 @@ def compile_engine(
         if isinstance(function, Dispatcher):
             # Numba would have it count references as its caller does: not at all.
             function.targetoptions.setdefault("_nrt", True)
-    step = method.step(options, rhs, jacobian)
-    module: Any = specialized(
-        time_loop,
-        **{name: getattr(step.module, name) for name in STEP},
-        **({"signal": signal} if signal else {}),
-        **({"act": act} if act else {}),
-        SIZE=options.size,
-        EVENTS=options.events,
-        ADAPTIVE=options.adaptive,
-        DENSE=options.dense,
-        ACTS=options.acts,
-    )
+    advance, run, step = assembled(method, options, functions)
     return Engine(
         method,
         options,
-        module.advance,
-        module.run,
+        advance,
+        run,
         step.rows,
         step.degree,
         step.scratch if any(step.scratch) else (0, scratch),

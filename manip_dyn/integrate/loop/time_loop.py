@@ -1,4 +1,4 @@
-"""The time loop that all methods share; specialized for each method and right-hand side.
+"""The time loop that all methods share; linked with each method's part and right-hand side.
 
 A method's part is a module with these functions, of the state y (m,), the parameters p, and
 the parts of the caller's `Space`:
@@ -21,8 +21,6 @@ ends.
 
 from __future__ import annotations
 
-from math import inf
-
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.views import row, unowned
 from manip_dyn.integrate.loop.search import (
@@ -35,9 +33,9 @@ from manip_dyn.integrate.loop.search import (
     crosses,
 )
 from manip_dyn.integrate.loop.space import only
+from manip_dyn.integrate.loop.stand_ins import adapt, attempt, close, interpolate, prepare, size
 from manip_dyn.integrate.loop.stops import EARLIEST, LATEST, MARK, TIME
 from manip_dyn.integrate.steps.control import ROUNDING
-from manip_dyn.integrate.steps.explicit import RATE, adapt, attempt, close, interpolate, prepare
 from manip_dyn.integrate.steps.stand_ins import act, signal
 from manip_dyn.integrate.steps.status import (
     EVENT,
@@ -49,9 +47,9 @@ from manip_dyn.integrate.steps.status import (
     TOO_MANY_STEPS,
 )
 
-# Bound for each engine, see `engine`.
-SIZE, EVENTS = 1, 0
-"""Length of the state, number of event functions."""
+# Bound for each kind of loop, see `assembly`.
+RATE, EVENTS = 1, 0
+"""Row of the derivative at the start of the step, number of event functions."""
 ADAPTIVE = DENSE = ACTS = False
 """Whether tolerances rule the steps, steps leave polynomials, and events have an action."""
 WIDTHS_AHEAD = 8
@@ -127,12 +125,12 @@ def advance(p, y, space):
             if now.locating != 0:
                 now.origin = reached
                 now.since = 0
-        for i in range(SIZE):
+        for i in range(size()):
             y[i] = work[0, i]
         mark = int(stops[now.stop, MARK]) if now.landing != 0 else 0
         if (limits.every_step != 0 or mark >= 2) and now.rows < times.shape[0]:
             times[now.rows] = now.t
-            for i in range(SIZE):
+            for i in range(size()):
                 space.states[now.rows, i] = y[i]
             now.rows += 1
         adapt(now, limits)
@@ -147,21 +145,6 @@ def advance(p, y, space):
             return EVENT
 
 
-@compiled(counted=False)
-def run(t, t_end, p, y, space):
-    """Move the state y (m,) from t to t_end, s; return how it ended."""
-    now, stops = only(space.clock), space.stops
-    now.t = now.origin = t
-    now.planned = only(space.rules).first_step
-    now.memory = now.ahead = 0.0
-    now.steps = now.failures = now.evaluations = 0
-    now.stop = now.since = now.known = now.armed = 0
-    now.rows = now.pieces = now.found = 0
-    stops[0, TIME], stops[0, EARLIEST], stops[0, LATEST] = t_end, -inf, inf
-    stops[0, MARK] = 2.0
-    return advance(p, y, space)
-
-
 @inlined(counted=False)
 def arm(y, p, now, work, signals):
     """Read the signals at the start of the step.
@@ -173,7 +156,7 @@ def arm(y, p, now, work, signals):
     now.armed = 1
     if ACTS and now.ahead != 0.0:
         u, rate = row(work, 0), row(work, RATE)
-        for i in range(SIZE):
+        for i in range(size()):
             u[i] = y[i] + now.ahead * rate[i]
         signal(now.first + now.ahead, u, p, row(signals, AFTER))
         for j in range(EVENTS):
@@ -195,7 +178,7 @@ def happen(y, p, now, tolerance, signals, space):
         if now.found < space.event_times.shape[0]:
             space.event_times[now.found] = now.t
             space.event_indices[now.found] = j
-            for i in range(SIZE):
+            for i in range(size()):
                 space.event_states[now.found, i] = y[i]
             now.found += 1
         now.known = 0

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from manip_dyn.integrate.steps import stand_ins
+
 
 @dataclass(frozen=True)
 class Options:
@@ -114,12 +116,17 @@ class Method(ABC):
     def stability_interval(self) -> float | None:
         """Largest x such that steps on y' = -s y do not grow for 0 <= h s <= x; None if open."""
 
+    @property
+    def stand_in(self) -> Any:
+        """What its step calls until a right-hand side is given."""
+        return stand_ins.rhs
+
     @abstractmethod
     def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
         """Return the compiled functions of a step.
 
         Args:
             options: What the loop is for.
-            rhs: The compiled right-hand side.
-            jacobian: The compiled function of a `Jacobian`, or None.
+            rhs: The compiled right-hand side, or what stands in for it.
+            jacobian: The compiled function of a `Jacobian`, what stands in for it, or None.
         """

@@ -19,7 +19,7 @@ from typing import Any
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate.methods.method import Method, Options, Step
-from manip_dyn.integrate.steps import series_step
+from manip_dyn.integrate.steps import series_step, stand_ins
 from manip_dyn.integrate.steps.power_sum import power_sum
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
@@ -93,6 +93,11 @@ class Taylor(Method):
     def stability_interval(self) -> None:
         """None: it depends on the order."""
         return
+
+    @property
+    def stand_in(self) -> Any:
+        """What stands in for the function of a `Series`."""
+        return stand_ins.series
 
     def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
         """Return the compiled functions of a step; `rhs` is that of a `Series`."""

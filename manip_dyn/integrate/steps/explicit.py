@@ -1,4 +1,4 @@
-"""One step of an explicit Runge-Kutta method; specialized for each right-hand side."""
+"""One step of an explicit Runge-Kutta method; linked with each right-hand side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first step of a controlled integration; specialized for each right-hand side.
+"""The first step of a controlled integration; linked with each right-hand side.
 
 Hairer, Norsett, Wanner, Solving ODEs I, section II.4, "Starting step size".
 """

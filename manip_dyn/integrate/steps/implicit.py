@@ -1,4 +1,4 @@
-"""One step of a Rosenbrock method; specialized for each right-hand side, see `rosenbrock`.
+"""One step of a Rosenbrock method; linked with each right-hand side, see `rosenbrock`.
 
 Of the state y = (q, v, w) of `SIZE` numbers the first `POSITIONS`, q, have the rates v, and w are
 quadratures; without positions all of it is w. The unknowns of the linear systems are v, or w.

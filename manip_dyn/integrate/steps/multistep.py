@@ -1,4 +1,4 @@
-"""One step of an Adams method of order 4; specialized for each right-hand side, see `adams`."""
+"""One step of an Adams method of order 4; linked with each right-hand side, see `adams`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of a Taylor series; specialized for each motion, see `taylor`."""
+"""One step of a Taylor series; linked with each motion, see `taylor`."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""What a time loop is about until it is specialized: a motion that stands still."""
+"""What a time loop is about until it is linked with that: a motion that stands still."""
 
 from __future__ import annotations
 
-from manip_dyn.core.compiled import inlined
+from manip_dyn.core.linking.slots import slot
 
 
-@inlined
+@slot()
 def rhs(t, y, p, out):
     """Write the derivative of the state y (m,) at time t, s, with parameters p into `out` (m,)."""
     for i in range(y.size):
         out[i] = 0.0
 
 
-@inlined
+@slot()
 def series(t, y, p, order, work, out):
     """Write the coefficients of y about t into `out` (order + 1, m), see `Series`."""
     for k in range(order + 1):
@@ -20,16 +20,16 @@ def series(t, y, p, order, work, out):
             out[k, i] = y[i] if k == 0 else 0.0
 
 
-@inlined
+@slot()
 def jacobian(t, y, p, out, by_time):
     """Write the derivatives of the rates by the state and by time, see `Jacobian`."""
 
 
-@inlined
+@slot()
 def signal(t, y, p, out):
     """Write the values (k,) of event functions into `out`."""
 
 
-@inlined
+@slot()
 def act(index, t, y, p):
     """Change y (m,) and p where event `index` was found."""

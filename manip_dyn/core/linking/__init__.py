@@ -1,0 +1,1 @@
+"""Programs that are compiled once, and linked with the functions that differ."""

@@ -1,0 +1,148 @@
+"""Functions that compiled code calls before anybody has said what they do, see `linked`.
+
+A slot is a stand-in: an ordinary function with the arguments that will be given, and what it does
+as long as nothing else is put in its place. Compiled code that calls it only declares a name for
+each combination of argument types; `fill` defines what stands behind such a name.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import types, typing
+from numba.core.compiler import Flags
+from numba.core.funcdesc import FunctionDescriptor
+from numba.core.targetconfig import ConfigStack
+
+from manip_dyn.core.compiled import Function, Inlined
+from manip_dyn.core.fingerprint import home
+from manip_dyn.core.plain import PLAIN
+
+
+class Call(NamedTuple):
+    """What is known of a call: the slot's `home`, and types."""
+
+    slot: str
+    arguments: tuple
+    returns: Any
+
+
+calls: dict[str, Call] = {}
+"""All calls of slots by their names in LLVM's code."""
+
+
+class Slot(Inlined):
+    """A stand-in whose calls are left open."""
+
+    def __init__(self, py_func: Callable[..., Any], returns: Any):
+        """Take what it does until it is filled, and the type of what it returns."""
+        super().__init__(py_func, always=False, counted=True)
+        self.default = Inlined(py_func, always=False, counted=True)
+        self._returns = returns
+        self._declared: dict[tuple, Any] = {}
+        self._compiler: Any
+
+    def get_call_template(self, args, kws):
+        """Tell a compiled caller the type of a call, without compiling."""
+        pysig, folded = self._compiler.fold_argument_types(args, kws)
+        arguments = tuple(types.unliteral(each) for each in folded)
+        if arguments not in self._declared:
+            self._declare(arguments)
+        signature = typing.signature(self._returns, *arguments)
+        name = self.py_func.__name__
+        template = typing.make_concrete_template(f"Slot({name})", name, [signature])
+        return template, pysig, arguments, {}
+
+    def get_overload(self, sig):
+        """Return what stands for the function in compiled callers."""
+        return self._declared[tuple(sig)]
+
+    def _declare(self, arguments: tuple) -> None:
+        call = Call(home(self.py_func), arguments, self._returns)
+        kinds = hashlib.sha256(repr([str(each) for each in arguments]).encode())
+        symbol = f"slot/{call.slot}/{kinds.hexdigest()[:24]}"
+        calls[symbol] = call
+        entry = self._declared[arguments] = functools.partial(self, symbol)
+        self.targetctx.insert_user_function(entry, declaration(symbol, arguments, self._returns))
+
+
+def declaration(symbol: str, arguments: tuple, returns: Any) -> FunctionDescriptor:
+    """Return what numba has to know of a function that is called by a name."""
+    made = FunctionDescriptor(
+        native=True,
+        modname=__name__,
+        qualname=symbol,
+        unique_name=symbol,
+        doc="",
+        typemap={},
+        restype=returns,
+        calltypes={},
+        argtypes=arguments,
+        args=[f"x{i}" for i in range(len(arguments))],
+        kws=(),
+    )
+    made.mangled_name = symbol
+    return made
+
+
+def slot(returns: Any = types.none) -> Callable[[Function], Function]:
+    """Leave open what a function does in compiled callers, until they are `linked`.
+
+    Args:
+        returns: The type of what it returns.
+    """
+
+    def decorated(function: Any) -> Any:
+        return function if PLAIN else Slot(function, returns)
+
+    return decorated
+
+
+def fill(library: Any, symbol: str, value: Any, caller: Any) -> None:
+    """Define what a call does, as a part of its callers in a library.
+
+    Args:
+        library: Where the callers are.
+        symbol: The call's name, see `calls`.
+        value: A compiled function, or the number that is returned.
+        caller: The compiled function that the callers belong to.
+    """
+    call, context = calls[symbol], caller.targetctx
+    module = library.create_ir_module(symbol)
+    convention = context.call_conv
+    function = ir.Function(
+        module, convention.get_function_type(call.returns, call.arguments), symbol
+    )
+    function.linkage = "linkonce_odr"
+    function.attributes.add("alwaysinline")
+    names = [f"x{i}" for i in range(len(call.arguments))]
+    convention.decorate_function(function, names, call.arguments)
+    builder = ir.IRBuilder(function.append_basic_block())
+    with context.push_code_library(library):  # which takes in what is called
+        convention.return_value(builder, _emitted(builder, function, call, value, caller))
+    library.add_ir_module(module)
+    library._final_module.get_function(symbol).linkage = "internal"
+
+
+def _emitted(builder: Any, function: Any, call: Call, value: Any, caller: Any) -> Any:
+    """Emit a function's call; return its result."""
+    context = caller.targetctx
+    if isinstance(value, (int, float)):
+        return context.get_constant(call.returns, value)
+    kind: Any = types.Dispatcher(value)
+    flags = Flags()
+    caller.targetdescr.options.parse_as_flags(flags, caller.targetoptions)
+    with ConfigStack().enter(flags):  # what a function of a user leaves open, its caller says
+        called = kind.get_call_type(caller.typingctx, call.arguments, {})
+    packer = context.get_arg_packer(call.arguments)
+    given = packer.from_arguments(builder, context.call_conv.get_arguments(function))
+    result = context.get_function(kind, called)(builder, given)
+    if call.returns is not types.none:
+        return context.cast(builder, result, called.return_type, call.returns)
+    if context.enable_nrt:
+        context.nrt.decref(builder, called.return_type, result)
+    return context.get_dummy_value()

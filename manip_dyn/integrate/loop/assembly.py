@@ -1,0 +1,69 @@
+"""A time loop from its parts: the loop itself, a method's steps, a motion's functions.
+
+Each is compiled once, and LLVM makes one function of all, see `core.linking`. A method's part
+knows the length of the state, the loop does not. With the compiler off all are bound by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from manip_dyn.core.linking.linked import linked
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.specialized import specialized
+from manip_dyn.integrate.loop import stand_ins, time_loop, whole_run
+from manip_dyn.integrate.methods.method import Method, Options, Step
+from manip_dyn.integrate.steps import stand_ins as motion
+
+Loop = Callable[..., int]
+STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
+"""What `time_loop` calls of a method's part."""
+
+
+def assembled(
+    method: Method, options: Options, functions: Mapping[str, Any]
+) -> tuple[Loop, Loop, Step]:
+    """Return `advance` and `run`, see `Engine`, and the method's part.
+
+    Args:
+        method: The method.
+        options: What the loop is for.
+        functions: The compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``; None for
+            what there is not.
+    """
+    return (_plain if PLAIN else _linked)(method, options, functions)
+
+
+def _linked(
+    method: Method, options: Options, functions: Mapping[str, Any]
+) -> tuple[Loop, Loop, Step]:
+    step = method.step(options, method.stand_in, motion.jacobian)
+    loop = specialized(time_loop, **_constants(options, step))
+    part = {getattr(stand_ins, name): getattr(step.module, name) for name in STEP}
+    whole = linked(loop.advance, part | {stand_ins.size: options.size})
+    slots = {name: getattr(motion, name) for name in functions} | {"rhs": method.stand_in}
+    advance = linked(whole, {slot: functions[name] or slot for name, slot in slots.items()})
+    return advance, linked(whole_run.run, {stand_ins.advance: advance}), step
+
+
+def _plain(
+    method: Method, options: Options, functions: Mapping[str, Any]
+) -> tuple[Loop, Loop, Step]:
+    step = method.step(options, functions["rhs"], functions["jacobian"])
+    bound = {name: functions[name] for name in ("signal", "act") if functions[name]}
+    bound |= {name: getattr(step.module, name) for name in STEP}
+    bound |= {"size": lambda: options.size} | _constants(options, step)
+    advance = specialized(time_loop, **bound).advance
+    return advance, specialized(whole_run, advance=advance).run, step
+
+
+def _constants(options: Options, step: Step) -> dict[str, Any]:
+    """Return what a loop is bound to before it is compiled."""
+    return {
+        "RATE": step.module.RATE,
+        "EVENTS": options.events,
+        "ADAPTIVE": options.adaptive,
+        "DENSE": options.dense,
+        "ACTS": options.acts,
+    }

@@ -1,0 +1,206 @@
+"""Programs that are compiled once, and linked with the functions in their slots."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+from numba import types
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.linking.slots import slot
+
+
+@slot(returns=types.float64)
+def weight(x):
+    return 1.0
+
+
+@slot(returns=types.int64)
+def count():
+    return 1
+
+
+@slot()
+def note(x, out):
+    out[0] = x
+
+
+@inlined
+def weighted(x):
+    return weight(x) * x
+
+
+@compiled
+def total(values, out):
+    result = 0.0
+    for i in range(count()):
+        result += weighted(values[i])
+    note(result, out)
+    return result
+"""
+FUNCTIONS = """
+import ctypes
+from numba import njit
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.linking.linked import linked
+from program import count, note, total, weight
+
+absolute = ctypes.CDLL(None).fabs
+absolute.argtypes, absolute.restype = [ctypes.c_double], ctypes.c_double
+
+
+@njit
+def double(x):
+    return 2.0 * x
+
+
+@compiled
+def by_name(x):
+    return 3 if x > 1.0 else 4  # an integer
+
+
+@compiled(merge=True)
+def merged(x):
+    return 1.0 / (x + 1.0)
+
+
+@njit
+def infinite(x):
+    return 1.0 / (x - 1.0)
+
+
+@njit
+def unknown(x):
+    return absolute(x)
+
+
+@njit
+def returning(x, out):
+    out[0] = 10.0 * x
+    return out
+
+
+TOTALS = {
+    "slots": linked(total, {count: 2, note: note, weight: weight}),
+    "njit": linked(total, {count: 2, note: returning, weight: double}),
+    "by name": linked(total, {count: 2, note: note, weight: by_name}),
+    "merged": linked(total, {count: 2, note: note, weight: merged}),
+    "division": linked(total, {count: 2, note: note, weight: infinite}),
+    "two rounds": linked(linked(total, {weight: double}), {count: 1, note: returning}),
+    "other second": linked(linked(total, {weight: double}), {count: 2, note: note}),
+    "unknown": linked(total, {count: 2, note: note, weight: unknown}),
+}
+one, two = TOTALS["njit"], TOTALS["merged"]
+
+
+@compiled
+def both(values, out):
+    return one(values, out) + 100.0 * two(values, out)
+"""
+SCRIPT = """
+import functions, numpy as np
+from manip_dyn.core.machine_code import is_kept
+values, out = np.array([1.0, 3.0]), np.empty(1)
+for name, total in functions.TOTALS.items():
+    print(name, total(values, out), out[0], is_kept(total))
+print("both", functions.both(values, out), out[0], is_kept(functions.both))
+"""
+RESULTS = """slots 4.0 4.0 True
+njit 20.0 200.0 True
+by name 13.0 13.0 True
+merged 1.25 1.25 True
+division inf inf True
+two rounds 2.0 20.0 True
+other second 20.0 20.0 True
+unknown 10.0 10.0 False
+both 145.0 1.25 True"""
+
+
+@pytest.fixture(scope="module")
+def linked_once(tmp_path_factory):
+    """A folder whose program has been linked and run."""
+    folder = tmp_path_factory.mktemp("linked")
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "functions.py").write_text(FUNCTIONS)
+    assert printed(folder) == RESULTS
+    return folder
+
+
+@pytest.fixture
+def folder(linked_once, tmp_path):
+    """A copy of it, with its cache."""
+    shutil.copytree(linked_once, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def printed(folder, script=SCRIPT):
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=os.environ
+        | {"MANIP_DYN_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout.strip()
+
+
+def kept(folder, ending):
+    return {path.name for path in (folder / "cache").glob(f"*.{ending}")}
+
+
+def test_one_template_serves_all_functions_and_another_process_loads_them(folder):
+    assert len(kept(folder, "template")) == 2  # of the program, and of the one half filled
+    assert len(kept(folder, "machine_code")) == 7 + 2  # not the unknown one
+    stamps = {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()}
+    assert printed(folder) == RESULTS
+    assert {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()} == stamps
+
+
+def test_an_edited_function_is_seen_and_linked_with_the_same_template(folder):
+    before = kept(folder, "template")
+    path = folder / "functions.py"
+    path.write_text(FUNCTIONS.replace("return 2.0 * x", "return 3.0 * x"))
+    assert "njit 30.0 300.0" in printed(folder)
+    assert len(kept(folder, "template") - before) == 1  # of the half filled one
+
+
+def test_an_edited_program_is_seen(folder):
+    path = folder / "program.py"
+    path.write_text(PROGRAM.replace("return weight(x) * x", "return weight(x) + x"))
+    assert "slots 6.0 6.0" in printed(folder)
+
+
+@pytest.mark.parametrize("damage", [b"garbage", None])
+def test_damaged_templates_are_compiled_anew(folder, damage):
+    for path in (folder / "cache").iterdir():
+        if path.suffix == ".machine_code" or damage is None:
+            path.unlink()
+        else:
+            path.write_bytes(damage)
+    assert printed(folder) == RESULTS
+    assert len(kept(folder, "template")) == 2
+
+
+def test_what_does_not_fit_is_said(folder):
+    script = """
+import functions, numpy as np
+from manip_dyn.core.linking.linked import linked
+from numba.core.errors import TypingError
+from program import count, note, total
+values, out = np.array([1.0, 3.0]), np.empty(1)
+for fills in ({count: functions.double}, {count: 1, note: note}):
+    try:
+        linked(total, fills)(values, out)
+    except (TypingError, ValueError) as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+"""
+    first, second = printed(folder, script).splitlines()
+    assert first.startswith("TypingError")
+    assert second == "ValueError nothing fills the slot program.weight of program.total"
