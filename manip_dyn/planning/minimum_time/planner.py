@@ -25,7 +25,9 @@ from manip_dyn.planning.minimum_time.candidate import (
 )
 from manip_dyn.planning.minimum_time.conditions import certificate
 from manip_dyn.planning.minimum_time.controls import Kind
+from manip_dyn.planning.minimum_time.detours import swings
 from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
+from manip_dyn.planning.minimum_time.grid_search import GridMotion, GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
 from manip_dyn.planning.minimum_time.improvement import SlpSolution
 from manip_dyn.planning.minimum_time.reading import read_off
@@ -47,6 +49,8 @@ STILL = 1e-6
 """Start and goal that differ by less in every joint (rad or m) are the same."""
 SLACK = 1.002
 """An SLP solution slower than a certified motion by this ratio is not looked at."""
+GRID_SLACK = 1.01
+"""The same for a motion on the coarser grid of positions."""
 AGREE = 1.0005
 """Durations with a smaller ratio are the same."""
 REVISIONS = 4
@@ -119,36 +123,55 @@ class _Search:
     def __init__(self, robot: Robot, start: Vector, goal: Vector):
         self._robot, self._start, self._goal = robot, start, goal
         self._shooter = Shooter(robot, start, goal)
+        self._programs = SequentialPrograms(robot, start, goal)
         self._changed = set[tuple]()
+        self._seen: list[tuple] = []
+        self.fastest = np.inf
 
     def candidates(self) -> list[Candidate]:
         """Return the extremals that are worth a comparison, the fastest that holds last."""
         found: list[Candidate] = []
-        seen: list[tuple] = []
-        lots = slp_solutions(self._robot, self._start, self._goal)
-        for number, lot in enumerate(lots, start=1):
-            for solution in sorted(lot, key=lambda each: each.duration):
-                key, duration = self._read_off(solution).key(), solution.duration
-                known = any(
-                    key == other and abs(duration / t - 1.0) < AGREE - 1.0 for other, t in seen
-                )
-                if known or duration > SLACK * least_time(found):
-                    continue
-                seen.append((key, duration))
-                candidate = self._near(solution)
-                if candidate is not None:
-                    found.append(candidate)
-            if number >= 2 and least_time(found) < np.inf:
+        for motion in self._grid_motions():
+            if motion.duration > GRID_SLACK * least_time(found):
                 break
+            self._compare(self._programs.polished(motion.u, motion.duration), found)
+        lots = slp_solutions(self._robot, self._start, self._goal)
+        while least_time(found) > SLACK * self.fastest:
+            lot = next(lots, None)
+            if lot is None:
+                break
+            for solution in sorted(lot, key=lambda each: each.duration):
+                self._compare(solution, found)
         return found
+
+    def _grid_motions(self) -> list[GridMotion]:
+        """Return the different motions that a grid search finds, the fastest first."""
+        distance = float(np.abs(self._goal - self._start).max())
+        search = GridSearch(self._robot, self._start, self._goal)
+        return search.distinct(swings(self._robot, distance))
+
+    def _compare(self, solution: SlpSolution, found: list[Candidate]) -> None:
+        """Add the extremal near a solution to those found, if it is worth it and there is one."""
+        duration = solution.duration
+        if solution.miss <= ARRIVED:
+            self.fastest = min(self.fastest, duration)
+        if solution.miss > ARRIVED or duration > SLACK * least_time(found):
+            return
+        key = self._read_off(solution).key()
+        for other, t in self._seen:
+            if key == other and abs(duration / t - 1.0) < AGREE - 1.0:
+                return
+        self._seen.append((key, duration))
+        candidate = self._near(solution)
+        if candidate is not None:
+            found.append(candidate)
 
     def _near(self, solution: SlpSolution) -> Candidate | None:
         """Return the extremal near a solution: bang-bang if that holds, else a singular arc."""
         latest = None
         for attempt in range(2):
             if attempt == 1:
-                programs = SequentialPrograms(self._robot, self._start, self._goal)
-                solution = programs.refined(solution)
+                solution = self._programs.refined(solution)
                 if solution.miss > ARRIVED:
                     break
             found, trail = None, list[Candidate]()
