@@ -15,6 +15,7 @@ import numpy as np
 from manip_dyn.codegen.by_address import addresses
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.minimum_time.improvement import SlpSolution
 from manip_dyn.planning.minimum_time.initial_guesses import CELLS
 from manip_dyn.planning.minimum_time.interior_point import interior_point
 from manip_dyn.planning.minimum_time.node_motion import (
@@ -44,11 +45,22 @@ class GridMotion(NamedTuple):
         duration: s.
         q: Positions (nodes, n).
         u: Efforts over their limits between the nodes (nodes - 1, n).
+        pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), above 0 at upper
+            ones.
     """
 
     duration: float
     q: Matrix
     u: Matrix
+    pressure: Matrix
+
+    def as_solution(self) -> SlpSolution:
+        """Return it as one of the programs, without costates."""
+        n = self.q.shape[1]
+        speeds = np.gradient(self.q, self.duration / len(self.u), axis=0)
+        speeds[[0, -1]] = 0.0
+        states, costate = np.hstack([self.q, speeds]), np.zeros(2 * n)
+        return SlpSolution(self.u, self.duration, costate, 0.0, states, self.pressure)
 
     def is_like(self, other: GridMotion) -> bool:
         """Return whether both are the same motion but for the grid."""
@@ -98,7 +110,10 @@ class GridSearch:
             return None
         share = here.tau / self._limits.tau
         u = np.clip(0.5 * (share[1:] + share[:-1]), -1.0, 1.0)
-        return GridMotion(exp(here.log_duration[0]), here.q.copy(), u)
+        force, n = self._work.force, self._q0.size
+        pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
+        pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
+        return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure)
 
     def _begin(self, swing: Vector) -> bool:
         """Write the smooth motion, slow enough; return whether it is within the limits."""

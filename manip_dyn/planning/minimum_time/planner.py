@@ -135,6 +135,8 @@ class _Search:
             if motion.duration > GRID_SLACK * least_time(found):
                 break
             self._compare(self._programs.polished(motion.u, motion.duration), found)
+            if motion.duration < least_time(found) / GRID_SLACK:
+                self._compare(motion.as_solution(), found)
         lots = slp_solutions(self._robot, self._start, self._goal)
         while least_time(found) > SLACK * self.fastest:
             lot = next(lots, None)

@@ -36,8 +36,10 @@ FINE, COARSE = 1e-6, 3e-4
 FINER = 3
 PENALTY = 4.0
 """Cost of missing the goal by the whole distance, in durations of the initial guess."""
-NEAR = 0.25
+NEAR = (0.25, 0.05, 0.01)
 """Trust in changes of efforts over their limits that are nearly optimal, at first."""
+STAYS = 1.01
+"""A nearly optimal motion gets slower by no more than this ratio."""
 ARRIVED = 1e-4
 """Scaled distance from the goal below which a solution arrives."""
 FIRST_DISTANCE, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
@@ -80,8 +82,12 @@ class SequentialPrograms:
         return SlpSolution(motion.u, end, costate, miss, motion.states, pressure)
 
     def polished(self, u: Vector, duration: float) -> SlpSolution:
-        """Return what the programs make of efforts that are nearly optimal."""
-        return self.improved(u, duration, radius=NEAR)
+        """Return what the programs make of efforts that are nearly optimal, and stay near them."""
+        for radius in NEAR:
+            solution = self.improved(u, duration, radius=radius)
+            if solution.miss < ARRIVED and solution.duration < STAYS * duration:
+                break
+        return solution
 
     def _multipliers(
         self, space: Improvement, transfer: Transfer, count: int, duration: float
