@@ -110,7 +110,8 @@ class GridSearch:
             return None
         share = here.tau / self._limits.tau
         u = np.clip(0.5 * (share[1:] + share[:-1]), -1.0, 1.0)
-        force, n = self._work.force, self._q0.size
+        n = self._q0.size
+        force = np.where(self._work.force > here.slack, self._work.force, 0.0)
         pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
         pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
         return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure)

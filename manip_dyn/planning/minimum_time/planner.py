@@ -30,6 +30,7 @@ from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
 from manip_dyn.planning.minimum_time.grid_search import GridMotion, GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
 from manip_dyn.planning.minimum_time.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
 from manip_dyn.planning.minimum_time.reading import read_off
 from manip_dyn.planning.minimum_time.revision import revised
 from manip_dyn.planning.minimum_time.sampling import trajectory_of
@@ -182,7 +183,11 @@ class _Search:
                 if found is not None and found.holds:
                     return found
             latest = found or latest
-            found = self._with_handovers(trail) or self._with_singular_arc(solution, found)
+            found = (
+                self._with_lift_offs(trail)
+                or self._with_handovers(trail)
+                or self._with_singular_arc(solution, found)
+            )
             if found is not None:
                 return found
         return latest
@@ -250,6 +255,16 @@ class _Search:
             found = self._extremal(switching, best.extremal.costate)
             if found is not None and found.holds:
                 return found
+        return None
+
+    def _with_lift_offs(self, tries: list[Candidate]) -> Candidate | None:
+        """Return an extremal that lifts off where efforts cannot keep a joint at its limit."""
+        weak = [each for each in tries if each.certificate.singular_effort > FULL]
+        for each in sorted(weak, key=lambda each: each.certificate.lack)[:1]:
+            for switching in with_lift_offs(each.along, each.extremal.switching):
+                found = self._revised(switching, each.extremal.costate, [])
+                if found is not None and found.holds:
+                    return found
         return None
 
     def _with_singular_arc(
