@@ -16,11 +16,11 @@ from manip_dyn.planning.minimum_time.controls import Control, contact, full
 from manip_dyn.planning.minimum_time.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.trajectory import Trajectory
 
-EARLIER = (1.0, 0.4)
+EARLIER = (2.0, 1.0, 0.5)
 """How much earlier a joint leaves, or later it returns, over the time that is too much for it."""
 PUSH = 0.1
 """How long the push is, over the same."""
-CONTACT = (0.5, 0.2)
+CONTACT = (0.45, 0.2)
 """Where the contact point is, as a share of it."""
 
 
