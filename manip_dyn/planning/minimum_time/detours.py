@@ -19,9 +19,14 @@ SHORT = 2.0
 
 
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield how far the joints swing out (n,): not at all, each alone, neighbours against each other."""
+    """Yield how far the joints swing out (n,): not at all, each alone, neighbours both.
+
+    A single joint has nothing to gain.
+    """
     unit = _units(robot, distance)
     yield np.zeros(robot.n)
+    if robot.n == 1:
+        return
     for joint in range(robot.n):
         for length in ONE:
             yield from _both(length * unit[joint])

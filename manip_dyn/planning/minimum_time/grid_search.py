@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from math import exp, log
+from math import exp, inf, log
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
 STEPS = 120
 ROOM = 0.3
 """Least distance from a limit of effort or speed of an initial guess, over the limit."""
+SLOWER = 30.0
+"""How much slower it is than that: from almost at rest more different motions are reached."""
 INSIDE = 1e-2
 """Least distance of an initial guess from a limit of position, over the motion's distance."""
 SAME_TIME, SAME_PLACE = 1e-3, 0.02
@@ -69,10 +72,16 @@ class GridMotion(NamedTuple):
 
 
 class GridSearch:
-    """The search for one start and goal."""
+    """The search for one start and goal.
+
+    Attributes:
+        guesses: How many detours were tried.
+        motions: The different motions found, the fastest first.
+    """
 
     def __init__(self, robot: Robot, q0: Vector, qf: Vector):
         """Plan from rest at `q0` (n,) to rest at `qf` (n,)."""
+        self.guesses, self.motions = 0, list[GridMotion]()
         n, nodes = robot.n, CELLS + 1
         self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
@@ -82,14 +91,17 @@ class GridSearch:
         self._work = by_reference(node_work_of(n, nodes))
         self._share = np.linspace(0.0, 1.0, nodes)[:, None]
 
-    def distinct(self, swings: Iterable[Vector]) -> list[GridMotion]:
-        """Return the different motions that detours lead to, the fastest first."""
-        found: list[GridMotion] = []
+    def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
+        """Try detours, for at most `budget` s, and keep the different motions they lead to."""
+        until = monotonic() + budget
         for swing in swings:
+            self.guesses += 1
             motion = self.solved(swing)
-            if motion is not None and not any(motion.is_like(other) for other in found):
-                found.append(motion)
-        return sorted(found, key=lambda each: each.duration)
+            if motion is not None and not any(motion.is_like(other) for other in self.motions):
+                self.motions.append(motion)
+            if monotonic() > until:
+                break
+        self.motions.sort(key=lambda each: each.duration)
 
     def solved(self, swing: Vector) -> GridMotion | None:
         """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
@@ -125,7 +137,10 @@ class GridSearch:
         here.q[1:-1] = np.clip(here.q[1:-1], limits.low + room, limits.high - room)
         here.q[0], here.q[-1] = self._q0, self._qf
         self._there.q[:] = here.q
-        return slow_enough(self._kernels, limits, here, self._work, ROOM)
+        if not slow_enough(self._kernels, limits, here, self._work, ROOM):
+            return False
+        here.log_duration[0] += log(SLOWER)
+        return True
 
 
 @lru_cache(maxsize=64)

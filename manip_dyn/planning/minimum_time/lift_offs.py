@@ -7,7 +7,8 @@ effort is full, and lifts off again until the effort is enough to keep it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import groupby, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,75 +25,66 @@ CONTACT = (0.45, 0.2)
 """Where the contact point is, as a share of it."""
 
 
+class _Weak(NamedTuple):
+    """A boundary arc of position with an effort that is too weak for a while.
+
+    Attributes:
+        joint: Whose it is.
+        control: What its effort does on the arc.
+        begin: Of the arc, s.
+        end: Of the arc, s.
+        first: When the effort gets too weak, s.
+        last: When it is enough again, s.
+    """
+
+    joint: int
+    control: Control
+    begin: float
+    end: float
+    first: float
+    last: float
+
+
 def with_lift_offs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures that lift off where an effort on a boundary arc of position is too weak."""
-    for joint, side, begin, end, first, last in _weak(along, switching):
+    for weak in _weak(along, switching):
         for earlier, share in product(EARLIER, CONTACT):
-            yield _lifted(switching, joint, side, (begin, end), (first, last), earlier, share)
+            yield _lifted(switching, weak, earlier, share)
 
 
-def _weak(
-    along: Trajectory, switching: Switching
-) -> Iterator[tuple[int, float, float, float, float, float]]:
-    """Yield joint, side, begin and end of a boundary arc, and where its effort is too weak, s."""
-    for place, (begin, end, controls) in enumerate(switching.arcs()):
-        here = np.flatnonzero(along.arcs == place)
-        for joint, control in enumerate(controls):
+def _weak(along: Trajectory, switching: Switching) -> Iterator[_Weak]:
+    """Yield where efforts are too weak."""
+    arcs = switching.arcs()
+    for joint in range(along.shares.shape[1]):
+        own = [controls[joint] for _, _, controls in arcs]
+        for control, places in groupby(range(len(own)), key=own.__getitem__):
+            within = list(places)
+            here = np.flatnonzero(np.isin(along.arcs, within))
             weak = here[np.abs(along.shares[here, joint]) > FULL]
-            if control.is_boundary_arc_of_position and weak.size and end > begin:
-                first, last = along.times[weak[0]], along.times[weak[-1]]
-                yield joint, control.direction, begin, end, float(first), float(last)
+            if control.is_boundary_arc_of_position and weak.size:
+                first, last = along.times[weak[[0, -1]]].tolist()
+                yield _Weak(joint, control, arcs[within[0]][0], arcs[within[-1]][1], first, last)
 
 
-def _lifted(
-    switching: Switching,
-    joint: int,
-    side: float,
-    arc: tuple[float, float],
-    weak: tuple[float, float],
-    earlier: float,
-    share: float,
-) -> Switching:
+def _lifted(switching: Switching, weak: _Weak, earlier: float, share: float) -> Switching:
     """Return the structure in which a joint lifts off while its effort is too weak."""
-    length = weak[1] - weak[0]
-    begun = _begin_of(switching, joint, arc[0])
-    ended = _end_of(switching, joint, arc[1])
-    rows: list[tuple[float, int, Control]] = [
+    joint, control, side = weak.joint, weak.control, weak.control.direction
+    length = weak.last - weak.first
+    leaves, returns = weak.first - earlier * length, weak.last + earlier * length
+    rows = [row for row in switching.rows() if not (row[1] == joint and row[2] == control)]
+    rows += [
         row
         for row in switching.rows()
-        if not (row[1] == joint and begun <= row[0] <= ended and not row[2].is_contact)
+        if row[1] == joint and row[2] == control and not weak.begin <= row[0] <= weak.end
     ]
-    after = [row for row in switching.rows() if row[1] == joint and row[0] == ended]
-    leaves, returns = weak[0] - earlier * length, weak[1] + earlier * length
-    stays_first, stays_last = leaves > begun, returns < ended
-    if stays_first:
-        rows.append((begun, joint, Control(_kind(switching, joint, begun), side)))
+    if leaves > weak.begin:
+        rows.append((weak.begin, joint, control))
         rows.append((leaves, joint, full(-side)))
         rows.append((leaves + PUSH * length, joint, full(side)))
     else:
-        rows.append((begun, joint, full(side)))
-    rows.append((weak[0] + share * length, joint, contact(side)))
-    if stays_last:
+        rows.append((weak.begin, joint, full(side)))
+    rows.append((weak.first + share * length, joint, contact(side)))
+    if returns < weak.end:
         rows.append((returns - PUSH * length, joint, full(-side)))
-        rows.append((returns, joint, Control(_kind(switching, joint, begun), side)))
-    return assembled(switching.controls, rows + after[-1:], switching.t_final)
-
-
-def _begin_of(switching: Switching, joint: int, time: float) -> float:
-    """Return when the boundary arc of a joint begins that is on at a time."""
-    return max(t for t, value in switching.events(joint) if value.is_boundary_arc_of_position and t <= time)
-
-
-def _end_of(switching: Switching, joint: int, time: float) -> float:
-    """Return when it ends."""
-    events = switching.events(joint)
-    later = [t for t, value in events if t >= time and not value.is_boundary_arc_of_position]
-    return min(later, default=switching.t_final)
-
-
-def _kind(switching: Switching, joint: int, time: float):
-    return next(
-        value.kind
-        for t, value in switching.events(joint)
-        if t == time and value.is_boundary_arc_of_position
-    )
+        rows.append((returns, joint, control))
+    return assembled(switching.controls, rows, switching.t_final)

@@ -157,7 +157,7 @@ def measure(kernels, limits, motion, work):
     return least
 
 
-@compiled(short=True, python=False)
+@compiled(short=True)
 def levers(kernels, motion, work):
     """Write the derivatives of the efforts at all nodes."""
     q, lever, by = motion.q, work.lever, work.by
