@@ -37,6 +37,8 @@ SLOWER = 30.0
 """How much slower it is than that: from almost at rest more different motions are reached."""
 INSIDE = 1e-2
 """Least distance of an initial guess from a limit of position, over the motion's distance."""
+SATURATED = 0.97
+"""Efforts beyond this share of their limit are at it, but for the barrier."""
 SAME_TIME, SAME_PLACE = 1e-3, 0.02
 """Ratio of durations and distance over the motion's, by which motions are the same."""
 
@@ -50,12 +52,14 @@ class GridMotion(NamedTuple):
         u: Efforts over their limits between the nodes (nodes - 1, n).
         pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), above 0 at upper
             ones.
+        swing: The detour of the initial guess (n,).
     """
 
     duration: float
     q: Matrix
     u: Matrix
     pressure: Matrix
+    swing: Vector
 
     def as_solution(self) -> SlpSolution:
         """Return it as one of the programs, without costates."""
@@ -63,7 +67,8 @@ class GridMotion(NamedTuple):
         speeds = np.gradient(self.q, self.duration / len(self.u), axis=0)
         speeds[[0, -1]] = 0.0
         states, costate = np.hstack([self.q, speeds]), np.zeros(2 * n)
-        return SlpSolution(self.u, self.duration, costate, 0.0, states, self.pressure)
+        u = np.where(np.abs(self.u) > SATURATED, np.sign(self.u), self.u)
+        return SlpSolution(u, self.duration, costate, 0.0, states, self.pressure)
 
     def is_like(self, other: GridMotion) -> bool:
         """Return whether both are the same motion but for the grid."""
@@ -79,10 +84,18 @@ class GridSearch:
         motions: The different motions found, the fastest first.
     """
 
-    def __init__(self, robot: Robot, q0: Vector, qf: Vector):
-        """Plan from rest at `q0` (n,) to rest at `qf` (n,)."""
+    def __init__(
+        self,
+        robot: Robot,
+        q0: Vector,
+        qf: Vector,
+        cells: int = CELLS,
+        least_weight: float = LEAST_WEIGHT,
+    ):
+        """Plan from rest at `q0` (n,) to rest at `qf` (n,), on so many cells."""
+        self._least_weight = least_weight
         self.guesses, self.motions = 0, list[GridMotion]()
-        n, nodes = robot.n, CELLS + 1
+        n, nodes = robot.n, cells + 1
         self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
         limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, scale
@@ -115,7 +128,7 @@ class GridSearch:
             self._there,
             self._work,
             FIRST_WEIGHT,
-            LEAST_WEIGHT,
+            self._least_weight,
             STEPS,
         )
         if steps < 0:
@@ -126,7 +139,7 @@ class GridSearch:
         force = np.where(self._work.force > here.slack, self._work.force, 0.0)
         pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
         pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
-        return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure)
+        return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure, swing)
 
     def _begin(self, swing: Vector) -> bool:
         """Write the smooth motion, slow enough; return whether it is within the limits."""

@@ -33,6 +33,7 @@ from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
 from manip_dyn.planning.minimum_time.grid_search import GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
 from manip_dyn.planning.minimum_time.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.initial_guesses import CELLS
 from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
 from manip_dyn.planning.minimum_time.passed_limits import within_limits
 from manip_dyn.planning.minimum_time.reading import read_off
@@ -57,6 +58,8 @@ SLACK = 1.002
 """An SLP solution slower than a certified motion by this ratio is not looked at."""
 GRID_SLACK = 1.01
 """The same for a motion on the coarser grid of positions."""
+FINE_GRID = 128, 1e-6
+"""Cells and barrier of the grid that shows brief arcs."""
 AGREE = 1.0005
 """Durations with a smaller ratio are the same."""
 REVISIONS = 4
@@ -147,6 +150,7 @@ class _Search:
         self._shooter = Shooter(robot, start, goal)
         self._programs = SequentialPrograms(robot, start, goal)
         self._grid = GridSearch(robot, start, goal)
+        self._fine_grid = GridSearch(robot, start, goal, *FINE_GRID)
         self._exhaustive = exhaustive
         self._changed = set[tuple]()
         self._seen: list[tuple] = []
@@ -160,6 +164,7 @@ class _Search:
         self._grid.search(swings(self._robot, distance))
         if self._exhaustive > 0.0:
             self._grid.search(random_swings(self._robot, distance), self._exhaustive)
+        fastest = self._grid.motions[0] if self._grid.motions else None
         for motion in self._grid.motions:
             if motion.duration > GRID_SLACK * least_time(found):
                 break
@@ -168,6 +173,10 @@ class _Search:
             if motion.duration < least_time(found) / GRID_SLACK:
                 self.on_grid = min(self.on_grid, GRID_SLACK * motion.duration)
                 self._compare(motion.as_solution(), found)
+            if motion is fastest and motion.duration < least_time(found) / GRID_SLACK:
+                fine = self._fine_grid.solved(motion.swing)
+                if fine is not None:
+                    self._compare(fine.as_solution(), found)
         lots = slp_solutions(self._robot, self._start, self._goal)
         while least_time(found) > SLACK * self.on_grid or least_time(found) == np.inf:
             lot = next(lots, None)
@@ -210,6 +219,8 @@ class _Search:
         latest = None
         for attempt in range(2):
             if attempt == 1:
+                if len(solution.controls) > CELLS:
+                    break
                 solution = self._programs.refined(solution)
                 if solution.miss > ARRIVED:
                     break
