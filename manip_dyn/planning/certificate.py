@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.searched import Searched
 
 BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7
@@ -46,6 +47,7 @@ class Certificate:
         legendre_clebsch: Least fall of the second rate of the switching function with the effort
             there, times t_final^2 over the largest switching function; inf without any. It has
             to be above 0 (Kelley, Kopp, Moyer 1967).
+        searched: What the search looked at, and the second best.
         times: Sample times (k,), s.
         switching: Switching functions (k, n) there.
         hamiltonians: H (k,) there.
@@ -68,6 +70,7 @@ class Certificate:
     times: Vector = field(repr=False)
     switching: Matrix = field(repr=False)
     hamiltonians: Vector = field(repr=False)
+    searched: Searched | None = None
 
     @property
     def failures(self) -> list[str]:

@@ -16,6 +16,8 @@ PRESSED = 1e-3
 """Share of the largest multiplier above which a limit counts."""
 GAP = 3
 """Pressed states with less than as many cells between them belong together."""
+AT_LIMIT = 2e-3
+"""Distance from a limit, over the largest value on the way, below which a state is at it."""
 REST = 2
 """Cells that a boundary arc of position takes at least, else it is a contact point."""
 
@@ -33,11 +35,21 @@ def boundary_arcs_of(
     own effort does.
     """
     found, n = [], solution.controls.shape[1]
+    limits = {
+        1.0: np.concatenate([robot.q_max, robot.v_max]),
+        -1.0: np.concatenate([robot.q_min, -robot.v_max]),
+    }
+    sizes = np.maximum(np.abs(solution.states).max(axis=0), 1e-30)
+
+    def at_limit(component: int, side: float) -> np.ndarray:
+        away = np.abs(solution.states[:, component] - limits[side][component])
+        return away < AT_LIMIT * sizes[component]
+
     for component in range(2 * n):
         pressure = solution.pressure[:, component]
         for side in (1.0, -1.0):
             pressed = side * pressure > PRESSED * max(np.abs(pressure).max(), 1e-9)
-            for first, last in _groups(np.flatnonzero(pressed)):
+            for first, last in _groups(np.flatnonzero(pressed), at_limit(component, side)):
                 joint = component % n
                 kind = Kind.POSITION if last - first >= REST else brief
                 if component < n:
@@ -87,8 +99,13 @@ def _filled(keepers: list[int], own: int) -> list[int]:
     return filled
 
 
-def _groups(nodes: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last of nodes that are near each other."""
-    for group in np.split(nodes, np.flatnonzero(np.diff(nodes) > GAP) + 1):
-        if group.size:
-            yield int(group[0]), int(group[-1])
+def _groups(nodes: np.ndarray, at_limit: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of nodes that are near each other, or at the limit between."""
+    first = latest = -1
+    for node in nodes.tolist():
+        if first >= 0 and node - latest > GAP and not at_limit[latest:node].all():
+            yield first, latest
+            first = node
+        first, latest = (node if first < 0 else first), node
+    if first >= 0:
+        yield first, latest

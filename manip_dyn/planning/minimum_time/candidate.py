@@ -13,6 +13,11 @@ from manip_dyn.planning.minimum_time.structure import Extremal
 from manip_dyn.planning.minimum_time.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
+BEATEN = 1.001
+"""An extremal slower than a motion on a grid by this ratio is not the fastest."""
+CLOSE = 1.001
+"""Extremals slower by less are told."""
+
 
 class Candidate(NamedTuple):
     """An extremal with its trajectory, its certificate and the limit that it passes, if any."""
@@ -38,8 +43,11 @@ def least_time(found: list[Candidate]) -> float:
     return min((each.t_final for each in found if each.holds), default=np.inf)
 
 
-def best_of(robot: Robot, found: list[Candidate]) -> Candidate:
-    """Return the fastest certified motion, or the fastest that arrives."""
+def best_of(robot: Robot, found: list[Candidate], on_grid: float) -> Candidate:
+    """Return the fastest certified motion, or the fastest that arrives.
+
+    A certified one does not count if a grid has a faster motion, `on_grid` s.
+    """
     allowed = [each for each in found if not each.passed]
     if not found:
         raise ManipDynError(
@@ -49,16 +57,46 @@ def best_of(robot: Robot, found: list[Candidate]) -> Candidate:
     if not allowed:
         first = min(found, key=lambda each: each.t_final)
         raise ManipDynError(f"every minimum-time motion found passes a limit: {first.passed}")
-    return min(allowed, key=lambda each: (not each.certificate.holds, each.t_final))
+    return min(
+        allowed,
+        key=lambda each: (not each.holds or is_beaten(each, on_grid), each.t_final),
+    )
 
 
-def faster_one(found: list[Candidate], best: Candidate) -> str:
-    """Return what is to be told about a faster motion that is not the plan, or nothing."""
+def is_beaten(candidate: Candidate, on_grid: float) -> bool:
+    """Return whether a grid has a faster motion."""
+    return candidate.t_final > BEATEN * on_grid
+
+
+def different(found: list[Candidate]) -> list[Candidate]:
+    """Return different motions that arrive within the limits, the fastest first."""
+    allowed = sorted((each for each in found if not each.passed), key=lambda each: each.t_final)
+    kept: list[Candidate] = []
+    for each in allowed:
+        if not any(_is_same(each, other) for other in kept):
+            kept.append(each)
+    return kept
+
+
+def _is_same(one: Candidate, other: Candidate) -> bool:
+    """Return whether two motions take the same time with the same costates at the start."""
+    costates = one.extremal.costate, other.extremal.costate
+    size = max(float(np.abs(costates[0]).max()), 1e-30)
+    away = float(np.abs(costates[0] - costates[1]).max())
+    return abs(one.t_final / other.t_final - 1.0) < 1e-7 and away < 1e-4 * size
+
+
+def told_besides(found: list[Candidate], best: Candidate, on_grid: float) -> str:
+    """Return what is to be told about motions that are as fast as the plan or faster."""
     quickest = min(found, key=lambda each: each.t_final)
-    if quickest.t_final >= best.t_final * (1.0 - 1e-9):
-        return ""
-    why = quickest.passed or "; ".join(quickest.certificate.failures)
-    return f"; a faster motion, {quickest.t_final:.6g} s, is not the plan: {why}"
+    if quickest.t_final < best.t_final * (1.0 - 1e-9):
+        why = quickest.passed or "; ".join(quickest.certificate.failures)
+        return f"; a faster motion, {quickest.t_final:.6g} s, is not the plan: {why}"
+    others = [each for each in different(found) if each.holds and each is not best]
+    others = [each for each in others if not _is_same(each, best)]
+    if others and others[0].t_final < CLOSE * best.t_final:
+        return f"; another motion that it holds for takes {others[0].t_final:.9g} s"
+    return ""
 
 
 def limit_passed(robot: Robot, along: Trajectory) -> str:

@@ -155,10 +155,11 @@ def linearized(transfer, watched, count, h, motion, work, columns, by_start):
 
 
 @compiled(short=True)
-def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
+def improve(kernels, transfer, space, duration, iterations, tolerance, penalty, radius):
     """Make the efforts of ``space.here`` nearly optimal, by linear programs in a trust region.
 
-    Ends where the next one promises less than `tolerance` of the first duration.
+    Ends where the next one promises less than `tolerance` of the first duration. `radius` is the
+    trust in changes of the efforts over their limits at first.
 
     Returns:
         The duration, s; how many limits counted, or -1 if a program was not solved; and whether
@@ -170,7 +171,7 @@ def improve(kernels, transfer, space, duration, iterations, tolerance, penalty):
     size = cells * here.u.shape[1]
     program.cost[size] = 1.0 / whole
     sweep(kernels, transfer.start, transfer.limits, duration, here, work)
-    radius, seen = WIDEST, 0
+    seen = 0
     for _ in range(iterations):
         count = watch(transfer, here.states, NEAR, watched, 0)
         trust(here.u, duration, radius, program)

@@ -7,27 +7,35 @@ makes extremals of them, and the fastest whose certificate holds is the plan.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Vector, not_negative
 from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
 from manip_dyn.planning.certificate import FULL
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
     Candidate,
     best_of,
-    faster_one,
+    different,
+    is_beaten,
     least_time,
     limit_passed,
+    told_besides,
 )
 from manip_dyn.planning.minimum_time.conditions import certificate
 from manip_dyn.planning.minimum_time.controls import Kind
+from manip_dyn.planning.minimum_time.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
+from manip_dyn.planning.minimum_time.grid_search import GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
 from manip_dyn.planning.minimum_time.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.initial_guesses import CELLS
+from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
+from manip_dyn.planning.minimum_time.passed_limits import within_limits
 from manip_dyn.planning.minimum_time.reading import read_off
 from manip_dyn.planning.minimum_time.revision import revised
 from manip_dyn.planning.minimum_time.sampling import trajectory_of
@@ -40,6 +48,7 @@ from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
 from manip_dyn.planning.minimum_time.structure import Switching
 from manip_dyn.planning.plan import Plan
+from manip_dyn.planning.searched import Searched
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
@@ -47,6 +56,10 @@ STILL = 1e-6
 """Start and goal that differ by less in every joint (rad or m) are the same."""
 SLACK = 1.002
 """An SLP solution slower than a certified motion by this ratio is not looked at."""
+GRID_SLACK = 1.01
+"""The same for a motion on the coarser grid of positions."""
+FINE_GRID = 128, 1e-6
+"""Cells and barrier of the grid that shows brief arcs."""
 AGREE = 1.0005
 """Durations with a smaller ratio are the same."""
 REVISIONS = 4
@@ -58,19 +71,21 @@ SINGULAR_TRIES, WITH_LIMITS = 10, 4
 where each takes longer."""
 
 
-def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
+def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike, exhaustive: float = 0.0) -> Plan:
     """Plan the fastest motion from rest at `q0` to rest at `qf` within the effort limits.
 
     All joints may move, also those whose start and goal are the same. Gravity, damping, springs
     and rotor inertias count. What is returned as ``solved`` meets Pontryagin's conditions (Fan
     2003, eqs. 2.22 to 2.27): `Plan.certificate` has the numbers. They are necessary conditions,
     and several motions can meet them; the search compares those that it reaches from different
-    initial guesses.
+    initial guesses, and `Plan.certificate.searched` tells how many. None of them, not even on a
+    grid, is faster than a plan that is ``solved``.
 
     Args:
         robot: The arm; all its efforts have limits.
         q0: Start (n,), rad or m.
         qf: Goal (n,), rad or m.
+        exhaustive: For how long random detours are tried besides, s.
 
     Raises:
         ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, every
@@ -78,24 +93,38 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
             found.
     """
     customize(robot)  # refuses what is no robot
+    exhaustive = not_negative("exhaustive", exhaustive, "s")
     start, goal = checked_postures(robot, q0, qf)
     check_effort_limits(robot, range(robot.n))
     holding_effort(robot, "start", start, strictly=True)
     hold = holding_effort(robot, "goal", goal, strictly=True)
     if np.abs(goal - start).max() < STILL:
         return Plan.standing(robot, start, goal, hold, METHOD, "at_goal")
-    found = _Search(robot, start, goal).candidates()
-    best = best_of(robot, found)
-    return _plan(robot, start, goal, hold, best, faster_one(found, best))
+    search = _Search(robot, start, goal, exhaustive)
+    found = search.candidates()
+    best = best_of(robot, found, search.on_grid)
+    proof = replace(best.certificate, searched=search.told(found))
+    told = told_besides(found, best, search.on_grid)
+    beaten = search.on_grid if is_beaten(best, search.on_grid) else np.inf
+    return _plan(robot, start, goal, hold, best._replace(certificate=proof), beaten, told)
 
 
 def _plan(
-    robot: Robot, start: Vector, goal: Vector, hold: Vector, best: Candidate, faster: str
+    robot: Robot,
+    start: Vector,
+    goal: Vector,
+    hold: Vector,
+    best: Candidate,
+    on_grid: float,
+    told: str,
 ) -> Plan:
     proof, motion = best.certificate, ExtremalMotion(robot, start, best.extremal)
     status, reason = "solved", "the certificate holds"
     if not proof.holds:
         status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    elif on_grid < np.inf:
+        status = "uncertified"
+        reason = f"it arrives, but a grid has a faster motion, {on_grid:.6g} s"
     return Plan(
         robot,
         start,
@@ -107,7 +136,7 @@ def _plan(
         hold,
         METHOD,
         status,
-        reason + faster,
+        reason + told,
         certificate=proof,
         extremal=motion,
     )
@@ -116,39 +145,83 @@ def _plan(
 class _Search:
     """The search for extremals between one start and goal."""
 
-    def __init__(self, robot: Robot, start: Vector, goal: Vector):
+    def __init__(self, robot: Robot, start: Vector, goal: Vector, exhaustive: float = 0.0):
         self._robot, self._start, self._goal = robot, start, goal
         self._shooter = Shooter(robot, start, goal)
+        self._programs = SequentialPrograms(robot, start, goal)
+        self._grid = GridSearch(robot, start, goal)
+        self._fine_grid = GridSearch(robot, start, goal, *FINE_GRID)
+        self._exhaustive = exhaustive
         self._changed = set[tuple]()
+        self._seen: list[tuple] = []
+        self._structures_tried = set[tuple]()
+        self.on_grid = np.inf
 
     def candidates(self) -> list[Candidate]:
         """Return the extremals that are worth a comparison, the fastest that holds last."""
         found: list[Candidate] = []
-        seen: list[tuple] = []
-        lots = slp_solutions(self._robot, self._start, self._goal)
-        for number, lot in enumerate(lots, start=1):
-            for solution in sorted(lot, key=lambda each: each.duration):
-                key, duration = self._read_off(solution).key(), solution.duration
-                known = any(
-                    key == other and abs(duration / t - 1.0) < AGREE - 1.0 for other, t in seen
-                )
-                if known or duration > SLACK * least_time(found):
-                    continue
-                seen.append((key, duration))
-                candidate = self._near(solution)
-                if candidate is not None:
-                    found.append(candidate)
-            if number >= 2 and least_time(found) < np.inf:
+        distance = float(np.abs(self._goal - self._start).max())
+        self._grid.search(swings(self._robot, distance))
+        if self._exhaustive > 0.0:
+            self._grid.search(random_swings(self._robot, distance), self._exhaustive)
+        fastest = self._grid.motions[0] if self._grid.motions else None
+        for motion in self._grid.motions:
+            if motion.duration > GRID_SLACK * least_time(found):
                 break
+            polished = self._programs.polished(motion.u, motion.duration)
+            self._compare(polished, found)
+            if motion.duration < least_time(found) / GRID_SLACK:
+                self.on_grid = min(self.on_grid, GRID_SLACK * motion.duration)
+                self._compare(motion.as_solution(), found)
+            if motion is fastest and motion.duration < least_time(found) / GRID_SLACK:
+                fine = self._fine_grid.solved(motion.swing)
+                if fine is not None:
+                    self._compare(fine.as_solution(), found)
+        lots = slp_solutions(self._robot, self._start, self._goal)
+        while least_time(found) > SLACK * self.on_grid or least_time(found) == np.inf:
+            lot = next(lots, None)
+            if lot is None:
+                break
+            for solution in sorted(lot, key=lambda each: each.duration):
+                self._compare(solution, found)
         return found
+
+    def told(self, found: list[Candidate]) -> Searched:
+        """Return what was searched."""
+        times = [each.t_final for each in different(found)]
+        return Searched(
+            guesses=self._grid.guesses,
+            motions=len(self._grid.motions),
+            structures=len(self._structures_tried),
+            extremals=len(times),
+            second=times[1] if len(times) > 1 else np.inf,
+            on_grid=self.on_grid,
+        )
+
+    def _compare(self, solution: SlpSolution, found: list[Candidate]) -> None:
+        """Add the extremal near a solution to those found, if it is worth it and there is one."""
+        duration = solution.duration
+        if 0.0 < solution.miss <= ARRIVED:
+            self.on_grid = min(self.on_grid, duration)
+        if solution.miss > ARRIVED or duration > SLACK * least_time(found):
+            return
+        key = self._read_off(solution).key()
+        for other, t in self._seen:
+            if key == other and abs(duration / t - 1.0) < AGREE - 1.0:
+                return
+        self._seen.append((key, duration))
+        candidate = self._near(solution)
+        if candidate is not None:
+            found.append(candidate)
 
     def _near(self, solution: SlpSolution) -> Candidate | None:
         """Return the extremal near a solution: bang-bang if that holds, else a singular arc."""
         latest = None
         for attempt in range(2):
             if attempt == 1:
-                programs = SequentialPrograms(self._robot, self._start, self._goal)
-                solution = programs.refined(solution)
+                if len(solution.controls) > CELLS:
+                    break
+                solution = self._programs.refined(solution)
                 if solution.miss > ARRIVED:
                     break
             found, trail = None, list[Candidate]()
@@ -157,7 +230,12 @@ class _Search:
                 if found is not None and found.holds:
                     return found
             latest = found or latest
-            found = self._with_handovers(trail) or self._with_singular_arc(solution, found)
+            found = (
+                self._within_limits(trail)
+                or self._with_lift_offs(trail)
+                or self._with_handovers(trail)
+                or self._with_singular_arc(solution, found)
+            )
             if found is not None:
                 return found
         return latest
@@ -227,6 +305,30 @@ class _Search:
                 return found
         return None
 
+    def _within_limits(self, tries: list[Candidate]) -> Candidate | None:
+        """Return an extremal that keeps to limits of position and speed where others pass them."""
+        passing = [
+            each for each in tries if each.passed and each.certificate.singular_effort <= FULL
+        ]
+        for each in sorted(passing, key=lambda each: each.certificate.lack)[:1]:
+            for switching in within_limits(self._robot, each.along, each.extremal.switching):
+                more: list[Candidate] = []
+                found = self._revised(switching, each.extremal.costate, more)
+                found = found if found is None or found.holds else self._with_lift_offs(more)
+                if found is not None and found.holds:
+                    return found
+        return None
+
+    def _with_lift_offs(self, tries: list[Candidate]) -> Candidate | None:
+        """Return an extremal that lifts off where efforts cannot keep a joint at its limit."""
+        weak = [each for each in tries if each.certificate.singular_effort > FULL]
+        for each in sorted(weak, key=lambda each: each.certificate.lack)[:1]:
+            for switching in with_lift_offs(each.along, each.extremal.switching):
+                found = self._revised(switching, each.extremal.costate, [])
+                if found is not None and found.holds:
+                    return found
+        return None
+
     def _with_singular_arc(
         self, solution: SlpSolution, latest: Candidate | None
     ) -> Candidate | None:
@@ -245,6 +347,7 @@ class _Search:
 
     def _extremal(self, switching: Switching, costate: Vector | None) -> Candidate | None:
         """Return the extremal of a structure with its evidence, if Newton's method finds one."""
+        self._structures_tried.add(switching.key())
         extremal = self._shooter.solve(switching, costate)
         if extremal is None:
             return None

@@ -21,6 +21,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.equations import kernels_of
 from manip_dyn.planning.minimum_time.grid_limits import Transfer, farthest
 from manip_dyn.planning.minimum_time.improvement import (
+    WIDEST,
     Improvement,
     SlpSolution,
     improve,
@@ -35,6 +36,10 @@ FINE, COARSE = 1e-6, 3e-4
 FINER = 3
 PENALTY = 4.0
 """Cost of missing the goal by the whole distance, in durations of the initial guess."""
+NEAR = (0.25, 0.05, 0.01)
+"""Trust in changes of efforts over their limits that are nearly optimal, at first."""
+STAYS = 1.01
+"""A nearly optimal motion gets slower by no more than this ratio."""
 ARRIVED = 1e-4
 """Scaled distance from the goal below which a solution arrives."""
 FIRST_DISTANCE, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
@@ -61,18 +66,28 @@ class SequentialPrograms:
         start, goal = self._start[: self.n], self._goal[: self.n]
         return self.improved(*smooth_motion(self._robot, start, goal, swing), tolerance)
 
-    def improved(self, u: Vector, duration: float, tolerance: float = FINE) -> SlpSolution:
+    def improved(
+        self, u: Vector, duration: float, tolerance: float = FINE, radius: float = WIDEST
+    ) -> SlpSolution:
         """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
         space, transfer = by_reference(improvement_of(self.n, len(u))), self._transfer(duration)
         space.here.u[:] = u
         space.program.at_high[: u.size] = u.ravel() > 0.0
         end, count, is_other = improve(
-            self._kernels, transfer, space, duration, ITERATIONS, tolerance, PENALTY
+            self._kernels, transfer, space, duration, ITERATIONS, tolerance, PENALTY, radius
         )
         motion = space.there if is_other else space.here
         miss = farthest(transfer, motion.states) if count >= 0 else np.inf
         costate, pressure = self._multipliers(space, transfer, max(count, 0), duration)
         return SlpSolution(motion.u, end, costate, miss, motion.states, pressure)
+
+    def polished(self, u: Vector, duration: float) -> SlpSolution:
+        """Return what the programs make of efforts that are nearly optimal, and stay near them."""
+        for radius in NEAR:
+            solution = self.improved(u, duration, radius=radius)
+            if solution.miss < ARRIVED and solution.duration < STAYS * duration:
+                break
+        return solution
 
     def _multipliers(
         self, space: Improvement, transfer: Transfer, count: int, duration: float

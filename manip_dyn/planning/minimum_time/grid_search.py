@@ -1,0 +1,162 @@
+"""Search for the fastest motion on a grid: interior points from many initial guesses.
+
+Each costs half a millisecond for two joints, so many detours are tried before any exact motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import exp, inf, log
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen.by_address import addresses
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.minimum_time.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.initial_guesses import CELLS
+from manip_dyn.planning.minimum_time.interior_point import interior_point
+from manip_dyn.planning.minimum_time.node_motion import (
+    InverseKernels,
+    NodeLimits,
+    node_motion_of,
+    node_work_of,
+    slow_enough,
+)
+from manip_dyn.robot import Robot
+
+FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
+"""Of the barrier: the duration is above the least one by as much for every limit that matters."""
+STEPS = 120
+ROOM = 0.3
+"""Least distance from a limit of effort or speed of an initial guess, over the limit."""
+SLOWER = 30.0
+"""How much slower it is than that: from almost at rest more different motions are reached."""
+INSIDE = 1e-2
+"""Least distance of an initial guess from a limit of position, over the motion's distance."""
+SATURATED = 0.97
+"""Efforts beyond this share of their limit are at it, but for the barrier."""
+SAME_TIME, SAME_PLACE = 1e-3, 0.02
+"""Ratio of durations and distance over the motion's, by which motions are the same."""
+
+
+class GridMotion(NamedTuple):
+    """A nearly optimal motion on a grid.
+
+    Attributes:
+        duration: s.
+        q: Positions (nodes, n).
+        u: Efforts over their limits between the nodes (nodes - 1, n).
+        pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), above 0 at upper
+            ones.
+        swing: The detour of the initial guess (n,).
+    """
+
+    duration: float
+    q: Matrix
+    u: Matrix
+    pressure: Matrix
+    swing: Vector
+
+    def as_solution(self) -> SlpSolution:
+        """Return it as one of the programs, without costates."""
+        n = self.q.shape[1]
+        speeds = np.gradient(self.q, self.duration / len(self.u), axis=0)
+        speeds[[0, -1]] = 0.0
+        states, costate = np.hstack([self.q, speeds]), np.zeros(2 * n)
+        u = np.where(np.abs(self.u) > SATURATED, np.sign(self.u), self.u)
+        return SlpSolution(u, self.duration, costate, 0.0, states, self.pressure)
+
+    def is_like(self, other: GridMotion) -> bool:
+        """Return whether both are the same motion but for the grid."""
+        away = np.abs(self.q - other.q).max() / max(np.ptp(self.q, axis=0).max(), 1e-30)
+        return abs(log(self.duration / other.duration)) < SAME_TIME and away < SAME_PLACE
+
+
+class GridSearch:
+    """The search for one start and goal.
+
+    Attributes:
+        guesses: How many detours were tried.
+        motions: The different motions found, the fastest first.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        q0: Vector,
+        qf: Vector,
+        cells: int = CELLS,
+        least_weight: float = LEAST_WEIGHT,
+    ):
+        """Plan from rest at `q0` (n,) to rest at `qf` (n,), on so many cells."""
+        self._least_weight = least_weight
+        self.guesses, self.motions = 0, list[GridMotion]()
+        n, nodes = robot.n, cells + 1
+        self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
+        scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
+        limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, scale
+        self._limits = by_reference(NodeLimits(*(np.array(each) for each in limits)))
+        self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
+        self._work = by_reference(node_work_of(n, nodes))
+        self._share = np.linspace(0.0, 1.0, nodes)[:, None]
+
+    def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
+        """Try detours, for at most `budget` s, and keep the different motions they lead to."""
+        until = monotonic() + budget
+        for swing in swings:
+            self.guesses += 1
+            motion = self.solved(swing)
+            if motion is not None and not any(motion.is_like(other) for other in self.motions):
+                self.motions.append(motion)
+            if monotonic() > until:
+                break
+        self.motions.sort(key=lambda each: each.duration)
+
+    def solved(self, swing: Vector) -> GridMotion | None:
+        """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        if not self._begin(swing):
+            return None
+        here = self._here
+        steps, _ = interior_point(
+            self._kernels,
+            self._limits,
+            here,
+            self._there,
+            self._work,
+            FIRST_WEIGHT,
+            self._least_weight,
+            STEPS,
+        )
+        if steps < 0:
+            return None
+        share = here.tau / self._limits.tau
+        u = np.clip(0.5 * (share[1:] + share[:-1]), -1.0, 1.0)
+        n = self._q0.size
+        force = np.where(self._work.force > here.slack, self._work.force, 0.0)
+        pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
+        pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
+        return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure, swing)
+
+    def _begin(self, swing: Vector) -> bool:
+        """Write the smooth motion, slow enough; return whether it is within the limits."""
+        z, here, limits = self._share, self._here, self._limits
+        eased = z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi)
+        here.q[:] = self._q0 + (self._qf - self._q0) * eased + swing * np.sin(np.pi * z) ** 2
+        room = INSIDE * limits.scale
+        here.q[1:-1] = np.clip(here.q[1:-1], limits.low + room, limits.high - room)
+        here.q[0], here.q[-1] = self._q0, self._qf
+        self._there.q[:] = here.q
+        if not slow_enough(self._kernels, limits, here, self._work, ROOM):
+            return False
+        here.log_duration[0] += log(SLOWER)
+        return True
+
+
+@lru_cache(maxsize=64)
+def inverse_kernels_of(robot: Robot) -> InverseKernels:
+    """Return the kernels for `node_motion`."""
+    return InverseKernels(*addresses(robot, *InverseKernels._fields))

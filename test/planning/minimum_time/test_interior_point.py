@@ -1,0 +1,102 @@
+"""Interior points on a grid of positions: derivatives, the banded solver, a closed form."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.planning.minimum_time.banded import back_substituted, factorized
+from manip_dyn.planning.minimum_time.detours import random_swings, swings
+from manip_dyn.planning.minimum_time.grid_search import GridSearch, inverse_kernels_of
+from manip_dyn.planning.minimum_time.node_motion import (
+    NodeLimits,
+    levers,
+    measure,
+    node_motion_of,
+    node_work_of,
+)
+
+
+def test_derivatives_of_the_efforts_at_nodes():
+    robot, nodes, n = md.load_robot("rr"), 6, 2
+    motion, work = by_reference(node_motion_of(n, nodes)), by_reference(node_work_of(n, nodes))
+    motion.q[:] = np.random.default_rng(0).normal(size=(nodes, n))
+    limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
+    limits = by_reference(NodeLimits(*(np.array(each) for each in limits)))
+    kernels = inverse_kernels_of(robot)
+
+    def efforts():
+        measure(kernels, limits, motion, work)
+        return motion.tau.copy()
+
+    levers(kernels, motion, work)
+    lever = work.lever.copy()
+    for k in range(1, nodes - 1):
+        for j in range(n):
+            step = 1e-6
+            motion.q[k, j] += step
+            after = efforts()
+            motion.q[k, j] -= 2.0 * step
+            slope = (after - efforts()) / (2.0 * step)
+            motion.q[k, j] += step
+            for row in range(nodes):
+                place = (k - row + 1) * n + j
+                expected = lever[row, :, place] if abs(k - row) <= 1 else 0.0
+                assert slope[row] == pytest.approx(expected, rel=1e-5, abs=1e-4)
+    motion.log_duration[0] = 1e-6
+    after = efforts()
+    motion.log_duration[0] = -1e-6
+    slope = (after - efforts()) / 2e-6
+    assert slope == pytest.approx(lever[:, :, 3 * n], rel=1e-5, abs=1e-4)
+
+
+def test_the_banded_solver():
+    rng, size, wide = np.random.default_rng(1), 12, 4
+    root = np.tril(rng.normal(size=(size, size))) * (
+        np.subtract.outer(range(size), range(size)) < wide
+    )
+    matrix = root @ root.T + np.eye(size)
+    band = np.array(
+        [[matrix[r, r - c] if c <= r else 0.0 for c in range(wide)] for r in range(size)]
+    )
+    right = rng.normal(size=size)
+    x = right.copy()
+    assert factorized(band)
+    back_substituted(band, x)
+    assert matrix @ x == pytest.approx(right)
+    assert not factorized(-band)
+
+
+def test_a_double_integrator():
+    """Fan (2003), eq. 3.46: 2 s, but for the grid and the barrier."""
+    motion = GridSearch(
+        md.load_robot("one_link_horizontal"), np.array([1.0]), np.array([0.0])
+    ).solved(np.zeros(1))
+    assert motion.duration == pytest.approx(2.0, rel=2e-3)
+    assert np.sign(motion.u[[2, -3], 0]).tolist() == [-1.0, 1.0]
+    assert np.abs(motion.u[[2, -3]]) == pytest.approx(1.0, abs=1e-2)
+
+
+def test_a_motion_stays_within_the_limits():
+    robot, start, goal = md.load_robot("rr"), np.array([-2.0, 1.5]), np.array([2.0, 1.0])
+    search = GridSearch(robot, start, goal)
+    search.search(swings(robot, 4.0))
+    assert [each.duration for each in search.motions] == sorted(
+        each.duration for each in search.motions
+    )
+    for motion in search.motions:
+        speeds = np.diff(motion.q, axis=0) * len(motion.u) / motion.duration
+        assert np.all(np.abs(speeds) < robot.v_max)
+        assert np.all((robot.q_min < motion.q) & (motion.q < robot.q_max))
+    assert np.abs(speeds).max() > 0.99 * robot.v_max[0]
+
+
+def test_detours_are_of_both_sides_and_always_the_same():
+    robot = md.load_robot("rr")
+    found = np.array(list(swings(robot, 1.0)))
+    assert len(found) == 13
+    assert np.sum(found, axis=0) == pytest.approx([0.0, 0.0])
+    assert len(list(swings(md.load_robot("one_link_vertical"), 1.0))) == 1
+    first, again = random_swings(robot, 1.0), random_swings(robot, 1.0)
+    assert all(np.array_equal(next(first), next(again)) for _ in range(3))
+    assert np.abs(np.array(list(swings(robot, 1e-3)))).max() < 1e-2

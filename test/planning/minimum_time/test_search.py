@@ -1,0 +1,119 @@
+"""The search: goals at which it stopped at local minima, and what it tells of itself."""
+
+import numpy as np
+import pytest
+from arms import write
+from extremals import check
+from gravity_arms import EXTENDING, HANGING
+
+import manip_dyn as md
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.minimum_time.candidate import Candidate, best_of, is_beaten
+from manip_dyn.studies.fan2003.arms import build_arm
+from manip_dyn.studies.fan2003.settings import Settings
+from manip_dyn.studies.report.settings import read_settings
+
+COLLOCATION = [
+    ("ibm7535", [2.25, 2.066], [-2.263, 0.17], 1.748337),
+    ("ibm7535", [-3.037, -1.591], [2.27, -2.113], 1.652745),
+    ("rr", [-0.129, 2.881], [-1.148, -0.615], 0.380683),
+    ("hanging", [1.098, 0.739], [0.055, -0.514], 0.354591),
+    ("hanging", [1.075, -0.734], [-0.394, 0.715], 0.313199),
+    ("extending", [-0.325, 0.487], [1.988, 0.422], 0.675790),
+]
+"""Robot, start, goal and the best of six local minima of CasADi + IPOPT, Hermite-Simpson with 200
+intervals, s. The search used to give 1.834, 2.004, nothing, 0.363, 0.3134 and nothing."""
+
+
+def robot_of(name, folder):
+    text = {"hanging": HANGING, "extending": EXTENDING}.get(name)
+    return md.load_robot(name if text is None else write(folder, text))
+
+
+@pytest.mark.parametrize(("name", "start", "goal", "collocation"), COLLOCATION)
+def test_no_collocation_is_faster(tmp_path, name, start, goal, collocation):
+    plan = md.plan_minimum_time(robot_of(name, tmp_path), start, goal)
+    assert plan.t_final <= collocation + 1e-4
+    check(plan)
+    keeps_to_limits(plan)
+
+
+def keeps_to_limits(plan):
+    robot = plan.robot
+    for t in np.linspace(0.0, plan.t_final, 400)[:-1]:
+        q, v = plan.state(t)
+        assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-8))
+        assert np.all((robot.q_min - 1e-8 <= q) & (q <= robot.q_max + 1e-8))
+        assert np.all(np.abs(plan.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
+
+
+def test_the_other_structure_of_table_6_4():
+    """Fan (2003) prints 1.2331 s; with the shoulder's effort forth, back and forth it is less."""
+    settings = read_settings("fan2003", Settings)
+    case = settings.cases["6.4"]
+    plan = md.plan_minimum_time(
+        build_arm(case.arm, settings.arms[case.arm]), case.start, [0.0, 0.0]
+    )
+    assert plan.t_final <= 1.2304
+    assert [len(times) for times in plan.switch_times] == [2, 2]
+    check(plan)
+    # The motion backward in time, with the signs changed, is as fast: both are told.
+    assert plan.certificate.searched.second == pytest.approx(plan.t_final, abs=1e-9)
+    assert "another motion that it holds for takes 1.23" in plan.reason
+
+
+def test_a_plan_tells_what_was_searched():
+    arm = md.load_robot("ibm7535")
+    searched = md.plan_minimum_time(arm, [0.76, 0.2618], [0.0, 0.0]).certificate.searched
+    assert searched.guesses == 13
+    assert 1 <= searched.motions <= 13
+    assert searched.structures >= searched.extremals >= 1
+    assert searched.second > 1.005
+
+
+def test_an_exhaustive_search_tries_more():
+    arm, start, goal = md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0]
+    plan = md.plan_minimum_time(arm, start, goal)
+    longer = md.plan_minimum_time(arm, start, goal, exhaustive=0.05)
+    assert longer.certificate.searched.guesses > plan.certificate.searched.guesses
+    assert longer.t_final <= plan.t_final + 1e-9
+    with pytest.raises(ManipDynError, match=r"exhaustive is -1(\.0)? s"):
+        md.plan_minimum_time(arm, start, goal, exhaustive=-1.0)
+
+
+def test_a_certified_motion_that_a_grid_beats_is_not_the_fastest():
+    slow, fast = candidate(1.2, True), candidate(1.0, False)
+    arm = md.load_robot("ibm7535")
+    assert best_of(arm, [slow, fast], 1.3) is slow
+    assert best_of(arm, [slow, fast], 1.0005) is fast
+    assert is_beaten(slow, 1.0005)
+    assert not is_beaten(fast, 1.0005)
+
+
+def candidate(t_final, holds):
+    class Stub:
+        pass
+
+    extremal, proof = Stub(), Stub()
+    extremal.switching = Stub()
+    extremal.switching.t_final, proof.holds = t_final, holds
+    return Candidate(extremal, None, proof, "")
+
+
+def test_a_joint_lifts_off_where_its_effort_cannot_keep_it(tmp_path):
+    """The slide would need 1.5 times its effort limit to stay at its inner end."""
+    plan = md.plan_minimum_time(robot_of("extending", tmp_path), *COLLOCATION[5][1:3])
+    arcs = [arc for arc in plan.certificate.limit_arcs if arc[0] == "slide"]
+    arcs.sort(key=lambda arc: arc[2])
+    assert [end > begin for _, _, begin, end in arcs] == [True, False]
+    between = 0.5 * (arcs[0][3] + arcs[1][2])
+    assert 1e-4 < plan.state(between)[0][1] < 1e-2
+    assert plan.state(arcs[1][2])[0][1] == pytest.approx(0.0, abs=1e-8)
+
+
+def test_a_brief_contact_with_a_limit_of_speed():
+    """It lies between the nodes of the grid, so only the exact motion shows it."""
+    plan = md.plan_minimum_time(md.load_robot("rr"), *COLLOCATION[2][1:3])
+    ((joint, kind, begin, end),) = plan.certificate.limit_arcs
+    assert (joint, kind, begin) == ("joint_1", "speed", end)
+    assert plan.state(begin)[1][0] == pytest.approx(-20.0, abs=1e-7)
