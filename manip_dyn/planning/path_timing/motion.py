@@ -53,7 +53,7 @@ def durations(widths: Vector, squares: Vector) -> Vector:
     root = np.sqrt(np.abs(z))
     small = root < 1e-3
     safe = np.where(small, 0.5, root)
-    exact = np.where(z > 0.0, np.arctanh(np.minimum(safe, 1.0)), np.arctan(safe)) / safe
+    exact = np.where(z > 0.0, np.arctanh(np.minimum(safe, 1.0 - 1e-16)), np.arctan(safe)) / safe
     return 2.0 * share * np.where(small, 1.0 + z / 3.0 + z * z / 5.0, exact)
 
 

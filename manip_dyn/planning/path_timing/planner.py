@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.path_timing.grid import first_grid
 from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, joint_path
 from manip_dyn.planning.path_timing.motion import PathMotion
 from manip_dyn.planning.path_timing.refusal import (
@@ -21,8 +22,8 @@ from manip_dyn.planning.path_timing.refusal import (
     weak_joint,
 )
 from manip_dyn.planning.path_timing.result import PathTiming
-from manip_dyn.planning.path_timing.rows import Limits, geometry, rows
-from manip_dyn.planning.path_timing.search import fastest_profile, first_grid
+from manip_dyn.planning.path_timing.rows import SHARES, Limits, geometry, rows
+from manip_dyn.planning.path_timing.search import Problem, fastest_profile
 from manip_dyn.robot import Robot
 
 FEWEST = 10
@@ -67,7 +68,7 @@ def time_path(
             position limits, an effort does not hold the arm somewhere, or no speed keeps the
             limits.
     """
-    kernels = customize(robot)
+    customize(robot)  # refuses what is no robot
     count = _whole("intervals", intervals)
     along = joint_path(robot, path, blend)
     limits = Limits(
@@ -80,13 +81,14 @@ def time_path(
     begin, end = _end_speeds(end_speeds)
     check_smooth(along)
     grid = first_grid(along.breaks, count)
-    places = geometry(along, grid)
+    places = geometry(along, grid[:-1], np.diff(grid), SHARES)
     _check_size(robot, places.q)
     check_geometry(robot, along, grid, places)
+    known = rows(robot, limits, places)
     try:
-        found = fastest_profile(kernels.robot, along, limits, (begin, end), grid)
+        found = fastest_profile(Problem(robot, along, limits, (begin, end)), grid, known)
     except NoTiming as why:
-        weak = weak_joint(robot, along, limits, grid, rows(robot, limits, places))
+        weak = weak_joint(robot, along, limits, grid, known)
         raise weak or refusal(robot, along, limits, (begin, end), why) from None
     motion = PathMotion(robot, along, limits.payload, found.grid, found.squares)
     reason = (

@@ -42,7 +42,7 @@ def _bend(d, f, m, x):
     return d * root + f * turn, slope
 
 
-@compiled(python=False)
+@compiled
 def _window(rows, most, rough, ends, h, k, x, near, low, high, direction):
     """Return what y a square x leaves of [`low`, `high`], and where to look next.
 
@@ -103,17 +103,21 @@ def _window(rows, most, rough, ends, h, k, x, near, low, high, direction):
     return low, high, step, dead
 
 
-@compiled(python=False)
+@compiled
 def _edge(rows, most, rough, ends, h, k, start, stop, low, high):
     """Return the first square x from `start` on towards `stop` that leaves some y; -1: none."""
     direction = 1.0 if stop > start else -1.0
     x, outside, far = start, start, start
+    found, dead = False, False
     for _ in range(STEPS):
         _, _, step, dead = _window(
             rows, most, rough, ends, h, k, x, high, low, high, direction
         )
-        if step == 0.0 and not dead:
+        if dead:
+            break
+        if step == 0.0:
             if direction > 0.0 or x > 1e-3 * far:
+                found = True
                 break
             # What was left of a far larger number has lost its digits: once more from near.
             x *= 2.0
@@ -121,17 +125,16 @@ def _edge(rows, most, rough, ends, h, k, start, stop, low, high):
             continue
         outside = x
         x += step
-        dead = dead or (x - stop) * direction > SMALL * (abs(start) + abs(stop))
-        if dead:
+        if rough and direction < 0.0 and x < 1e-3 * outside and outside > SMALL * start:
+            x = 1e-3 * outside
+        if (x - stop) * direction > SMALL * (abs(start) + abs(stop)):
             break
         if abs(step) <= 1e-14 * x:
+            found = True
             break
-    else:
-        dead = True
-    if not rough or (x == start and not dead):
-        return -1.0 if dead else min(max(x, 0.0), max(start, stop))
-    if dead:
-        found = False
+    if not rough or (found and x == start):
+        return min(max(x, 0.0), max(start, stop)) if found else -1.0
+    if not found:
         for j in range(SCANNED + 1):
             part = j / SCANNED
             # Squares of equidistant speeds from the start on.
@@ -161,7 +164,13 @@ def _edge(rows, most, rough, ends, h, k, start, stop, low, high):
 
 @inlined
 def _edges(rows, most, rough, ends, h, k, fastest, low, high):
-    """Return the least and the greatest square that lead into [`low`, `high`]; -1: none."""
+    """Return the least and the greatest square that lead into [`low`, `high`]; -1: none.
+
+    Beyond the speed limit, in the middle for steps from there, nothing is looked for.
+    """
+    speed = most.shape[1] - 1
+    place = rows.c.shape[1] // 2 if ends == FAR else 0
+    fastest = min(fastest, most[k, speed] / rows.c[k, place, speed])
     top = _edge(rows, most, rough, ends, h, k, fastest, 0.0, low, high)
     if top <= 0.0:
         return top, top
@@ -186,8 +195,7 @@ def controllable(rows, most, rough, stiff, widths, end, fastest, out):
     Returns:
         -1; where there are none, the interval in which.
     """
-    last, speed = widths.shape[0], most.shape[1] - 1
-    middle = rows.c.shape[1] // 2
+    last = widths.shape[0]
     out[2 * last, 0] = out[2 * last, 1] = end
     for k in range(last - 1, -1, -1):
         low, high = out[2 * k + 2, 0], out[2 * k + 2, 1]
@@ -196,8 +204,7 @@ def controllable(rows, most, rough, stiff, widths, end, fastest, out):
         else:
             ends, h = NEAR, 0.5 * widths[k]
             low, high = _edges(rows, most, rough, FAR, h, k, fastest, low, high)
-            high = min(high, most[k, speed] / rows.c[k, middle, speed])
-            if high < low or high < 0.0:
+            if high < 0.0:
                 return k
             out[2 * k + 1, 0], out[2 * k + 1, 1] = low, high
         low, high = _edges(rows, most, rough, ends, h, k, fastest, low, high)

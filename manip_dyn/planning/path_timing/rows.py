@@ -53,10 +53,6 @@ class Rows(NamedTuple):
     m: Tensor
     b: Tensor
 
-    def of(self, chosen: Vector) -> Rows:
-        """Return the rows of some intervals."""
-        return Rows(*(each[chosen] for each in self))
-
     @property
     def rough(self) -> bool:
         """Whether there is damping or friction."""
@@ -71,10 +67,10 @@ class Geometry(NamedTuple):
     second: Tensor
 
 
-def geometry(path: JointPath, grid: Vector, shares: Vector = SHARES) -> Geometry:
-    """Return the path at places of the intervals of a grid (k + 1,), shares of them (p,)."""
+def geometry(path: JointPath, begins: Vector, widths: Vector, shares: Vector) -> Geometry:
+    """Return the path at places of intervals (k,), shares of them (p,)."""
     shares = np.clip(shares, INSIDE, 1.0 - INSIDE)
-    s = grid[:-1, None] + np.diff(grid)[:, None] * shares
+    s = begins[:, None] + widths[:, None] * shares
     shape = (*s.shape, -1)
     return Geometry(*(path(s.ravel(), order).reshape(shape) for order in range(3)))
 
@@ -143,9 +139,43 @@ def _fill(
         out[1, k, 2 * n] = fastest * fastest
 
 
-def values(rows: Rows, u: Matrix, x: Matrix) -> Tensor:
-    """Return the rows' values (k, p, r) at accelerations (k, 1) and squared speeds (k, p)."""
-    x, u = x[..., None], u[..., None]
-    root = np.sqrt(x)
-    smooth = rows.a * u + rows.c * x + rows.d * root
-    return smooth + rows.f * np.tanh(rows.m * root) + rows.b
+@compiled
+def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
+    """Write what the rows come to inside the intervals.
+
+    Args:
+        rows: At places of the intervals, shares of them (p,).
+        rough: Whether there is damping or friction.
+        widths: Of the intervals (k,).
+        squares: Control points (2 k + 1,) of the squared speed, see `profile`.
+        shares: The places (p,).
+        bulges: Whether an eighth of the greatest second difference is added, by which rows may
+            be greater between places at equal distances.
+        beyond: The greatest of each row (k, r), less 1.
+        used: The lesser at both ends (k,) of what the greatest row there comes to.
+    """
+    a, c, d, f, m, b = rows
+    for k in range(widths.shape[0]):
+        x, z, y = squares[2 * k], squares[2 * k + 1], squares[2 * k + 2]
+        first, last = (z - x) / widths[k], (y - z) / widths[k]
+        begin, end = 0.0, 0.0
+        for r in range(a.shape[2]):
+            most, bulge, before, rise = 0.0, 0.0, 0.0, 0.0
+            for p in range(shares.shape[0]):
+                t = shares[p]
+                u = first + (last - first) * t
+                square = (1.0 - t) * ((1.0 - t) * x + 2.0 * t * z) + t * t * y
+                value = a[k, p, r] * u + c[k, p, r] * square + b[k, p, r]
+                if rough:
+                    root = np.sqrt(square)
+                    value += d[k, p, r] * root + f[k, p, r] * np.tanh(m[k, p, r] * root)
+                most = max(most, abs(value))
+                if p == 0:
+                    begin = max(begin, abs(value))
+                if p == shares.shape[0] - 1:
+                    end = max(end, abs(value))
+                if p > 1:
+                    bulge = max(bulge, abs(value - before - rise))
+                rise, before = value - before, value
+            beyond[k, r] = most - 1.0 + (bulge / 8.0 if bulges else 0.0)
+        used[k] = min(begin, end)

@@ -3,7 +3,8 @@
 The passes of `profile` constrain the ends of each interval. What the rows do inside is read at
 more places and bounded by their second differences; where one goes beyond its limit, its limit
 at the ends of this interval is lowered by as much, and the passes run again, until none does.
-Intervals that would lose more than `COARSE` by that are halved first.
+Before that, intervals are divided that would lose more than `COARSE` by it, or that make no use
+of any limit at one of their ends, such as those in which the efforts switch.
 """
 
 from __future__ import annotations
@@ -13,19 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.path_timing.grid import split
 from manip_dyn.planning.path_timing.joint_path import JointPath
-from manip_dyn.planning.path_timing.profile import controllable, greatest
 from manip_dyn.planning.path_timing.motion import durations
+from manip_dyn.planning.path_timing.profile import controllable, greatest
 from manip_dyn.planning.path_timing.refusal import NoTiming
-from manip_dyn.planning.path_timing.rows import (
-    SHARES,
-    Geometry,
-    Limits,
-    Rows,
-    geometry,
-    rows,
-    values,
-)
+from manip_dyn.planning.path_timing.rows import SHARES, Limits, Rows, geometry, loads, rows
 from manip_dyn.robot import Robot
 
 COARSE = 1e-3
@@ -35,9 +29,17 @@ IDLE = 0.99
 BRIEF = 3e-4
 """unless it takes only this share of the motion."""
 REFINEMENTS = 4
+STEEP = 1.0
+"""Change of the tangent's argument in Coulomb friction over an interval where a joint turns."""
+ROOM = 1e-7
+"""Share of every limit that is left for rounding."""
 ROUNDS = 40
-OTHER_SHARES = np.array([0.03, 0.11, 0.19, 0.31, 0.43, 0.57, 0.69, 0.81, 0.89, 0.97])
+GROWTH = 1.2
+"""By which margins grow faster, round after round."""
+OTHER_SHARES = np.array([0.07, 0.37, 0.63, 0.93])
 """Places at which the result is read once more."""
+ROOTS = np.linspace(0.0, 1.0, 33) ** 2
+"""Roots of shares of the first interval, from rest: dense where friction rises."""
 FASTEST = 1e12
 """Square of a speed that no path reaches, in lengths of the path, 1/s^2."""
 
@@ -47,7 +49,7 @@ class Profile(NamedTuple):
 
     Attributes:
         grid: Parameters s (k + 1,).
-        squares: x there (k + 1,), 1/s^2 times the unit of s squared.
+        squares: Control points (2 k + 1,) of the squared speed, see `profile`.
         relaxed: How long the motion would take with the limits held at grid points alone, s.
         load: Greatest share of a limit that was read, between grid points and at them.
         reads: At how many places.
@@ -59,146 +61,148 @@ class Profile(NamedTuple):
     load: float
     reads: int
 
-    @property
-    def duration(self) -> float:
-        """How long the motion takes, s."""
-        return duration(self.grid, self.squares)
+
+class Problem(NamedTuple):
+    """An arm on a path: its limits, and the path's speeds at both ends."""
+
+    robot: Robot
+    path: JointPath
+    limits: Limits
+    ends: tuple[float, float]
+
+    def rows(self, begins: Vector, widths: Vector, shares: Vector = SHARES) -> Rows:
+        """Return the rows of intervals (k,)."""
+        return rows(
+            self.robot, self.limits, geometry(self.path, begins, widths, shares)
+        )
 
 
-def duration(grid: Vector, squares: Vector) -> float:
-    """Return how long a profile takes, s."""
-    return float(durations(np.diff(grid), squares).sum())
-
-
-def fastest_profile(
-    robot: Robot, path: JointPath, limits: Limits, ends: tuple[float, float], grid: Vector
-) -> Profile:
-    """Return the fastest profile from and to speeds ds/dt, on this grid or a finer one.
+def fastest_profile(problem: Problem, grid: Vector, known: Rows) -> Profile:
+    """Return the fastest profile on a grid, whose rows are known, or on a finer one.
 
     Raises:
         NoTiming: If there is none.
     """
+    passes = _Passes(problem, grid, known)
+    passes.run()
     for _ in range(REFINEMENTS):
-        task = _Task(robot, path, limits, ends, grid)
-        task.find()
-        parts = task.parts()
+        parts = passes.parts()
         if np.all(parts == 1):
             break
-        grid = split(grid, parts)
-    else:
-        task = _Task(robot, path, limits, ends, grid)
-        task.find()
-    relaxed = duration(grid, task.squares)
-    reads = task.tighten()
-    return Profile(grid, task.squares, relaxed, task.load(), reads)
-
-
-def first_grid(breaks: Vector, intervals: int) -> Vector:
-    """Return a grid with every break, its intervals of nearly the same length."""
-    widths = np.diff(breaks)
-    counts = np.maximum(np.ceil(intervals * widths / widths.sum() - 1e-9), 1).astype(int)
-    pieces = [
-        np.linspace(begin, end, count + 1)[:-1]
-        for begin, end, count in zip(breaks[:-1], breaks[1:], counts, strict=True)
-    ]
-    return np.concatenate([*pieces, breaks[-1:]])
+        passes = passes.refined(parts)
+        passes.run()
+    relaxed = float(durations(passes.widths, passes.squares).sum())
+    reads, load = passes.tighten()
+    return Profile(passes.grid, passes.squares, relaxed, load, reads)
 
 
 def stiff_intervals(rows: Rows, widths: Vector) -> Vector:
     """Return in which intervals (k,) a row depends too little on u for the trapezoidal rule."""
     a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
     weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
-    turns = np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
-    stiff = weak | turns
+    stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
     if rows.rough:  # from rest on friction rises faster than any parabola
         stiff[[0, -1]] = True
     return stiff
 
 
-def split(grid: Vector, parts: Vector) -> Vector:
-    """Return a grid (k + 1,) with its intervals divided into parts (k,)."""
-    begins, widths = np.repeat(grid[:-1], parts), np.repeat(np.diff(grid) / parts, parts)
-    count = np.arange(len(begins)) - np.repeat(np.cumsum(parts) - parts, parts)
-    return np.append(begins + count * widths, grid[-1])
-
-
-class _Task:
+class _Passes:
     """Passes over one grid, and the margins that they leave."""
 
     squares: Vector
 
-    def __init__(
-        self,
-        robot: Robot,
-        path: JointPath,
-        limits: Limits,
-        ends: tuple[float, float],
-        grid: Vector,
-    ):
-        self.grid, self.widths, self.ends = grid, np.diff(grid), ends
-        self.robot, self.path, self.limits = robot, path, limits
-        self.along: Geometry = geometry(path, grid)
-        self.rows: Rows = rows(robot, limits, self.along)
-        self.margins = np.zeros((len(self.widths), self.rows.a.shape[2]))
-        self.reach = np.zeros((2 * len(grid) - 1, 2))
-        self.stiff = stiff_intervals(self.rows, self.widths)
+    def __init__(self, problem: Problem, grid: Vector, known: Rows):
+        """Take the grid (k + 1,) and its rows."""
+        self._problem, self._rows, self._rough = problem, known, known.rough
+        self.grid, self.widths = grid, np.diff(grid)
+        self._stiff = stiff_intervals(known, self.widths)
+        self._margins = np.full((len(self.widths), known.a.shape[2]), ROOM)
+        self._ends: dict[int, Rows] = {}
+        self._reach = np.zeros((2 * len(grid) - 1, 2))
 
-    def find(self) -> None:
+    def refined(self, parts: Vector) -> _Passes:
+        """Return the passes over a grid with intervals divided into parts (k,)."""
+        grid, fresh = split(self.grid, parts), np.repeat(parts > 1, parts)
+        taken = Rows(*(np.repeat(each, parts, axis=0) for each in self._rows))
+        made = self._problem.rows(grid[:-1][fresh], np.diff(grid)[fresh])
+        for each, new in zip(taken, made, strict=True):
+            each[fresh] = new
+        return _Passes(self._problem, grid, taken)
+
+    def run(self) -> None:
         """Run both passes."""
-        most, rough = 1.0 - self.margins, self.rows.rough
-        begin, end = (each * each for each in self.ends)
+        begin, end = (each * each for each in self._problem.ends)
         fastest = FASTEST * (self.grid[-1] - self.grid[0]) ** 2
-        shared = self.rows, most, rough, self.stiff, self.widths
-        lost = controllable(*shared, end, fastest, self.reach)
+        most = 1.0 - self._margins
+        shared = self._rows, most, self._rough, self._stiff, self.widths
+        lost = controllable(*shared, end, fastest, self._reach)
         if lost >= 0:
             raise NoTiming("lost", self.grid[lost])
-        low, high = self.reach[0]
+        low, high = self._reach[0]
         if not low * (1.0 - 1e-12) <= begin <= high * (1.0 + 1e-12):
             raise NoTiming("begin", self.grid[0], np.sqrt(low), np.sqrt(high))
-        if np.max(self.reach[:, 1]) >= fastest:
-            raise NoTiming("unlimited", self.grid[np.argmax(self.reach[::2, 1])], 0)
-        self.squares = np.empty(len(self.reach))
-        still = greatest(*shared, begin, self.reach, self.squares)
+        if np.max(self._reach[:, 1]) >= fastest:
+            raise NoTiming("unlimited", self.grid[np.argmax(self._reach[::2, 1])])
+        self.squares = np.empty(len(self._reach))
+        still = greatest(*shared, begin, self._reach, self.squares)
         if still >= 0:
             raise NoTiming("still", self.grid[still])
 
-    def excess(self) -> Matrix:
-        """Return by which share of its limit each row (k, r) goes beyond it inside."""
-        found = self._values(self.rows, SHARES)
-        bulge = np.abs(np.diff(found, 2, axis=1)).max(axis=1) / 8.0
-        return np.abs(found).max(axis=1) + bulge - 1.0
-
     def parts(self) -> Vector:
         """Return into how many parts each interval (k,) should be divided."""
-        beyond = self.excess().max(axis=1)
+        beyond, used = self._loads(self._rows, SHARES, True)
         times = durations(self.widths, self.squares)
-        used = np.abs(self._values(self.rows, SHARES))[:, [0, -1]].max(axis=2).min(axis=1)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
-        coarse = beyond > COARSE
-        return np.where(idle, 4, np.where(coarse, 2, 1))
+        if self._rough:
+            idle |= self._friction_turns()
+        return np.where(idle, 4, np.where(np.any(beyond > COARSE, axis=1), 2, 1))
 
-    def tighten(self) -> int:
-        """Run the passes with margins until all holds inside, too; return how much was read."""
-        others = rows(
-            self.robot, self.limits, geometry(self.path, self.grid, OTHER_SHARES)
-        )
-        for _ in range(ROUNDS):
-            beyond = self.excess()
-            read = np.abs(self._values(others, OTHER_SHARES)).max(axis=1) - 1.0
-            beyond = np.maximum(beyond, read)
+    def _friction_turns(self) -> Vector:
+        """Return in which intervals (k,) a joint turns so that its friction is read too rarely."""
+        speed = np.sqrt(self.squares[::2])
+        found = self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
+        turns = (found[:, 0] * found[:, 1] < 0.0) & (np.abs(found[:, 1] - found[:, 0]) > STEEP)
+        return np.any(turns & (self._rows.f[:, 0] > 0.0), axis=1)
+
+    def tighten(self) -> tuple[int, float]:
+        """Run the passes with margins until all holds inside, too.
+
+        Returns:
+            At how many places that was read, and the greatest share of a limit.
+        """
+        others = self._problem.rows(self.grid[:-1], self.widths, OTHER_SHARES)
+        for count in range(ROUNDS):
+            bound, _ = self._loads(self._rows, SHARES, True)
+            read, _ = self._loads(others, OTHER_SHARES, False)
+            beyond = np.maximum(bound, read)
+            if self._rough:
+                self._at_rest(beyond)
             if not np.any(beyond > 0.0):
-                return others.a.shape[0] * (len(SHARES) + len(OTHER_SHARES))
-            self.margins += np.where(beyond > 0.0, 1.02 * beyond + 1e-10, 0.0)
-            self.find()
+                reads = len(self.widths) * (len(SHARES) + len(OTHER_SHARES))
+                at_places, _ = self._loads(self._rows, SHARES, False)
+                return reads, 1.0 + float(max(at_places.max(), read.max()))
+            # Where a margin holds back one end of an interval alone, it takes more than what is
+            # missing.
+            step = 1.02 * GROWTH**count * beyond + ROOM
+            self._margins += np.where(beyond > 0.0, step, 0.0)
+            self.run()
         raise NoTiming("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
-    def load(self) -> float:
-        """Return the greatest share of a limit at all places."""
-        return float(np.abs(self._values(self.rows, SHARES)).max())
+    def _at_rest(self, beyond: Matrix) -> None:
+        """Raise what rows come to (k, r) where friction and damping rise with the root of s."""
+        for k, shares in ((0, ROOTS**2), (-1, (1.0 - (1.0 - ROOTS) ** 2))):
+            if self.squares[k] > 0.0:
+                continue
+            if k not in self._ends:
+                begin, width = self.grid[:-1][k], self.widths[k]
+                self._ends[k] = self._problem.rows(np.array([begin]), np.array([width]), shares)
+            here = self.squares[:3] if k == 0 else self.squares[-3:]
+            found, used = np.empty((1, beyond.shape[1])), np.empty(1)
+            width = self.widths[[k]]
+            loads(self._ends[k], True, width, here, shares, True, found, used)
+            beyond[k] = np.maximum(beyond[k], found[0])
 
-    def _values(self, rows: Rows, shares: Vector) -> Matrix:
-        x, z, y = (self.squares[k : len(self.squares) - 2 + k : 2, None] for k in range(3))
-        begin, end = ((each / self.widths[:, None]) for each in (z - x, y - z))
-        u = begin + (end - begin) * shares
-        square = (1.0 - shares) ** 2 * x + 2.0 * shares * (1.0 - shares) * z + shares**2 * y
-        return values(rows, u, square)
+    def _loads(self, rows: Rows, shares: Vector, bulges: bool) -> tuple[Matrix, Vector]:
+        beyond, used = np.empty_like(self._margins), np.empty_like(self.widths)
+        loads(rows, self._rough, self.widths, self.squares, shares, bulges, beyond, used)
+        return beyond, used
