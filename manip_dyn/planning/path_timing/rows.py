@@ -149,8 +149,8 @@ def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
         widths: Of the intervals (k,).
         squares: Control points (2 k + 1,) of the squared speed, see `profile`.
         shares: The places (p,).
-        bulges: Whether an eighth of the greatest second difference is added, by which rows may
-            be greater between places at equal distances.
+        bulges: Whether a quarter of the greatest second difference is added: a parabola is
+            greater by half as much between places at equal distances.
         beyond: The greatest of each row (k, r), less 1.
         used: The lesser at both ends (k,) of what the greatest row there comes to.
     """
@@ -177,5 +177,5 @@ def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
                 if p > 1:
                     bulge = max(bulge, abs(value - before - rise))
                 rise, before = value - before, value
-            beyond[k, r] = most - 1.0 + (bulge / 8.0 if bulges else 0.0)
+            beyond[k, r] = most - 1.0 + (bulge / 4.0 if bulges else 0.0)
         used[k] = min(begin, end)

@@ -30,7 +30,9 @@ BRIEF = 3e-4
 """unless it takes only this share of the motion."""
 REFINEMENTS = 4
 STEEP = 1.0
-"""Change of the tangent's argument in Coulomb friction over an interval where a joint turns."""
+"""Change of the argument of friction's tanh over an interval that is divided, below"""
+FULL = 3.0
+"""where friction is all there."""
 ROOM = 1e-7
 """Share of every limit that is left for rounding."""
 ROUNDS = 40
@@ -154,15 +156,16 @@ class _Passes:
         times = durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
         if self._rough:
-            idle |= self._friction_turns()
+            idle |= self._friction_rises()
         return np.where(idle, 4, np.where(np.any(beyond > COARSE, axis=1), 2, 1))
 
-    def _friction_turns(self) -> Vector:
-        """Return in which intervals (k,) a joint turns so that its friction is read too rarely."""
+    def _friction_rises(self) -> Vector:
+        """Return in which intervals (k,) friction rises or turns too fast to be read well."""
         speed = np.sqrt(self.squares[::2])
         found = self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
-        turns = (found[:, 0] * found[:, 1] < 0.0) & (np.abs(found[:, 1] - found[:, 0]) > STEEP)
-        return np.any(turns & (self._rows.f[:, 0] > 0.0), axis=1)
+        near = (found[:, 0] * found[:, 1] < 0.0) | (np.abs(found).min(axis=1) < FULL)
+        steep = near & (np.abs(found[:, 1] - found[:, 0]) > STEEP)
+        return np.any(steep & (self._rows.f[:, 0] > 0.0), axis=1)
 
     def tighten(self) -> tuple[int, float]:
         """Run the passes with margins until all holds inside, too.
