@@ -98,7 +98,7 @@ else:
         {
             "clik": (
                 "task_error",
-    "time_path",
+                "time_path",
                 "TrackingSample",
                 "Pose",
                 "Circle",
@@ -266,5 +266,6 @@ __all__ = [
     "simulate_by_adams",
     "simulate_mechanism",
     "tableaus",
+    "time_path",
     "track",
 ]

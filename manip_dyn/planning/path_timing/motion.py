@@ -15,8 +15,8 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.friction import CREEP
 from manip_dyn.planning.motion import Samples, held_samples
+from manip_dyn.planning.path_timing.grid import INSIDE, durations
 from manip_dyn.planning.path_timing.joint_path import JointPath
-from manip_dyn.planning.path_timing.rows import INSIDE
 from manip_dyn.robot import Robot
 
 SMALL = 1e-6
@@ -36,25 +36,6 @@ class JointState(NamedTuple):
     q: Vector
     v: Vector
     a: Vector
-
-
-def durations(widths: Vector, squares: Vector) -> Vector:
-    """Return the times (k,) of intervals, s.
-
-    Args:
-        widths: Of the intervals (k,).
-        squares: Control points (2 k + 1,) of the squared speed, see `profile`.
-
-    With s'' = u + w^2 (s - s_k) the speeds at the ends obey (v0 + v1) tanh(w t / 2) = w h.
-    """
-    speed = np.sqrt(squares[::2])
-    share = widths / (speed[:-1] + speed[1:])
-    z = np.diff(squares, 2)[::2] / widths**2 * share**2
-    root = np.sqrt(np.abs(z))
-    small = root < 1e-3
-    safe = np.where(small, 0.5, root)
-    exact = np.where(z > 0.0, np.arctanh(np.minimum(safe, 1.0 - 1e-16)), np.arctan(safe)) / safe
-    return 2.0 * share * np.where(small, 1.0 + z / 3.0 + z * z / 5.0, exact)
 
 
 class PathMotion:

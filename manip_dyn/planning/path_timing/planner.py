@@ -14,8 +14,8 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.grid import first_grid
 from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, joint_path
 from manip_dyn.planning.path_timing.motion import PathMotion
+from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.refusal import (
-    NoTiming,
     check_geometry,
     check_limits,
     refusal,
@@ -27,7 +27,7 @@ from manip_dyn.planning.path_timing.search import Problem, fastest_profile
 from manip_dyn.robot import Robot
 
 FEWEST = 10
-INTERVALS = 100
+INTERVALS = 60
 
 
 def time_path(
@@ -53,7 +53,7 @@ def time_path(
     Args:
         robot: The arm.
         path: Waypoints (m, n), rad or m, joined by a cubic spline with continuous q''; a spline
-            of scipy with values (n,); or a path of your own, see `planning.path_timing.JointPath`.
+            of scipy with values (n,); or a path of your own, see `md.JointPath`.
             Paths of the tool: ``md.track(robot, path).q`` are waypoints.
         blend: Join waypoints by straight lines instead, rounded by parabolas that begin this far
             from each, rad or m; 0: not rounded, which only waypoints on one line can do.
@@ -87,7 +87,7 @@ def time_path(
     known = rows(robot, limits, places)
     try:
         found = fastest_profile(Problem(robot, along, limits, (begin, end)), grid, known)
-    except NoTiming as why:
+    except NoTimingError as why:
         weak = weak_joint(robot, along, limits, grid, known)
         raise weak or refusal(robot, along, limits, (begin, end), why) from None
     motion = PathMotion(robot, along, limits.payload, found.grid, found.squares)

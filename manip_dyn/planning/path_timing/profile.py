@@ -110,9 +110,7 @@ def _edge(rows, most, rough, ends, h, k, start, stop, low, high):
     x, outside, far = start, start, start
     found, dead = False, False
     for _ in range(STEPS):
-        _, _, step, dead = _window(
-            rows, most, rough, ends, h, k, x, high, low, high, direction
-        )
+        _, _, step, dead = _window(rows, most, rough, ends, h, k, x, high, low, high, direction)
         if dead:
             break
         if step == 0.0:

@@ -7,29 +7,12 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.rows import Geometry, Limits, Rows
 from manip_dyn.robot import Robot
 
 STILL = 1e-9
 """Share of its greatest dq/ds below which a path stands still."""
-
-
-class NoTiming(Exception):
-    """A search found nothing.
-
-    Attributes:
-        code: ``lost``: no speed leads on; ``still``: the motion would come to rest; ``begin``:
-            the speed at the begin is not among those that lead on; ``unlimited``: nothing limits
-            the speed; ``rough``: limits are not met between grid points.
-        s: Where.
-        low: Least speed ds/dt at the begin that leads on.
-        high: Greatest one.
-    """
-
-    def __init__(self, code: str, s: float, low: float = 0.0, high: float = 0.0):
-        """Take what happened, where, and the speeds at the begin that lead on."""
-        super().__init__(code)
-        self.code, self.s, self.low, self.high = code, float(s), float(low), float(high)
 
 
 def check_limits(robot: Robot, limits: Limits) -> None:
@@ -50,8 +33,8 @@ def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry)
     worst = np.unravel_index(np.argmin(sizes), sizes.shape)
     if not sizes[worst] > STILL * sizes.max():
         raise ManipDynError(
-            f"path stands still {place(path, grid[worst[0]])}: dq/ds is 0; expected one that moves "
-            "on everywhere, its parts before and after timed apart"
+            f"path stands still {place(path, grid[worst[0]])}: dq/ds is 0; expected one that "
+            "moves on everywhere, its parts before and after timed apart"
         )
     slack = 1e-9
     beyond = np.maximum(robot.q_min - along.q, along.q - robot.q_max)
@@ -59,14 +42,14 @@ def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry)
         k, p, i = np.unravel_index(np.argmax(beyond), beyond.shape)
         raise ManipDynError(
             f"path leaves the position limits {place(path, grid[k])}: joint "
-            f"'{robot.joint_names[i]}' is at {along.q[k, p, i]:.6g} {robot.unit(int(i))}; expected "
-            f"{robot.q_min[i]:.6g} to {robot.q_max[i]:.6g} (splines swing out between waypoints: "
-            "more of them or a blend keep it nearer)"
+            f"'{robot.joint_names[i]}' is at {along.q[k, p, i]:.6g} {robot.unit(int(i))}; "
+            f"expected {robot.q_min[i]:.6g} to {robot.q_max[i]:.6g} (splines swing out between "
+            "waypoints: more of them or a blend keep it nearer)"
         )
 
 
 def refusal(
-    robot: Robot, path: JointPath, limits: Limits, ends: tuple[float, float], why: NoTiming
+    robot: Robot, path: JointPath, limits: Limits, ends: tuple[float, float], why: NoTimingError
 ) -> ManipDynError:
     """Return what `why` means."""
     where = place(path, why.s)
@@ -87,11 +70,11 @@ def refusal(
         )
     if ends[1] > 0.0 and why.s >= path.breaks[-1] - 0.05 * (path.breaks[-1] - path.breaks[0]):
         return ManipDynError(
-            f"speed at the end of the path is {ends[1]:.6g}; {where} no speed leads to it within "
+            f"speed at the end of the path is {ends[1]:.6g}; {where}, no speed leads to it within "
             "the limits; expected a lower one"
         )
     return ManipDynError(
-        f"{where} no acceleration within the limits keeps the arm on the path; expected higher "
+        f"{where}, no acceleration within the limits keeps the arm on the path; expected higher "
         "limits, a lighter payload or other postures there"
     )
 
@@ -106,7 +89,7 @@ def weak_joint(
         return None
     needed, limit = rows.b[k, p, i] * limits.effort[i], limits.effort[i]
     return ManipDynError(
-        f"{place(path, grid[k])} joint '{robot.joint_names[i]}' needs the effort {needed:.4g} to "
+        f"{place(path, grid[k])}, joint '{robot.joint_names[i]}' needs the effort {needed:.4g} to "
         f"hold the arm; its limit is {limit:.4g}: expected a lighter payload, other postures or a "
         "higher limit"
     )
@@ -115,4 +98,4 @@ def weak_joint(
 def place(path: JointPath, s: float) -> str:
     """Return where on a path s is, in words."""
     begin, end = float(path.breaks[0]), float(path.breaks[-1])
-    return f"at s = {s:.4g}, {100.0 * (s - begin) / (end - begin):.0f} % of the path,"
+    return f"at s = {s:.4g}, {100.0 * (s - begin) / (end - begin):.0f} % of the path"

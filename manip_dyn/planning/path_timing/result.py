@@ -101,8 +101,8 @@ class PathTiming(Result):
         """
         if any(self.end_speeds):
             raise ManipDynError(
-                f"the speeds at the ends of the path are {self.end_speeds}; expected 0 for a plan, "
-                "which is from rest to rest"
+                f"the speeds at the ends of the path are {self.end_speeds}; expected 0 for a "
+                "plan, which is from rest to rest"
             )
         ends = self.path(self.path.breaks[[0, -1]], 0)
         still = np.zeros(self.robot.n)

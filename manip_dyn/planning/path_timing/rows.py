@@ -18,16 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.friction import CREEP
+from manip_dyn.planning.path_timing.grid import INSIDE
 from manip_dyn.planning.path_timing.joint_path import JointPath
 from manip_dyn.robot import Robot
 
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Where in an interval the rows are known: its ends are constrained, all are checked."""
-INSIDE = 1e-9
-"""Ends are read this share of the interval inside: q'' may jump there."""
 NO_WRENCH = np.zeros(6)
 
 
@@ -85,9 +84,19 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
     name = "inverse_dynamics_loaded" if loaded else "inverse_dynamics"
     (address,) = addresses(robot, name)
     _fill(
-        *(address, loaded, payload, NO_WRENCH, *flat),
-        *(robot.damping, robot.coulomb_friction, limits.effort, limits.acceleration),
-        *(limits.speed, made),
+        address,
+        loaded,
+        payload,
+        NO_WRENCH,
+        flat[0],
+        flat[1],
+        flat[2],
+        robot.damping,
+        robot.coulomb_friction,
+        limits.effort,
+        limits.acceleration,
+        limits.speed,
+        made,
     )
     return Rows(*made.reshape(6, k, p, 2 * n + 1))
 

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.path_timing.grid import split
+from manip_dyn.planning.path_timing.grid import Counts, durations, split
 from manip_dyn.planning.path_timing.joint_path import JointPath
-from manip_dyn.planning.path_timing.motion import durations
+from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.profile import controllable, greatest
-from manip_dyn.planning.path_timing.refusal import NoTiming
 from manip_dyn.planning.path_timing.rows import SHARES, Limits, Rows, geometry, loads, rows
 from manip_dyn.robot import Robot
 
@@ -28,7 +27,11 @@ IDLE = 0.99
 """An interval where no limit is used to this share could be done faster on a finer grid,"""
 BRIEF = 3e-4
 """unless it takes only this share of the motion."""
-REFINEMENTS = 4
+PARTS = 8
+"""Into which idle intervals are divided."""
+REFINEMENTS = 2
+ENDS = 3
+"""How often the first and the last interval are, where friction rises from rest."""
 STEEP = 1.0
 """Change of the argument of friction's tanh over an interval that is divided, below"""
 FULL = 3.0
@@ -74,18 +77,20 @@ class Problem(NamedTuple):
 
     def rows(self, begins: Vector, widths: Vector, shares: Vector = SHARES) -> Rows:
         """Return the rows of intervals (k,)."""
-        return rows(
-            self.robot, self.limits, geometry(self.path, begins, widths, shares)
-        )
+        return rows(self.robot, self.limits, geometry(self.path, begins, widths, shares))
 
 
 def fastest_profile(problem: Problem, grid: Vector, known: Rows) -> Profile:
     """Return the fastest profile on a grid, whose rows are known, or on a finer one.
 
     Raises:
-        NoTiming: If there is none.
+        NoTimingError: If there is none.
     """
     passes = _Passes(problem, grid, known)
+    for _ in range(ENDS if known.rough else 0):
+        ends = np.ones(len(passes.widths), dtype=int)
+        ends[[0, -1]] = PARTS
+        passes = passes.refined(ends)
     passes.run()
     for _ in range(REFINEMENTS):
         parts = passes.parts()
@@ -122,7 +127,7 @@ class _Passes:
         self._ends: dict[int, Rows] = {}
         self._reach = np.zeros((2 * len(grid) - 1, 2))
 
-    def refined(self, parts: Vector) -> _Passes:
+    def refined(self, parts: Counts) -> _Passes:
         """Return the passes over a grid with intervals divided into parts (k,)."""
         grid, fresh = split(self.grid, parts), np.repeat(parts > 1, parts)
         taken = Rows(*(np.repeat(each, parts, axis=0) for each in self._rows))
@@ -139,25 +144,25 @@ class _Passes:
         shared = self._rows, most, self._rough, self._stiff, self.widths
         lost = controllable(*shared, end, fastest, self._reach)
         if lost >= 0:
-            raise NoTiming("lost", self.grid[lost])
+            raise NoTimingError("lost", self.grid[lost])
         low, high = self._reach[0]
         if not low * (1.0 - 1e-12) <= begin <= high * (1.0 + 1e-12):
-            raise NoTiming("begin", self.grid[0], np.sqrt(low), np.sqrt(high))
+            raise NoTimingError("begin", self.grid[0], np.sqrt(low), np.sqrt(high))
         if np.max(self._reach[:, 1]) >= fastest:
-            raise NoTiming("unlimited", self.grid[np.argmax(self._reach[::2, 1])])
+            raise NoTimingError("unlimited", self.grid[np.argmax(self._reach[::2, 1])])
         self.squares = np.empty(len(self._reach))
         still = greatest(*shared, begin, self._reach, self.squares)
         if still >= 0:
-            raise NoTiming("still", self.grid[still])
+            raise NoTimingError("still", self.grid[still])
 
-    def parts(self) -> Vector:
+    def parts(self) -> Counts:
         """Return into how many parts each interval (k,) should be divided."""
         beyond, used = self._loads(self._rows, SHARES, True)
         times = durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
         if self._rough:
             idle |= self._friction_rises()
-        return np.where(idle, 4, np.where(np.any(beyond > COARSE, axis=1), 2, 1))
+        return np.where(idle, PARTS, np.where(np.any(beyond > COARSE, axis=1), 2, 1))
 
     def _friction_rises(self) -> Vector:
         """Return in which intervals (k,) friction rises or turns too fast to be read well."""
@@ -189,7 +194,7 @@ class _Passes:
             step = 1.02 * GROWTH**count * beyond + ROOM
             self._margins += np.where(beyond > 0.0, step, 0.0)
             self.run()
-        raise NoTiming("rough", self.grid[np.argmax(beyond.max(axis=1))])
+        raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
     def _at_rest(self, beyond: Matrix) -> None:
         """Raise what rows come to (k, r) where friction and damping rise with the root of s."""
