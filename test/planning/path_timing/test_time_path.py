@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closed_loop import execute
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
@@ -220,6 +221,13 @@ def test_the_arm_under_the_plans_efforts_follows_the_path(rr, timing):
     assert plan.effort(plan.t_final + 1.0) == pytest.approx(
         md.customize(rr).inverse_dynamics(CURVE[-1], [0.0, 0.0], [0.0, 0.0])
     )
+
+
+def test_an_executor_takes_the_plan(rr, timing):
+    simulation = md.Simulation(rr, CURVE[0], np.zeros(2))
+    execute(simulation, md.PlanExecutor(rr, timing.plan, 2e-3), 2e-3, timing.t_final + 0.5)
+    assert simulation.q == pytest.approx(CURVE[-1], abs=1e-5)
+    assert simulation.v == pytest.approx([0.0, 0.0], abs=1e-4)
 
 
 def test_samples_end_at_the_goal(timing):
