@@ -16,6 +16,8 @@ from manip_dyn.robot import load_robot
 CONFIG = Path(get_package_share_directory("manip_dyn")) / "config" / "ros2_control"
 CONTROLLERS = {"position": "joint_trajectory_controller", "effort": "forward_effort_controller"}
 """The controller that is started for each kind of command."""
+CLAIMED = {"position": "position velocity", "effort": "effort"}
+"""The command interfaces that it claims."""
 NEEDED = (
     "robot_state_publisher",
     "controller_manager",
@@ -53,7 +55,9 @@ def nodes(context):
     check_installed("ros2_control.launch.py", *NEEDED)
     robot, command = (LaunchConfiguration(each).perform(context) for each in ("robot", "command"))
     params_file = str(CONFIG / f"{robot}_controllers.yaml")
-    text = load_robot(CONFIG / f"{robot}.urdf.xacro", xacro_args={"command": command}).urdf
+    text = load_robot(
+        CONFIG / f"{robot}.urdf.xacro", xacro_args={"command": CLAIMED[command]}
+    ).urdf
     description = {"robot_description": ParameterValue(text, value_type=str)}
     controllers = ["joint_state_broadcaster", CONTROLLERS[command]]
     return [

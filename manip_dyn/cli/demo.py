@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
+from manip_dyn.demo.soak import soak_command
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -22,4 +24,17 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
     command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
-    command.set_defaults(run=lambda o: demo(o.scenario, o.mode, o.json, o.urdf, o.tip, o.all))
+    command.add_argument(
+        "--soak", type=float, metavar="SECONDS", help="run a tracked arm in real time for so long"
+    )
+    command.add_argument("--log", metavar="FILE", help="keep the samples of a soak, as JSON")
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.soak is not None:
+        return soak_command(options.scenario, options.soak, options.json, options.log)
+    if options.log is not None:
+        raise ManipDynError(f"--log is '{options.log}' without --soak; expected both or neither")
+    chosen = options.scenario, options.mode, options.json, options.urdf, options.tip, options.all
+    return demo(*chosen)

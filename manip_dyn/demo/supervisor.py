@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,7 +29,16 @@ STOP_TIMEOUT = 5.0
 """Wall time that a node has to end after SIGINT before it is killed, s."""
 
 
-def perform(scenario: Scenario, run: Run, progress: Callable[[float], None]) -> dict[str, Any]:
+Watch = Callable[[dict[str, Any], Mapping[str, int]], None]
+"""Takes a sample that the monitor says now and then, and the process of each node."""
+
+
+def perform(
+    scenario: Scenario,
+    run: Run,
+    progress: Callable[[float], None],
+    watch: Watch | None = None,
+) -> dict[str, Any]:
     """Run the nodes of `scenario` and return the monitor's summary.
 
     Raises:
@@ -46,6 +55,8 @@ def perform(scenario: Scenario, run: Run, progress: Callable[[float], None]) -> 
                         nodes[name] = Node(name, scenario, run, Path(folder))
                 elif "progress" in content:
                     progress(content["progress"])
+                elif "sample" in content and watch is not None:
+                    watch(content["sample"], {name: n.process.pid for name, n in nodes.items()})
                 elif "summary" in content:
                     return content["summary"]
             raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")

@@ -2,7 +2,6 @@
 
 from manip_dyn.robot.bodies import Body, Frame
 from manip_dyn.robot.checks import check_inertia_tensor
-from manip_dyn.robot.link_tree import LinkTree, Placement
 from manip_dyn.robot.load import load_robot
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.oracle import Oracle
@@ -11,9 +10,7 @@ from manip_dyn.robot.written import lock_from, xacro_arguments_from
 __all__ = [
     "Body",
     "Frame",
-    "LinkTree",
     "Oracle",
-    "Placement",
     "Robot",
     "check_inertia_tensor",
     "load_robot",

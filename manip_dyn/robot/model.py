@@ -27,8 +27,8 @@ class Robot:
         v_max: Speed limits (inf where the URDF states none).
         tau_max: Effort limits (inf where the URDF states none).
         damping: Viscous damping, N m s/rad or N s/m.
-        coulomb_friction: Coulomb friction, N m or N, where it is asked for. Simulations under
-            commands have it; the equations of motion, and so all plans, do not.
+        coulomb_friction: Coulomb friction, N m or N, where it is asked for. Simulations
+            have it; the equations of motion, and so all plans, do not.
         armature: Rotor inertia seen at the joint, kg m^2 or kg.
         stiffness: Joint springs, N m/rad or N/m (0: none).
         rest: Joint positions where the springs are slack.

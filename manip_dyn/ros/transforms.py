@@ -11,7 +11,8 @@ from rclpy.node import Node
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import LinkTree, Placement, Robot
+from manip_dyn.robot import Robot
+from manip_dyn.robot.link_tree import LinkTree, Placement
 from manip_dyn.ros.messages.geometry import header
 from manip_dyn.ros.messages.topics import LATCHED
 from manip_dyn.ros.parameters.transforms import TransformParameters

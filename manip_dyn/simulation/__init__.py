@@ -1,5 +1,6 @@
 """Direct dynamics: a robot, an effort law, an integrator, a trajectory."""
 
+from manip_dyn.simulation.driven import driven
 from manip_dyn.simulation.effort_laws import (
     EffortLaw,
     Feedback,
@@ -22,6 +23,7 @@ __all__ = [
     "Simulation",
     "SimulationWithStops",
     "Trajectory",
+    "driven",
     "gravity_compensation",
     "held",
     "simulate",

@@ -1,12 +1,14 @@
 """A simulated arm under commands, by the rules of ros2_control's forward command controllers.
 
 The last command holds. After a while without one a safe law takes over, which also acts before the
-first one. A schedule is a command for as long as it has efforts to come. What disturbs the arm
-begins with the first command.
+first one. A schedule is a command for as long as it has efforts to come. An arm that is where its
+drives were told to rest stays there: ros2_control's topic hardware sends no command that equals
+the state. What disturbs the arm begins with the first command.
 """
 
 from __future__ import annotations
 
+from manip_dyn.control.joint_drive import JointDrive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule
 from manip_dyn.simulation.simulation import Disturbance, Simulation
@@ -73,6 +75,17 @@ class CommandedArm:
         self.simulation.law, self.timed_out = self._safe_law, True
 
     @property
+    def holding(self) -> bool:
+        """Whether the arm is where its drives were told to rest."""
+        law, simulation = self.simulation.law, self.simulation
+        return isinstance(law, JointDrive) and law.holds(simulation.q, simulation.v)
+
+    @property
+    def silent(self) -> bool:
+        """Whether no command has come for longer than the timeout."""
+        return 0.0 < self.timeout * 1e9 < self._silence_ns
+
+    @property
     def _silence_ns(self) -> int:
         return 0 if self._commanded_ns is None else self.time_ns - self._commanded_ns
 
@@ -88,6 +101,6 @@ class CommandedArm:
 
     def advance(self, duration_ns: int) -> None:
         """Move on, see `Simulation.advance`."""
-        if self.timeout and not self.timed_out and self._silence_ns > self.timeout * 1e9:
+        if self.silent and not self.timed_out and not self.holding:
             self.time_out()
         self.simulation.advance(duration_ns)

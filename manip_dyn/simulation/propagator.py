@@ -10,10 +10,11 @@ from numba.core.errors import NumbaError
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.friction import CREEP
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
 from manip_dyn.integrate.functions import jitted
-from manip_dyn.simulation import feedback, friction, saturated
+from manip_dyn.simulation import feedback, friction, rubbed, saturated
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
@@ -101,6 +102,7 @@ class InterpretedPropagator(Propagator):
     def __init__(self, kernels: Kernels, law: Feedback, step: float):
         """Take the law and the step, s."""
         self._motion = kernels.unchecked.motion_and_work
+        self._friction = kernels.robot.coulomb_friction
         self._law, self._step, self._n = law, step, kernels.robot.n
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
@@ -120,7 +122,8 @@ class InterpretedPropagator(Propagator):
 
     def _rate(self, t: float, y: Vector) -> Vector:
         n = self._n
-        return self._motion(y, self._law.effort(round(t * 1e9), y[:n], y[n : 2 * n]))
+        effort = self._law.effort(round(t * 1e9), y[:n], y[n : 2 * n])
+        return self._motion(y, effort - self._friction * np.tanh(y[n : 2 * n] / CREEP))
 
 
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
@@ -178,6 +181,9 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
 def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> Propagator:
     """Return the motion under compiled ``efforts(t, y, p, tau)``."""
     n, jacobian = kernels.robot.n, None
+    if np.any(kernels.robot.coulomb_friction):
+        rubbing = np.array(kernels.robot.coulomb_friction)
+        efforts = specialized(rubbed, efforts=efforts, FRICTION=rubbing).of_both
     bound = {"efforts": efforts, "motion": kernels.in_place.motion_and_work, "N": n}
     if integrator.implicit:
         bound["linear_motion"] = kernels.linearization_with_work

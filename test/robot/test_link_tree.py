@@ -6,7 +6,8 @@ from arms import EXAMPLES, SHIPPED, example, random_state
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
-from manip_dyn.robot import LinkTree, Oracle, load_robot
+from manip_dyn.robot import Oracle, load_robot
+from manip_dyn.robot.link_tree import LinkTree
 
 RNG = np.random.default_rng(14)
 ROBOTS = {name: lambda name=name: load_robot(name) for name in SHIPPED}

@@ -23,4 +23,4 @@ def test_diagnostics_come_without_a_clock(ros, simulated):
     found = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(SimulatorNode, robot="one_link_horizontal", use_sim_time=simulated)
     ros.until(lambda: found, "no diagnostics")
-    assert found[0].status[0].hardware_id == "one_link_horizontal"
+    assert found[0].status[0].hardware_id == "simulated one_link_horizontal"

@@ -188,7 +188,7 @@ def test_ros2_control_is_started_around_the_simulator(launched, robot):
 
 # ------------------------------------------------------------------ ros2_control
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
-@pytest.mark.parametrize("command", ["position", "velocity", "effort"])
+@pytest.mark.parametrize("command", ["position", "velocity", "effort", "position velocity"])
 def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, monkeypatch):
     """As JointStateTopicSystem 1.1.0 reads it: topics, threshold, an interface in state for each
     in command, in the order of the robot's joints."""
@@ -213,8 +213,9 @@ def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, mon
     )
     assert tuple(joint.get("name") for joint in system.findall("joint")) == arm.joint_names
     for joint in system.findall("joint"):
-        assert [each.get("name") for each in joint.findall("command_interface")] == [command]
-        assert command in [each.get("name") for each in joint.findall("state_interface")]
+        found = [each.get("name") for each in joint.findall("command_interface")]
+        assert found == command.split()
+        assert {*found} < {each.get("name") for each in joint.findall("state_interface")}
 
 
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
@@ -225,6 +226,8 @@ def test_the_controllers_are_for_all_joints(robot):
     for controller in ("joint_trajectory_controller", "forward_effort_controller"):
         assert content[controller]["ros__parameters"]["joints"] == names
         assert controller in content["controller_manager"]["ros__parameters"]
+    trajectories = content["joint_trajectory_controller"]["ros__parameters"]
+    assert trajectories["command_interfaces"] == ["position", "velocity"]
     simulator = content["/**/simulator"]["ros__parameters"]
     assert len(simulator["initial_position"]) == len(names)
     assert simulator["control_period"] * 500 == 1.0

@@ -44,7 +44,8 @@ def test_the_description_itself_is_a_parameter(ros):
 
 @pytest.mark.parametrize("gravity", ["robot", "model"])
 def test_an_arm_that_holds_itself_rests_without_efforts(ros, gravity):
-    node = ros.start(SimulatorNode, robot="rr", gravity=gravity, mode="lockstep")
+    free = {"mode": "lockstep", "safe_command": "zero"}
+    node = ros.start(SimulatorNode, robot="rr", gravity=gravity, **free)
     for _ in range(10):
         assert ros.call(Trigger, "simulator/step").success
     assert bool(node._simulation.v.any()) is (gravity == "model")

@@ -7,13 +7,14 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
-from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
+from manip_dyn.ros.simulator.condition import HELD, Situation, beyond_limits, condition
 
 FAULT = Situation(fault="the simulation of 'rr' diverged")
 OUTSIDE = Situation(beyond=("W1 0.3 rad beyond its upper limit",))
 STOP = OUTSIDE._replace(at_stops=True)
 TWO = Situation(commanders=("/planner", "/tracker"))
 LOST = Situation(handover="no command for 0.5 s")
+HOLDING = Situation(holding=True, commanders=("/controller_manager",))
 OVERRUNS = Situation(overruns=3)
 
 ROWS = [
@@ -21,10 +22,12 @@ ROWS = [
     (OUTSIDE, "outside_limits", ERROR, "outside its limits: W1 0.3 rad beyond its upper limit"),
     (TWO, "second_commander", WARN, "2 publishers of commands: /planner, /tracker"),
     (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
+    (Situation(holding=True), "lost_commander", WARN, f"nobody publishes commands: {HELD}"),
     (STOP, "at_stop", WARN, "at its stop: W1 0.3 rad beyond its upper limit"),
     (OVERRUNS, "overruns", WARN, "3 overruns since the last report"),
     (Situation(paused=True), "paused", OK, "paused"),
     (Situation(commanded=False), "waiting", OK, "no command yet: brake"),
+    (HOLDING, "holding", OK, f"no new command: {HELD}"),
     (Situation(), "running", OK, "running"),
 ]
 NAMES = {OK: "OK", WARN: "WARN", ERROR: "ERROR"}
@@ -38,7 +41,7 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
 def test_the_worst_is_said():
     """In the order of the table: each row beside all that stand below it."""
     everything = Situation(commanded=False, paused=True)
-    for situation, state, _, _ in reversed(ROWS[:6]):
+    for situation, state, _, _ in reversed(ROWS[:7]):
         changes = {
             key: value
             for key, value in situation._asdict().items()

@@ -1,6 +1,6 @@
 """What other packages' messages make possible: tf, and the services of simulation_interfaces.
 
-Both packages have no wheel; where they are not installed, nodes do without.
+These packages have no wheel; where they are not installed, nodes do without.
 """
 
 import sys
@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import LinkTree
+from manip_dyn.robot.link_tree import LinkTree
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
@@ -24,9 +24,10 @@ PERIOD = 1_000_000
 
 @pytest.fixture
 def without_packages(monkeypatch):
-    """As where neither package is installed."""
+    """As where no such package is installed."""
     for name in ("tf2_msgs.msg", "simulation_interfaces.srv", "simulation_interfaces.msg"):
         monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "control_msgs.action", None)
 
 
 def test_nodes_do_without_packages_that_are_not_installed(ros, without_packages):
@@ -36,6 +37,11 @@ def test_nodes_do_without_packages_that_are_not_installed(ros, without_packages)
     assert ros.probe.count_publishers("/tf") == 0
     services = [name for name, _ in ros.probe.get_service_names_and_types()]
     assert not [each for each in services if "simulat" in each.rpartition("/")[2]]
+    assert not [each for each in services if "/_action/" in each]
+    ros.until(
+        lambda: any("control_msgs is not installed" in each for each in ros.messages()),
+        "what is missing is not told",
+    )
 
 
 def test_tf_that_cannot_be_published_is_refused(ros, without_packages):

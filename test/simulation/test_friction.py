@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.control import Brake
 from manip_dyn.control.computed_torque import ComputedTorque, JointMotion
 from manip_dyn.core.friction import CREEP
-from manip_dyn.simulation import Integrator, Simulation, held
+from manip_dyn.simulation import Feedback, Integrator, Simulation, held
 
 INERTIA, FRICTION = 10.0, 3.0
 LINK = md.load_robot("one_link_horizontal", coulomb_friction=[FRICTION])
@@ -35,6 +36,29 @@ def test_friction_slows_a_link_and_takes_its_energy(integrator):
     assert simulation.v[0] == pytest.approx(speed(1.0), rel=1e-6)
     assert simulation.v[0] == pytest.approx(1.0 - FRICTION / INERTIA, rel=1e-3)
     assert abs(simulation.energy().residual) < 1e-7
+
+
+@pytest.mark.parametrize("kind", ["compiled", "interpreted", "brake", "weight"])
+def test_friction_acts_under_every_law(kind):
+    """The interpreted one calls what numba cannot compile; the brake has a rate of zero."""
+    simulation = Simulation(LINK, [0.0], [1.0])
+    laws = {
+        "compiled": lambda: Feedback(LINK, lambda t, q, v: np.zeros(1)),
+        "interpreted": lambda: Feedback(LINK, lambda t, q, v: np.array([float(str(0.0))])),
+        "brake": lambda: Brake(simulation.kernels, rate=0.0),
+        "weight": lambda: md.gravity_compensation(simulation.kernels),
+    }
+    simulation.law = laws[kind]()
+    simulation.advance(1_000_000_000)
+    assert simulation.v[0] == pytest.approx(speed(1.0), rel=1e-6)
+    assert abs(simulation.energy().residual) < 1e-7
+
+
+def test_a_stiff_method_has_the_derivatives_of_friction_under_a_law():
+    simulation = Simulation(LINK, [0.0], [1.0], Integrator("rosenbrock_nystrom", rtol=1e-8))
+    simulation.law = Feedback(LINK, lambda t, q, v: np.zeros(1))
+    simulation.advance(1_000_000_000)
+    assert simulation.v[0] == pytest.approx(speed(1.0), rel=1e-6)
 
 
 def test_an_effort_as_large_as_the_friction_keeps_the_speed():

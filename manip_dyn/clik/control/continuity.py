@@ -11,6 +11,8 @@ from manip_dyn.robot import Robot
 
 JUMP = 0.02
 """What a joint may move beyond what its speeds explain, rad or m: feedback corrects as much."""
+UNSEEN = 0.5
+"""In a gap as long as this an arm may speed up and stop again, and neither end shows it, s."""
 
 
 class Stamped(NamedTuple):
@@ -25,13 +27,16 @@ def reset_between(robot: Robot, before: Stamped, after: Stamped) -> str:
     """Return why the arm must have been reset between two states, or nothing.
 
     Time went back; or a joint moved more than twice what the larger of its two speeds makes of
-    the time between the stamps. So a reset shows whether stamps begin anew or are wall-clock time.
+    the time between the stamps, or, in a gap longer than `UNSEEN`, twice what its highest speed
+    makes of it. So a reset shows whether stamps begin anew or are wall-clock time.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"
     duration = 1e-9 * (after.stamp_ns - before.stamp_ns)
     moved = np.abs(after.q - before.q)
     speed = np.maximum(np.abs(after.v), np.abs(before.v))
+    if duration > UNSEEN:
+        speed = np.maximum(speed, robot.v_max)
     excess = moved - (JUMP + 2.0 * speed * duration)
     joint = int(excess.argmax())
     if excess[joint] <= 0.0:

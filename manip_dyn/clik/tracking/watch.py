@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,11 +37,22 @@ class Miss(NamedTuple):
 
 
 class TrackerWatch:
-    """Looks at every sample and keeps what is worth a report; `news` are sentences to log."""
+    """Looks at every sample and keeps what is worth a report; `news` are sentences to log.
 
-    def __init__(self, robot: Robot, path: Path, tolerance: float):
-        """Take what is followed and the error that counts as being on it, m and rad."""
+    Attributes:
+        controlled: Which rows of the task are followed (6,): errors of others are no miss.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        path: Path,
+        tolerance: float,
+        controlled: Sequence[bool] = (True,) * 6,
+    ):
+        """Take what is followed, the error that counts as being on it, and the rows that count."""
         self._robot, self._path, self._tolerance = robot, path, tolerance
+        self.controlled = controlled
         self.begin()
 
     def begin(self) -> None:
@@ -74,7 +86,7 @@ class TrackerWatch:
             self._look_at_path(sample, gain)
 
     def _look_at_path(self, sample: TrackingSample, gain: float) -> None:
-        miss = _miss(sample.error, sample.desired.position, sample.t)
+        miss = _miss(np.array(self.controlled) * sample.error, sample.desired.position, sample.t)
         off = max(miss.position, miss.orientation) > self._tolerance
         self._followed |= not off or sample.t * gain > FADED
         if off and self._followed:
@@ -87,7 +99,8 @@ class TrackerWatch:
         self._off = off and self._followed
 
     def _look_at_target(self, sample: TrackingSample, path: SmoothTarget) -> None:
-        miss = _miss(task_error(path.goal, sample.actual, "log"), path.goal.position, sample.t)
+        error = np.array(self.controlled) * task_error(path.goal, sample.actual, "log")
+        miss = _miss(error, path.goal.position, sample.t)
         size = np.array([miss.position, miss.orientation])
         progress = PROGRESS * np.array([path.bounds.linear_speed, path.bounds.angular_speed])
         moved = np.any(size > self._size + self._tolerance)

@@ -26,7 +26,8 @@ def by_name(message: JointState, robot: Robot, field: str) -> Vector:
     """Return a field of a joint state in the robot's joint order; joints not its own are skipped.
 
     Raises:
-        ManipDynError: If a joint is missing, or the field has another length than the names.
+        ManipDynError: If a joint is missing or named twice, or the field has another length than
+            the names.
     """
     values = getattr(message, field)
     if len(values) != len(message.name):
@@ -41,6 +42,9 @@ def by_name(message: JointState, robot: Robot, field: str) -> Vector:
             f"joint state lacks joint '{missing[0]}' of '{robot.name}'"
             f"{closest(missing[0], message.name)}"
         )
+    twice = [name for name in robot.joint_names if message.name.count(name) > 1]
+    if twice:
+        raise ManipDynError(f"joint state names joint '{twice[0]}' twice; expected it once")
     return finite_vector(field, [values[place[name]] for name in robot.joint_names], robot.n)
 
 

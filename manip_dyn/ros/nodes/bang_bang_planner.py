@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory
 from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.efforts import trajectory_from
@@ -27,15 +28,20 @@ from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.robot import prepare, robot_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
+from manip_dyn.ros.planner.followed_motion import FollowedMotion
 from manip_dyn.ros.planner.goals import Goal, Goals, OutOfReachError
 from manip_dyn.ros.planner.heard_arm import WATCH_PERIOD, HeardArm, Loss
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
+from manip_dyn.ros.planner.trajectories import PlannedGoal, Trajectories
 from manip_dyn.ros.runtime.introduction import described, introduce
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.runtime.wall_timer import every
 from manip_dyn.ros.runtime.worker import Worker
+
+NOT_HEARD = "no joint state was heard; expected the arm on joint_states"
+AnyMotion = PlannedMotion | FollowedMotion | BrakingMotion
 
 
 class BangBangPlannerNode:
@@ -55,8 +61,9 @@ class BangBangPlannerNode:
         tuning_from(parameters)  # refuses what is bad at the start
         self._goal = goal_from(parameters, self._robot)
         self._awaiting_start = self._goal is not None and parameters.autostart
-        self._motion: PlannedMotion | BrakingMotion | None = None
-        self._prepared: PlannedMotion | None = None
+        self._motion: AnyMotion | None = None
+        self._prepared: PlannedMotion | FollowedMotion | None = None
+        self.wanted: Goal | None = None  # what is planned for or led to
         self._pending: Goal | None = None  # what is planned once the arm rests
         self._efforts = EffortTopics(node, self._robot, parameters)
         self._plans = node.create_publisher(JointTrajectory, "~/plan", LATCHED)
@@ -65,6 +72,8 @@ class BangBangPlannerNode:
         self._arm = HeardArm(node, self._robot, parameters, self._hear, self._status.drop)
         self._status.tell("waiting", "no_joint_states", topic=self._arm.topic)
         self._goals = Goals(node, self._robot, self._positions, self._begin, self._refuse)
+        trajectories = Trajectories(self, self._robot, parameters)
+        self._trajectories = FollowJointTrajectory(node, self._robot, trajectories)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
@@ -73,6 +82,7 @@ class BangBangPlannerNode:
     def close(self) -> None:
         """Wait a little for the plan that is being made."""
         self._worker.close()
+        self._trajectories.close()
 
     # ------------------------------------------------------------------- input
     def _positions(self) -> Vector | None:
@@ -115,14 +125,14 @@ class BangBangPlannerNode:
         lost = self._worker.busy or self._prepared is not None or self._pending is not None
         lost |= self._motion is not None and not self._motion.arrived
         held = self._motion is not None
-        self._motion = self._prepared = self._pending = None
-        self._worker.forget()
+        self._motion = self._prepared = None
+        self._forget()
         self._status.values = {}
         self._goals.show()
         if lost:
             self._status.tell("lost", loss.code, reason=loss.reason)
-        elif held and loss.code == "reset":
-            self._status.tell("idle", "reset", reason=loss.reason)
+        elif held and self._arm.measured is not None:
+            self._status.tell("idle", loss.code, reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
@@ -135,20 +145,72 @@ class BangBangPlannerNode:
         return response
 
     def _on_abort(self, _request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.halt()
+        response.message = "nothing is being executed"
+        if response.success:
+            response.message = self.message
+        return response
+
+    # ----------------------------------------------------------- trajectories
+    @property
+    def measured(self) -> Stamped | None:
+        """The newest state."""
+        return self._arm.measured
+
+    @property
+    def motions(self) -> tuple[object, ...]:
+        """The motion that is executed, then the one that waits for its turn."""
+        return self._motion, self._prepared
+
+    @property
+    def message(self) -> str:
+        """What was told last."""
+        return self._status.report.message
+
+    def in_the_way(self) -> str:
+        """Return what keeps a trajectory from beginning now, or nothing."""
+        if self._arm.measured is None:
+            return NOT_HEARD
+        moves, listened = self._moves(self._arm.measured), self._efforts.connected()
+        found = hindrance(moves, self._motion is None, False, listened, self._efforts.name)
+        return "" if found is None else found.sentence
+
+    def follow(self, motion: FollowedMotion) -> None:
+        """Execute it from the next state on, whatever goes on."""
         self._awaiting_start = False
-        response.success = self._motion is not None or self._worker.busy
-        if not response.success:
-            response.message = "nothing is being executed"
-            return response
-        self._worker.forget()
-        self._prepared = self._pending = None
+        self._forget()
+        self._on_prepared(motion)
+
+    def plan_to(self, goal: Goal) -> None:
+        """Plan and go to a goal, after braking if the arm moves."""
+        self._awaiting_start = False
+        self._forget()
+        if self._arm.measured is None:
+            return
+        moves = self._moves(self._arm.measured)
+        if moves:
+            self._brake(goal, moves)
+        else:
+            self._make_plan(goal, self._arm.measured.q)
+
+    def halt(self) -> bool:
+        """Stop and hold; return whether there was anything to stop."""
+        self._awaiting_start = False
+        if self._motion is None and self._prepared is None and not self._worker.busy:
+            return False
+        self._forget()
+        self._prepared = None
         reason = "no plan is made any more"
         if self._motion is not None and self._arm.measured is not None:
             self._motion.stop(self._arm.measured)
             reason = "stopping and holding"
         self._status.tell("aborted", "aborted", reason=reason)
-        response.message = self._status.report.message
-        return response
+        return True
+
+    def _forget(self) -> None:
+        """Forget what is planned for."""
+        self._worker.forget()
+        self._pending = self.wanted = None
 
     # --------------------------------------------------------------- planning
     def _start_when_connected(self) -> None:
@@ -159,8 +221,7 @@ class BangBangPlannerNode:
     def _begin(self, goal: Goal) -> bool:
         """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
         if self._arm.measured is None:
-            sentence = "no joint state was heard; expected the arm on joint_states"
-            self._refuse("no_joint_states", sentence)
+            self._refuse("no_joint_states", NOT_HEARD)
             return False
         hindered = self._hindrance(self._arm.measured)
         if hindered is not None:
@@ -168,22 +229,27 @@ class BangBangPlannerNode:
             return False
         moves = self._moves(self._arm.measured)
         if moves:
-            self._motion = BrakingMotion(self._robot, self._parameters)
-            self._pending = goal
-            self._status.tell("braking", "arm_moves", fastest=moves)
-            self._control(self._motion, self._arm.measured)
+            self._control(self._brake(goal, moves), self._arm.measured)
         else:
             self._make_plan(goal, self._arm.measured.q)
         return True
 
+    def _brake(self, goal: Goal, moves: str) -> BrakingMotion:
+        """Brake, then plan for the goal."""
+        self._motion = motion = BrakingMotion(self._robot, self._parameters)
+        self._pending = self.wanted = goal
+        self._status.tell("braking", "arm_moves", fastest=moves)
+        return motion
+
     def _make_plan(self, goal: Goal, start: Vector) -> None:
         self._pending, self._status.values = None, {}
+        self.wanted = goal
         self._status.tell("planning", method=self._parameters.method)
 
         def job() -> PlannedMotion:
             # In the worker's thread, where it may take its time.
             plan = self._plan(self._robot, start, goal(start))
-            return PlannedMotion(self._robot, plan, self._parameters)
+            return PlannedMotion(self._robot, plan, self._parameters, goal)
 
         self._worker.start(job)
 
@@ -194,7 +260,8 @@ class BangBangPlannerNode:
 
     def _hindrance(self, measured: Stamped) -> Hindrance | None:
         waiting = self._prepared is not None or self._pending is not None
-        led = isinstance(self._motion, PlannedMotion) or self._efforts.others() > 0
+        own = isinstance(self._motion, (PlannedMotion, FollowedMotion))
+        led = own or self._efforts.others() > 0
         return hindrance(
             self._moves(measured),
             led,
@@ -203,8 +270,9 @@ class BangBangPlannerNode:
             self._efforts.name,
         )
 
-    def _on_prepared(self, result: PlannedMotion | ManipDynError) -> None:
+    def _on_prepared(self, result: PlannedMotion | FollowedMotion | ManipDynError) -> None:
         if isinstance(result, ManipDynError):
+            self.wanted = None
             code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
             self._refuse(code, result)
         elif self._motion is None and self._arm.measured is not None:
@@ -214,16 +282,18 @@ class BangBangPlannerNode:
             self._prepared = result
 
     # --------------------------------------------------------------- execution
-    def _execute(self, motion: PlannedMotion, measured: Stamped) -> None:
+    def _execute(self, motion: PlannedMotion | FollowedMotion, measured: Stamped) -> None:
         """Begin at the present state, which nothing has answered yet."""
-        self._prepared, self._motion, self._goal = None, motion, motion.goal
-        stamp = motion.begin(measured.stamp_ns)
-        self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
+        self._prepared, self._motion = None, motion
+        stamp = motion.begin(measured)
+        if isinstance(motion, PlannedMotion):
+            self._goal = motion.goal
+            self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
         self._status.values = dict(motion.told)
         self._status.tell("executing", reason=motion.beginning)
         self._control(motion, measured)
 
-    def _control(self, motion: PlannedMotion | BrakingMotion, measured: Stamped) -> None:
+    def _control(self, motion: AnyMotion, measured: Stamped) -> None:
         segments = motion.segments(measured)
         if self._pending is not None and motion.arrived:
             self._make_plan(self._pending, measured.q)
@@ -231,10 +301,25 @@ class BangBangPlannerNode:
             self._status.tell("executing", "off_plan")
         if isinstance(motion, PlannedMotion) and motion.arrived:
             self._tell_arrival(motion, measured)
-        if motion.is_over(measured):
+        if isinstance(motion, FollowedMotion) and motion.outcome is not None:
+            self._tell_outcome(motion)
+        asked = self.wanted
+        if isinstance(motion, PlannedMotion) and isinstance(asked, PlannedGoal):
+            asked.judge(motion, measured)
+        awaited = isinstance(asked, PlannedGoal) and asked.outcome is None
+        if motion.is_over(measured) and not awaited:
             self._motion = None
         else:
             self._efforts.publish(measured.stamp_ns, segments)
+
+    def _tell_outcome(self, motion: FollowedMotion) -> None:
+        if self._status.state == "executing" and motion.outcome is not None:
+            reason = motion.outcome.sentence
+            if motion.reached:
+                self._status.tell("reached", reason=f"{reason} of the trajectory; holding it")
+            else:
+                self._status.tell("aborted", "aborted", reason=reason)
+            self._goals.show()
 
     def _tell_arrival(self, motion: PlannedMotion, measured: Stamped) -> None:
         if self._status.state == "executing":

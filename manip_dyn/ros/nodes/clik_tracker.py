@@ -56,7 +56,8 @@ class ClikTrackerNode:
         prepare(self._robot, "forward_kinematics", "inverse_dynamics")
         tracker = tracker_from(parameters, self._robot)
         self._path, self._reference = tracker.path, JointReference(tracker)
-        self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance)
+        followed = tracker.settings.controlled
+        self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance, followed)
         frame = parameters.base_frame or self._robot.base
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)
@@ -136,7 +137,8 @@ class ClikTrackerNode:
     def _use(self, parameters: ClikTrackerParameters) -> None:
         with self._lock:
             self._parameters = parameters
-            self._reference.follower.settings = settings_from(parameters)
+            self._reference.follower.settings = settings = settings_from(parameters)
+            self._watch.controlled = settings.controlled
             self._mode.use(parameters)
 
     # ------------------------------------------------------------------ report

@@ -14,6 +14,7 @@ from manip_dyn.ros.messages.robot_description import heard
 from manip_dyn.ros.monitors.free import FreeMonitor
 from manip_dyn.ros.monitors.motion import MotionMonitor
 from manip_dyn.ros.monitors.report import say
+from manip_dyn.ros.monitors.soak import SoakMonitor
 from manip_dyn.ros.monitors.tracking import TrackingMonitor
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.monitor import MonitorParameters
@@ -25,6 +26,7 @@ MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], object]] 
     "tracking": TrackingMonitor,
     "motion": MotionMonitor,
     "free": FreeMonitor,
+    "soak": SoakMonitor,
 }
 
 

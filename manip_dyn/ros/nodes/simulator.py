@@ -16,6 +16,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
 from manip_dyn.ros.messages.efforts import efforts_from, schedule_from
 from manip_dyn.ros.messages.energy import energy_message
+from manip_dyn.ros.messages.joint_commands import references_from
 from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.robot_description import heard, publish_description
 from manip_dyn.ros.messages.stamps import to_nanoseconds
@@ -35,10 +36,11 @@ from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.simulator.commanders import commanders
 from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
 from manip_dyn.ros.simulator.fresh_commands import SETTLE, FreshCommands, sent_at
+from manip_dyn.ros.simulator.trajectories import Trajectories
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.ros.stepper_services import StepperServices
 from manip_dyn.ros.transforms import Transforms
-from manip_dyn.simulation import held
+from manip_dyn.simulation import driven, held
 from manip_dyn.simulation.commanded import CommandedArm
 from manip_dyn.simulation.joint_stops import GIVE
 
@@ -75,9 +77,12 @@ class SimulatorNode:
         self._stepper = Stepper(node, self._commands, parameters, self._publish, SETTLE)
         StepperServices(node, self._stepper)
         self._commands.listen(self._stepper)
+        rate = parameters.brake_rate
+        self._trajectories = Trajectories(node, self._commands, self._stepper, rate)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
         self._inputs = [
             node.create_subscription(Float64MultiArray, "~/commands", self._on_command, depth),
+            node.create_subscription(JointState, "~/joint_commands", self._on_joints, depth),
             node.create_subscription(
                 JointTrajectory, "~/effort_trajectory", self._on_trajectory, depth
             ),
@@ -89,12 +94,27 @@ class SimulatorNode:
     def close(self) -> None:
         """Stop the clock."""
         self._stepper.stop()
+        self._trajectories.close()
 
     # ---------------------------------------------------------------- commands
     def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
             try:
                 law = held(self._robot, efforts_from(message, self._robot))
+                self._commands.command(law, sent_at(info))
+            except ManipDynError as error:
+                self._drop(error)
+            else:
+                self._stepper.answer()
+
+    def _on_joints(self, message: JointState, info: Mapping[str, Any]) -> None:
+        with self._stepper.lock:
+            simulation, bandwidth = self._simulation, self._parameters.command_bandwidth
+            try:
+                told = references_from(message, self._robot)
+                if told is None:
+                    return
+                law = driven(simulation.kernels, told, simulation.q, simulation.law, bandwidth)
                 self._commands.command(law, sent_at(info))
             except ManipDynError as error:
                 self._drop(error)
@@ -143,6 +163,7 @@ class SimulatorNode:
 
     # -------------------------------------------------------------- publishing
     def _publish(self) -> None:
+        self._trajectories.go_on()
         simulation = self._simulation
         q, v, effort = simulation.q, simulation.v, simulation.effort.tolist()
         self._states.publish(joint_state(self._robot, self._stepper.stamp_ns, q, v, effort))
@@ -182,6 +203,7 @@ class SimulatorNode:
                     overruns=max(overruns - self._overruns, 0),
                     paused=self._stepper.paused,
                     commanded=self._arm.commanded,
+                    holding=self._arm.silent and self._arm.holding,
                 )
             )
             self._overruns = overruns

@@ -12,10 +12,13 @@ from manip_dyn.ros.parameters.rows import Numbers, parameter
 class MonitorParameters(RobotParameters):
     """What the monitor of an arm measures."""
 
-    measure: str = parameter("motion", "What to measure", choices=("tracking", "free", "motion"))
+    measure: str = parameter(
+        "motion", "What to measure", choices=("tracking", "free", "motion", "soak")
+    )
     goal: Numbers = parameter((), "Where the motion should end, in joint order", "rad or m")
     settle: float = parameter(5.0, "Path time after which errors count as steady", "s", 0.0, 1e6)
     duration: float = parameter(0.0, "Time to measure; 0: the path, one lap of it", "s", 0.0, 1e6)
+    period: float = parameter(1e-3, "Time between joint states, for a soak", "s", 1e-6, 10.0)
     patience: float = parameter(
         6.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3
     )

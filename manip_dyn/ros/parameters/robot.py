@@ -44,7 +44,7 @@ class RobotParameters:
     )
     coulomb_friction: Numbers = parameter(
         (),
-        "Coulomb friction of the joints: simulated under commands, compensated by the tracker's "
+        "Coulomb friction of the joints: simulated, compensated by the tracker's "
         "computed torque, unknown to plans; not set: none",
         "N m or N",
     )

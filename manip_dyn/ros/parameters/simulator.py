@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manip_dyn.control.brake import Brake
+from manip_dyn.control import Brake, JointDrive
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
@@ -111,6 +111,16 @@ class SimulatorParameters(TransformParameters, SteppingParameters, RobotParamete
         "What acts before the first command and after a timeout: gravity compensation minus "
         "damping, gravity compensation, or no effort",
         choices=("brake", "gravity_compensation", "zero"),
+    )
+    command_bandwidth: float = parameter(
+        default_of(JointDrive, "bandwidth"),
+        "How fast the joint drives correct what is wrong, for positions and velocities on "
+        "~/joint_commands; a position that moves on without a velocity is followed 2 / bandwidth "
+        "behind",
+        "1/s",
+        1.0,
+        1e3,
+        dynamic=True,
     )
     brake_rate: float = parameter(
         default_of(Brake, "rate"),

@@ -24,14 +24,19 @@ class BrakingMotion:
         arrived: Whether the arm rests where it is held.
     """
 
-    def __init__(self, robot: Robot, parameters: BangBangPlannerParameters):
-        """Take the arm, and the period and feedback of its planner."""
+    def __init__(
+        self, robot: Robot, parameters: BangBangPlannerParameters, held: Vector | None = None
+    ):
+        """Take the arm, the period and feedback of its planner, and where to hold it (n,).
+
+        Without that it is braked, and held where it came to rest.
+        """
         self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
         self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
         self._zero = np.zeros(robot.n)
         self._before: Stamped | None = None
-        self._held: Vector | None = None
+        self._held = held
         self.arrived = False
 
     def segments(self, measured: Stamped) -> list[Segment]:

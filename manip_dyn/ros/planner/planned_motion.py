@@ -15,12 +15,20 @@ class PlannedMotion:
     """Executes a plan.
 
     Attributes:
+        purpose: The goal that it was planned for.
         rows: Times, s, and efforts (n,), each held until the next, to be published.
         told: Named values for people.
     """
 
-    def __init__(self, robot: Robot, plan: Plan, parameters: BangBangPlannerParameters):
+    def __init__(
+        self,
+        robot: Robot,
+        plan: Plan,
+        parameters: BangBangPlannerParameters,
+        purpose: object = None,
+    ):
         """Make the plan ready; this may take its time."""
+        self.purpose = purpose
         self._plan, self._parameters = plan, parameters
         period = parameters.control_period
         horizon = period + parameters.transport_delay
@@ -36,10 +44,10 @@ class PlannedMotion:
             "net work [J]": float(np.abs(plan.net_work).max()),
         }
 
-    def begin(self, stamp_ns: int) -> int:
-        """Begin at a state's stamp; return the stamp at the plan's time 0."""
+    def begin(self, measured: Stamped) -> int:
+        """Begin at a state; return the stamp at the plan's time 0."""
         delay = self._parameters.transport_delay if self._executor.timed else 0.0
-        self._began_ns = stamp_ns + round(1e9 * delay)
+        self._began_ns = measured.stamp_ns + round(1e9 * delay)
         return self._began_ns
 
     def segments(self, measured: Stamped) -> list[Segment]:
@@ -56,6 +64,10 @@ class PlannedMotion:
         if not hold or arrival is None:
             return False
         return self._time(measured) >= arrival + hold
+
+    def late(self, measured: Stamped) -> float:
+        """Return the time since the end of the plan, s; negative before it."""
+        return self._time(measured) - self._plan.t_final
 
     @property
     def goal(self) -> Vector:

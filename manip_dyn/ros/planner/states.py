@@ -11,6 +11,7 @@ STATES = (
     State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
     State("idle", OK, "waiting for a goal"),
     State("idle", WARN, "the arm was reset: {reason}; waiting for a goal", "reset"),
+    State("idle", WARN, "the goal is not held any more: {reason}", "silence"),
     State("braking", WARN, "the arm moves: {fastest}; braking before a plan is made", "arm_moves"),
     State("planning", OK, "planning: {method}"),
     State("executing", OK, REASON),

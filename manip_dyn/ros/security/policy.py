@@ -17,6 +17,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 
 from manip_dyn.core.share import share_directory
+from manip_dyn.ros.follow_joint_trajectory import ACTION, TOPIC
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.mechanism import MechanismNode
@@ -31,8 +32,8 @@ class Rule(NamedTuple):
     """A kind of use of a name; in the order of a policy.
 
     Attributes:
-        kind: ``topic`` or ``service``.
-        use: ``publish``, ``subscribe``; ``reply``, ``request``.
+        kind: ``topic``, ``service`` or ``action``.
+        use: ``publish``, ``subscribe``; ``reply``, ``request``; ``execute``.
     """
 
     kind: str
@@ -45,7 +46,10 @@ ASKED = {
     Rule("service", "reply"): Node.get_service_names_and_types_by_node,
     Rule("service", "request"): Node.get_client_names_and_types_by_node,
 }
-ALWAYS = {Rule("topic", "subscribe"): {"/clock"}}
+SUBSCRIBE, EXECUTE = Rule("topic", "subscribe"), Rule("action", "execute")
+PART_OF_ACTION = "/_action/"
+"""What an action's topics and services have in their names."""
+ALWAYS = {SUBSCRIBE: {"/clock"}}
 """With use_sim_time."""
 GLOBAL = {"/clock", "/diagnostics", "/parameter_events", "/rosout", "/tf", "/tf_static"}
 """Names that no namespace changes."""
@@ -80,7 +84,11 @@ def uses(kind: type[Work], scenario: str, parameters: dict[str, str]) -> Names:
         try:
             name = work.node.get_name()
             return {
-                rule: {_relative(each, name) for each, _ in ask(work.node, name, "/")}
+                rule: {
+                    _relative(each, name)
+                    for each, _ in ask(work.node, name, "/")
+                    if PART_OF_ACTION not in each
+                }
                 for rule, ask in ASKED.items()
             }
         finally:
@@ -103,6 +111,9 @@ def allowed() -> dict[str, Names]:
         names = nodes.setdefault(kind.name, {rule: set() for rule in ASKED})
         for rule, used in uses(kind, scenario, parameters).items():
             names[rule] |= used | ALWAYS.get(rule, set())
+        # Where control_msgs is installed, which is not needed here.
+        if TOPIC in names[SUBSCRIBE]:
+            names[EXECUTE] = {ACTION}
     return nodes
 
 

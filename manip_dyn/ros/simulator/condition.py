@@ -8,6 +8,8 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
 
+HELD = "the position commanded last is held"
+
 
 class Situation(NamedTuple):
     """What is known of the arm.
@@ -22,6 +24,7 @@ class Situation(NamedTuple):
         overruns: Periods that were missed since the last report.
         paused: Whether time stands still.
         commanded: Whether a command has come.
+        holding: Whether the arm rests where it was told to be, without a command for so long.
     """
 
     fault: str = ""
@@ -33,6 +36,7 @@ class Situation(NamedTuple):
     overruns: int = 0
     paused: bool = False
     commanded: bool = True
+    holding: bool = False
 
 
 class Condition(NamedTuple):
@@ -57,6 +61,8 @@ def condition(now: Situation) -> Condition:
         )
     if now.handover:
         return Condition("lost_commander", WARN, f"{now.handover}: {now.safe_command}")
+    if now.holding and not now.commanders:
+        return Condition("lost_commander", WARN, f"nobody publishes commands: {HELD}")
     if now.beyond:
         return Condition("at_stop", WARN, f"at its stop: {where}")
     if now.overruns:
@@ -65,6 +71,8 @@ def condition(now: Situation) -> Condition:
         return Condition("paused", OK, "paused")
     if not now.commanded:
         return Condition("waiting", OK, f"no command yet: {now.safe_command}")
+    if now.holding:
+        return Condition("holding", OK, f"no new command: {HELD}")
     return Condition("running", OK, "running")
 
 

@@ -101,9 +101,10 @@ class FreshCommands:
 
     def _end_pause(self) -> None:
         age = 1e-9 * (time.time_ns() - self._sent_ns)
-        waited = self.arm.commanded and not self.arm.timed_out
-        if waited and age > self.arm.timeout > 0.0:
-            self.arm.time_out()
+        arm = self.arm
+        waited = arm.commanded and not arm.timed_out and not arm.holding
+        if waited and age > arm.timeout > 0.0:
+            arm.time_out()
             self.handover = f"the last command was {age:.1f} s old when the pause ended"
 
 

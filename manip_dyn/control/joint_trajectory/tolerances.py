@@ -1,0 +1,125 @@
+"""How far an arm may be from a joint trajectory, on the way and at its end.
+
+As in joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy: `tolerances.hpp` and the
+defaults of its parameters `constraints`), but a tolerance that is no tolerance is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.control.joint_trajectory.outcome import Code, Outcome, RefusedTrajectoryError
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import closest
+from manip_dyn.robot import Robot
+
+STOPPED = 0.01
+"""Default of the speed of an arm that has stopped, rad/s or m/s."""
+ERASED = -1.0
+"""The value that takes a default away."""
+
+
+class JointTolerance(NamedTuple):
+    """What a goal says of one joint: 0: the default; -1: none; rad or m, and per s."""
+
+    name: str
+    position: float = 0.0
+    velocity: float = 0.0
+
+
+class Bounds(NamedTuple):
+    """Most errors of positions and velocities (n,); inf: any."""
+
+    position: Vector
+    velocity: Vector
+
+    def violation(self, robot: Robot, q_error: Vector, v_error: Vector) -> str:
+        """Return which joint has which error beyond its bound, or nothing."""
+        for what, errors, bounds, per in (
+            ("position", q_error, self.position, ""),
+            ("velocity", v_error, self.velocity, "/s"),
+        ):
+            beyond = ~(np.abs(errors) <= bounds)
+            if beyond.any():
+                i = int(beyond.argmax())
+                return (
+                    f"joint '{robot.joint_names[i]}' has the {what} error {errors[i]:.4g} "
+                    f"{robot.unit(i)}{per}, beyond {bounds[i]:.4g}"
+                )
+        return ""
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Bounds on the way and at the end.
+
+    Attributes:
+        path: Errors to the trajectory before its end.
+        goal: Errors to its last point from then on.
+        goal_time: Time after the end by which the arm must be there, s; 0: it may take any time.
+    """
+
+    path: Bounds
+    goal: Bounds
+    goal_time: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        path: Iterable[JointTolerance] = (),
+        goal: Iterable[JointTolerance] = (),
+        goal_time: float = 0.0,
+    ) -> Tolerances:
+        """Return what a goal asks for, defaults where it asks for nothing.
+
+        Raises:
+            RefusedTrajectoryError: If it names a joint that there is not, or a bad tolerance.
+        """
+        free, stopped = np.full(robot.n, np.inf), np.full(robot.n, STOPPED)
+        time = _resolved("goal_time_tolerance", goal_time, np.inf)
+        return cls(
+            _bounds(robot, "path_tolerance", path, Bounds(free, free)),
+            _bounds(robot, "goal_tolerance", goal, Bounds(free, stopped)),
+            0.0 if time == np.inf else time,
+        )
+
+    def at_end(
+        self, robot: Robot, late: float, q_error: Vector, v_error: Vector
+    ) -> Outcome | None:
+        """Return the verdict on errors (n,) `late` s after the end, or None if it is to come."""
+        beyond = self.goal.violation(robot, q_error, v_error)
+        if not beyond:
+            return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
+        if 0.0 < self.goal_time < late:
+            sentence = f"{beyond}, {late:.4g} s after the end of the trajectory"
+            return Outcome(Code.GOAL_TOLERANCE_VIOLATED, sentence)
+        return None
+
+
+def _bounds(robot: Robot, what: str, given: Iterable[JointTolerance], default: Bounds) -> Bounds:
+    position, velocity = default.position.copy(), default.velocity.copy()
+    for each in given:
+        if each.name not in robot.joint_names:
+            hint = closest(each.name, robot.joint_names)
+            sentence = f"{what} has the unknown joint '{each.name}'{hint}"
+            raise RefusedTrajectoryError(Code.INVALID_JOINTS, sentence)
+        i, of = robot.index(each.name), f"of joint '{each.name}' in {what}"
+        position[i] = _resolved(f"position {of}", each.position, position[i])
+        velocity[i] = _resolved(f"velocity {of}", each.velocity, velocity[i])
+    return Bounds(position, velocity)
+
+
+def _resolved(what: str, value: float, default: float) -> float:
+    if value == 0.0:
+        return default
+    if value == ERASED:
+        return np.inf
+    if not 0.0 < value < np.inf:
+        sentence = f"{what} is {value:g}; expected a number above 0, 0 or -1"
+        raise RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+    return value

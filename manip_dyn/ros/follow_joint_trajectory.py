@@ -1,0 +1,206 @@
+"""~/follow_joint_trajectory, the action of ros2_control's joint_trajectory_controller.
+
+Semantics are those of version 4.42.1 (ros2_controllers, branch jazzy). control_msgs, which has the
+action's type, may not be installed: then the topic ~/joint_trajectory alone is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.control import JointMotion
+from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
+from manip_dyn.core.checks import Vector
+from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.joint_trajectories import (
+    TrajectoryGoal,
+    goal_from_action,
+    goal_from_trajectory,
+    trajectory_point,
+)
+from manip_dyn.ros.messages.stamps import to_time
+from manip_dyn.ros.runtime.wall_timer import every
+
+TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
+RATE = 20.0
+"""How often feedback is sent and results are looked for, Hz of wall time."""
+CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
+REPLACED = Outcome(Code.INVALID_GOAL, "another trajectory took over")
+
+
+class Progress(NamedTuple):
+    """Where an arm is, and where it is to be.
+
+    Attributes:
+        stamp_ns: On the time line of joint_states.
+        t: Time since the start of the trajectory, s.
+        wanted: The motion wanted at that time.
+        q: Positions (n,).
+        v: Velocities (n,).
+    """
+
+    stamp_ns: int
+    t: float
+    wanted: JointMotion
+    q: Vector
+    v: Vector
+
+
+class Followed(Protocol):
+    """A trajectory that is followed."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None while it goes on."""
+
+    def stop(self, outcome: Outcome) -> None:
+        """Brake and hold."""
+
+    def progress(self) -> Progress | None:
+        """Return where the arm is, if that is known."""
+
+
+class Follows(Protocol):
+    """What follows trajectories."""
+
+    def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
+        """Raise `RefusedTrajectoryError` if it may not begin now.
+
+        `info` is what rclpy tells of its message, if it came by one.
+        """
+
+    def begin(self, goal: TrajectoryGoal) -> Followed:
+        """Follow it from now on, instead of what is followed at present; or raise so."""
+
+
+class Active(NamedTuple):
+    """A goal of the action: its handle, what is followed, and the outcome to come."""
+
+    handle: Any
+    followed: Followed
+    outcome: Future
+
+
+class FollowJointTrajectory:
+    """The topic ~/joint_trajectory, and the action where control_msgs is installed."""
+
+    def __init__(self, node: Node, robot: Robot, arm: Follows):
+        """Offer them; `arm` follows."""
+        self._node, self._robot, self._arm = node, robot, arm
+        self._active: Active | None = None
+        self._server: ActionServer | None = None
+        node.create_subscription(JointTrajectory, TOPIC, self._on_topic, 10)
+        try:
+            self._type = import_module("control_msgs.action").FollowJointTrajectory
+        except ImportError:
+            node.get_logger().info(
+                f"control_msgs is not installed: trajectories are taken on {TOPIC}, not by the "
+                f"action {ACTION}"
+            )
+            return
+        self._server = ActionServer(
+            node,
+            self._type,
+            ACTION,
+            lambda _: self._type.Result(),
+            goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+        )
+        every(node, 1.0 / RATE, self._watch)
+
+    def close(self) -> None:
+        """End the action, which a node that is destroyed would leave behind."""
+        if self._server is not None:
+            self._server.destroy()
+            self._server = None
+
+    # ------------------------------------------------------------------- input
+    def _on_topic(self, message: JointTrajectory, info: Mapping[str, Any]) -> None:
+        try:
+            goal = goal_from_trajectory(message, self._robot)
+            self._arm.check(goal, info)
+            self._replace()
+            self._arm.begin(goal)
+        except RefusedTrajectoryError as error:
+            self._node.get_logger().warning(f"refused: {error}", throttle_duration_sec=1.0)
+
+    def _on_goal(self, request: Any) -> GoalResponse:
+        try:
+            self._arm.check(goal_from_action(request, self._robot))
+        except RefusedTrajectoryError as error:
+            self._refuse(error)
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: Any) -> None:
+        self._replace()
+        outcome = Future()
+        try:
+            followed = self._arm.begin(goal_from_action(handle.request, self._robot))
+        except RefusedTrajectoryError as error:  # what was checked is not so any more
+            self._refuse(error)
+            outcome.set_result(Outcome(error.code, str(error)))
+        else:
+            self._active = Active(handle, followed, outcome)
+        handle.execute(partial(self._execute, outcome))
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        active = self._active
+        if active is None or active.handle != handle or active.followed.outcome is not None:
+            return CancelResponse.REJECT
+        active.followed.stop(CANCELED)
+        self._end(CANCELED)
+        return CancelResponse.ACCEPT
+
+    def _refuse(self, error: RefusedTrajectoryError) -> None:
+        self._node.get_logger().warning(f"refused: {error}")
+
+    # ------------------------------------------------------------------ output
+    def _replace(self) -> None:
+        if self._active is not None:
+            self._end(self._active.followed.outcome or REPLACED)
+
+    def _end(self, outcome: Outcome) -> None:
+        if self._active is not None:
+            self._active.outcome.set_result(outcome)
+            self._active = None
+
+    def _watch(self) -> None:
+        if self._active is None:
+            return
+        progress = self._active.followed.progress()
+        if progress is not None:
+            self._active.handle.publish_feedback(self._feedback(progress))
+        outcome = self._active.followed.outcome
+        if outcome is not None:
+            self._end(outcome)
+
+    async def _execute(self, outcome: Future, handle: Any) -> Any:
+        """Return the result once it is there; looked at whenever the executor wakes."""
+        ended: Outcome = await outcome
+        if ended is CANCELED:
+            handle.canceled()
+        elif ended.code is Code.SUCCESSFUL:
+            handle.succeed()
+        else:
+            handle.abort()
+        self._node.get_logger().info(f"{ended.code.name}: {ended.sentence}")
+        return self._type.Result(error_code=int(ended.code), error_string=ended.sentence)
+
+    def _feedback(self, now: Progress) -> Any:
+        feedback = self._type.Feedback(joint_names=list(self._robot.joint_names))
+        feedback.header.stamp = to_time(now.stamp_ns)
+        feedback.desired = trajectory_point(now.t, *now.wanted)
+        feedback.actual = trajectory_point(now.t, now.q, now.v)
+        error_q, error_v = now.wanted.q - now.q, now.wanted.v - now.v
+        feedback.error = trajectory_point(now.t, error_q, error_v)
+        return feedback

@@ -1,0 +1,122 @@
+"""A joint trajectory that the planner's arm follows as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.codegen import customize
+from manip_dyn.control import JointMotion
+from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, TrajectoryFollower
+from manip_dyn.planning import Segment
+from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.planner.braking_motion import BrakingMotion
+
+ABORTED = Outcome(Code.INVALID_GOAL, "aborted: stopping and holding")
+
+
+class FollowedMotion:
+    """Follows, then holds the last point; or brakes, then holds where the arm came to rest.
+
+    Attributes:
+        outcome: How the following ended; None while it goes on.
+        arrived: Whether the arm rests where it is held.
+        told: Named values for people: none.
+    """
+
+    def __init__(self, robot: Robot, goal: TrajectoryGoal, parameters: BangBangPlannerParameters):
+        """Take what to follow; `begin` begins it."""
+        self._robot, self._goal, self._parameters = robot, goal, parameters
+        self._follower: TrajectoryFollower | None = None
+        self._after: BrakingMotion | None = None
+        self._start_ns = self._ended_ns = 0
+        self.outcome: Outcome | None = None
+        self.told: dict[str, object] = {}
+
+    def begin(self, measured: Stamped) -> int:
+        """Begin at a state; return the stamp at which the trajectory begins.
+
+        Raises:
+            ManipDynError: If its feedback is unstable at the planner's control period.
+        """
+        stamp, q, v = measured
+        self._start_ns = self._goal.stamp_ns or stamp
+        weight = customize(self._robot).unchecked.inverse_dynamics(q, 0.0 * q, 0.0 * q)
+        begun = 1e-9 * (stamp - self._start_ns)
+        self._follower = TrajectoryFollower(
+            self._robot,
+            JointSplines(self._robot, self._goal.waypoints, begun, q, v, weight),
+            self._goal.tolerances,
+            self._parameters.control_period,
+            self._parameters.stiffness,
+            self._parameters.damping,
+        )
+        return self._start_ns
+
+    def segments(self, measured: Stamped) -> list[Segment]:
+        """Return the efforts that answer a state."""
+        stamp, q, v = measured
+        t = 1e-9 * (stamp - self._start_ns)
+        if self.outcome is None:
+            self._judge(t, measured)
+        if self._after is not None:
+            return self._after.segments(measured)
+        return [Segment(0.0, self._following.effort(t, q, v))]
+
+    def wanted(self, measured: Stamped) -> tuple[float, JointMotion] | None:
+        """Return the time since the start, s, and the motion wanted at a state, once it began."""
+        if self._follower is None:
+            return None
+        t = 1e-9 * (measured.stamp_ns - self._start_ns)
+        return t, self._follower.splines.motion(t)
+
+    def stop(self, _measured: Stamped) -> None:
+        """Brake, and stay there."""
+        self.end(ABORTED)
+        self._after = BrakingMotion(self._robot, self._parameters)
+
+    def end(self, outcome: Outcome) -> None:
+        """Note how it ended, unless it had."""
+        self.outcome = self.outcome or outcome
+
+    def is_over(self, measured: Stamped) -> bool:
+        """Whether the last point has been held for as long as it is to be."""
+        hold = round(1e9 * self._parameters.hold_duration)
+        return bool(hold and self.reached and measured.stamp_ns >= self._ended_ns + hold)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the arm came to the last point."""
+        return self.outcome is not None and self.outcome.code is Code.SUCCESSFUL
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the arm rests where it is held."""
+        return self.outcome is not None and self._after is not None and self._after.arrived
+
+    def returned(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def beginning(self) -> str:
+        """What is to be done, in a sentence."""
+        count = len(self._goal.waypoints)
+        end = 1e-9 * self._goal.waypoints[-1].time_ns
+        return f"executing: a trajectory of {count} points, which ends at {end:.6f} s"
+
+    @property
+    def _following(self) -> TrajectoryFollower:
+        assert self._follower is not None
+        return self._follower
+
+    def _judge(self, t: float, measured: Stamped) -> None:
+        splines = self._following.splines
+        if self._after is None and t >= splines.t_final:  # from there on with an integral
+            self._after = BrakingMotion(self._robot, self._parameters, np.array(splines.goal))
+        self.outcome = self._following.outcome(t, measured.q, measured.v)
+        self._ended_ns = measured.stamp_ns
+        if self.outcome is not None and not self.reached:
+            self._after = BrakingMotion(self._robot, self._parameters)

@@ -1,0 +1,114 @@
+"""Reset and pause of the simulator at each phase of planner and tracker."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faults.case import ERROR, OK, WARN, Case
+from faults.systems import AT_GOAL, BENT
+
+PAUSE = 1.0
+"""Longer than the command time-out, s."""
+PHASES = ("idle", "planning", "executing", "reached")
+
+
+def reset_at(phase):
+    """Return what resets the simulator at a phase of the planner."""
+
+    def do(system):
+        system.phase(phase)
+        system.reset()
+
+    return do
+
+
+def pause_at(phase):
+    """Return what pauses the simulator for a second at a phase of the planner."""
+
+    def do(system):
+        system.phase(phase)
+        system.pause()
+        system.until_told("simulator", "paused")
+        system.wait(PAUSE)
+        system.pause(False)
+
+    return do
+
+
+def reset_tracked(moving):
+    """Return what resets the simulator of a tracker, which then goes on from the start."""
+
+    def do(system):
+        if moving:
+            system.move()
+            system.until(lambda: np.abs(system.q - BENT).max() > 0.08, "not half way")
+        else:
+            system.goal = system.places[1]
+            system.send(system.goal)
+            system.until(system.follows, "the second target is not reached")
+        system.reset()
+        system.until(lambda: np.abs(system.q - BENT).max() < 10 * AT_GOAL, "not reset")
+        system.goal = system.place(system.q)[:3, 3]
+
+    return do
+
+
+def pause_tracked(moving):
+    """Return what pauses the simulator of a tracker for a second."""
+
+    def do(system):
+        if moving:
+            system.move()
+        system.pause()
+        system.until_told("simulator", "paused")
+        system.wait(PAUSE)
+        system.pause(False)
+
+    return do
+
+
+AFTER_RESET = {
+    "idle": ("idle", WARN, "the arm was reset"),
+    "planning": ("reached", OK, "reached the goal"),
+    "executing": ("lost", ERROR, "gave up: the arm was reset"),
+    "reached": ("idle", WARN, "the arm was reset"),
+}
+CASES = (
+    *(
+        Case(
+            f"reset_while_{phase}", "planner",
+            f"~/reset of the simulator while the planner is {phase}",
+            reset_at(phase), "bang_bang_planner", *AFTER_RESET[phase], (),
+            "following" if phase == "planning" else "rest",
+        )
+        for phase in PHASES
+    ),
+    *(
+        Case(
+            f"pause_while_{phase}", "planner",
+            f"~/pause of the simulator for a second while the planner is {phase}",
+            pause_at(phase), "bang_bang_planner",
+            *(AFTER_RESET["idle"] if phase == "idle" else ("reached", OK, "reached the goal")),
+            (), "rest" if phase == "idle" else "following",
+        )
+        for phase in PHASES
+    ),
+    *(
+        Case(
+            f"reset_while_{'moving' if moving else 'holding'}", "tracker",
+            f"~/reset of the simulator while the tracker is {'moving' if moving else 'holding'}",
+            reset_tracked(moving), "clik_tracker", "tracking", OK, "tracking",
+            ("the arm was reset",), "following",
+        )
+        for moving in (False, True)
+    ),
+    *(
+        Case(
+            f"pause_while_{'moving' if moving else 'holding'}", "tracker",
+            "~/pause of the simulator for a second while the tracker is "
+            + ("moving" if moving else "holding"),
+            pause_tracked(moving), "clik_tracker", "tracking", OK, "tracking", (), "following",
+        )
+        for moving in (False, True)
+    ),
+)  # fmt: skip

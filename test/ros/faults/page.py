@@ -1,0 +1,46 @@
+"""The table of docs/reliability.md, from what a run of the cases saw."""
+
+from __future__ import annotations
+
+from faults.matrix import CASES
+
+BEGIN, END = "<!-- cases -->\n", "<!-- end of cases -->\n"
+HEAD = (
+    "case",
+    "what is done",
+    "node",
+    "state",
+    "level",
+    "what is said",
+    "beyond",
+    "fastest",
+    "ends",
+)
+
+
+def written(page: str, rows: list[dict]) -> str:
+    """Return the page with the table of these rows between its two marks."""
+    before, rest = page.split(BEGIN)
+    after = rest.split(END)[1]
+    return before + BEGIN + table(rows) + END + after
+
+
+def table(rows: list[dict]) -> str:
+    """Return the table of outcomes."""
+    cases = {case.name: case for case in CASES}
+    lines = [HEAD, ("---",) * len(HEAD), *(_cells(row, cases[row["case"]]) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cells(row, case):
+    return (
+        f"`{row['case']}`",
+        case.done,
+        case.node,
+        f"`{row['state']}`",
+        row["level"],
+        row["sentence"].replace("|", "\\|"),
+        f"{row['beyond']:.2g}",
+        f"{row['speed']:.2g}",
+        {"rest": "at rest"}.get(row["ends"], row["ends"]),
+    )

@@ -1,0 +1,278 @@
+"""Nodes as processes that are killed and started again, or stand still for a while."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+from faults.case import ERROR, OK, WARN, Case
+from faults.graph import ARM, PERIOD, ROBOT
+from faults.life import PHASES
+from faults.systems import BENT, TRACKER, Planned, Tracked
+
+STOPS = (0.6, 3.0)
+"""How long a process stands still, s."""
+
+
+class Processes:
+    """Nodes as processes, by name."""
+
+    def __init__(self):
+        """Have none; `first` is what a process runs before its node."""
+        self.first = ""
+        self.running, self._parameters = {}, {}
+
+    def start(self, name, **parameters):
+        """Start a node, or start it again with the parameters it had."""
+        if parameters:
+            self._parameters[name] = parameters
+        pairs = [("-p", f"{key}:={value}") for key, value in self._parameters[name].items()]
+        arguments = [word for pair in pairs for word in pair]
+        code = f"{self.first}\nimport sys, manip_dyn.ros.start as s; sys.exit(s.start({name!r}))"
+        command = [sys.executable, "-c", code, "--ros-args", *arguments]
+        quiet = subprocess.DEVNULL
+        self.running[name] = subprocess.Popen(command, stdout=quiet, stderr=quiet)
+
+    def kill(self, name):
+        """End a node by SIGKILL."""
+        self.running[name].kill()
+        self.running.pop(name).wait()
+
+    def signal(self, name, number):
+        """Send a signal to a node."""
+        os.kill(self.running[name].pid, number)
+
+    def close(self):
+        """End all."""
+        for name in [*self.running]:
+            self.kill(name)
+
+
+class Many:
+    """What systems of processes have."""
+
+    def __exit__(self, *_):
+        """End the processes."""
+        self.processes.close()
+        super().__exit__()
+
+    def stand_still(self, name, seconds):
+        """Stop a process for a while of wall time."""
+        self.processes.signal(name, signal.SIGSTOP)
+        try:
+            self.wait(seconds)
+        finally:
+            self.processes.signal(name, signal.SIGCONT)
+
+    def kill(self, name):
+        """End a node by SIGKILL; what it published is forgotten."""
+        self.processes.kill(name)
+
+    def start_again(self, name):
+        """Start a node that was killed."""
+        if name not in self.processes.running:
+            heard = len(self.states)
+            self.processes.start(name)
+            self.until_told(name, *STARTED[name])
+            self.until(lambda: len(self.states) > heard, "no joint states")
+
+
+STARTED = {
+    "simulator": ("waiting", "running", "lost_commander", "second_commander"),
+    "bang_bang_planner": ("idle", "waiting"),
+    "clik_tracker": ("tracking", "off_path", "approaching"),
+}
+
+
+class PlannedProcesses(Many, Planned):
+    """Simulator and planner, a process each."""
+
+    def start_nodes(self):
+        """Start both."""
+        self.processes = Processes()
+        self.processes.start("simulator", **ARM)
+        self.processes.start("bang_bang_planner", robot=ROBOT, control_period=PERIOD)
+
+    def ready(self):
+        """Have both nodes, nothing executed."""
+        for name in ("simulator", "bang_bang_planner"):
+            self.start_again(name)
+
+
+class TrackedProcesses(Many, Tracked):
+    """Simulator and tracker, a process each."""
+
+    def start_nodes(self):
+        """Start both."""
+        self.processes = Processes()
+        self.processes.start("simulator", **(ARM | {"initial_position": BENT}))
+        self.processes.start("clik_tracker", **TRACKER)
+
+    def ready(self):
+        """Have both nodes, the first target held."""
+        for name in ("simulator", "clik_tracker"):
+            self.start_again(name)
+        Tracked.ready(self)
+
+
+def killed(node, phase):
+    """Return what kills a node at a phase of the planner."""
+
+    def do(system):
+        system.phase(phase)
+        system.kill(node)
+
+    return do
+
+
+def again(node, phase):
+    """Return what kills a node, starts it again and goes to the goal."""
+
+    def do(system):
+        killed(node, phase)(system)
+        system.start_again(node)
+        system.until(lambda: system.speed < 2e-3, "the arm does not rest")
+        system.until_told("bang_bang_planner", "idle", "lost")
+        system.go()
+
+    return do
+
+
+def stopped(node, seconds):
+    """Return what stops a node for a while amid a motion."""
+
+    def do(system):
+        system.phase("executing")
+        system.stand_still(node, seconds)
+
+    return do
+
+
+def killed_tracked(node, moving, restart):
+    """Return what kills a node of the tracker's system, and starts it again."""
+
+    def do(system):
+        if moving:
+            system.move()
+        system.kill(node)
+        if restart:
+            system.until_told(*(("simulator", "lost_commander") if node != "simulator" else
+                                ("clik_tracker", "silent")))  # fmt: skip
+            system.start_again(node)
+            system.until_told("clik_tracker", "tracking", "off_path")
+            system.goal = system.places[1]
+            system.send(system.goal)
+
+    return do
+
+
+def stopped_tracked(node, seconds):
+    """Return what stops a node for a while on the way to a target."""
+
+    def do(system):
+        system.move()
+        system.stand_still(node, seconds)
+
+    return do
+
+
+LOST = "simulator", "lost_commander", WARN, "no command for 0.3 s: brake"
+GONE = {
+    "idle": ("waiting", WARN, "no joint states for"),
+    "planning": ("lost", ERROR, "gave up: no joint states for"),
+    "executing": ("lost", ERROR, "gave up: no joint states for"),
+    "reached": ("waiting", WARN, "no joint states for"),
+}
+PLANNER_GONE = {
+    "idle": ("simulator", "waiting", OK, "no command yet: brake"),
+    "planning": ("simulator", "waiting", OK, "no command yet: brake"),
+    "executing": LOST,
+    "reached": LOST,
+}
+IN_TESTS = "planner_killed_while_executing", "simulator_stopped_0.6_s"
+"""The cases that the tests run; the others take minutes."""
+
+
+def _planned():
+    for phase in PHASES:
+        yield Case(
+            f"planner_killed_while_{phase}", "planner_processes",
+            f"SIGKILL of the planner while it is {phase}", killed("bang_bang_planner", phase),
+            *PLANNER_GONE[phase],
+        )  # fmt: skip
+        yield Case(
+            f"simulator_killed_while_{phase}", "planner_processes",
+            f"SIGKILL of the simulator while the planner is {phase}", killed("simulator", phase),
+            "bang_bang_planner", *GONE[phase], (), "gone",
+        )  # fmt: skip
+    for node, name in (("bang_bang_planner", "planner"), ("simulator", "simulator")):
+        for phase in PHASES:
+            yield Case(
+                f"{name}_killed_while_{phase}_and_restarted", "planner_processes",
+                f"the same, the {name} started again, the goal sent again", again(node, phase),
+                "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
+            )  # fmt: skip
+    yield Case(
+        "planner_stopped_0.6_s", "planner_processes",
+        "SIGSTOP of the planner for 0.6 s amid a motion", stopped("bang_bang_planner", 0.6),
+        "bang_bang_planner", "reached", OK, "reached the goal",
+        ("the safe command (brake) takes over",), "following",
+    )  # fmt: skip
+    yield Case(
+        "planner_stopped_3_s", "planner_processes",
+        "SIGSTOP of the planner for 3 s amid a motion", stopped("bang_bang_planner", 3.0),
+        "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
+        ("the safe command (brake) takes over",),
+    )  # fmt: skip
+    yield Case(
+        "simulator_stopped_0.6_s", "planner_processes",
+        "SIGSTOP of the simulator for 0.6 s amid a motion", stopped("simulator", 0.6),
+        "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
+    )  # fmt: skip
+    yield Case(
+        "simulator_stopped_3_s", "planner_processes",
+        "SIGSTOP of the simulator for 3 s amid a motion", stopped("simulator", 3.0),
+        "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
+        ("go on from the present",),
+    )  # fmt: skip
+
+
+def _tracked():
+    for moving, phase in ((False, "holding"), (True, "moving")):
+        yield Case(
+            f"tracker_killed_while_{phase}", "tracker_processes",
+            f"SIGKILL of the tracker while it is {phase}",
+            killed_tracked("clik_tracker", moving, False), *LOST,
+        )  # fmt: skip
+        yield Case(
+            f"simulator_killed_while_tracker_{phase}", "tracker_processes",
+            f"SIGKILL of the simulator while the tracker is {phase}",
+            killed_tracked("simulator", moving, False),
+            "clik_tracker", "silent", WARN, "no joint states for", (), "gone",
+        )  # fmt: skip
+        for node, name in (("clik_tracker", "tracker"), ("simulator", "simulator")):
+            yield Case(
+                f"{name}_killed_while_{phase}_and_restarted_for_targets", "tracker_processes",
+                f"the same, the {name} started again, a target sent again",
+                killed_tracked(node, moving, True),
+                "clik_tracker", "tracking", OK, "tracking", (), "following",
+            )  # fmt: skip
+    for node, name in (("clik_tracker", "tracker"), ("simulator", "simulator_of_tracker")):
+        for seconds in STOPS:
+            yield Case(
+                f"{name}_stopped_{seconds:g}_s", "tracker_processes",
+                f"SIGSTOP of the {node.replace('clik_', '')} for {seconds:g} s on its way",
+                stopped_tracked(node, seconds),
+                "clik_tracker", "tracking", OK, "tracking",
+            )  # fmt: skip
+
+
+def _all():
+    for case in (*_planned(), *_tracked()):
+        yield case if case.name in IN_TESTS else replace(case, by_hand=True)
+
+
+CASES = tuple(_all())

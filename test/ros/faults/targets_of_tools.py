@@ -1,0 +1,55 @@
+"""Faults of live targets, and of the arm that follows them."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import TwistStamped
+
+from faults.case import OK, Case
+from faults.planning import state
+
+NAN = float("nan")
+
+
+def tracked(name, done, do, *words, ends="following"):
+    """Return a case of the tracker, which goes on following its target, or rests where it is."""
+    return Case(name, "tracker", done, do, "clik_tracker", "tracking", OK, "tracking",
+                words, ends)  # fmt: skip
+
+
+def sent(name, done, words, place=(0.5, 0.5, 0.0), **what):
+    """Return the case of a target pose that is dropped."""
+    return tracked(name, done, lambda s: s.send(place, **what), "dropped", words)
+
+
+def nan_twist(system):
+    """Send a twist with NaN."""
+    message = TwistStamped()
+    message.twist.linear.x = NAN
+    system.twists.publish(message)
+
+
+def amid_motion(**what):
+    """Return what publishes a joint state on the way to the second target."""
+
+    def do(system):
+        system.move()
+        system.foreign.publish(state(**what))
+
+    return do
+
+
+CASES = (
+    sent("nan_target", "a target pose with NaN", "finite", (NAN, 0.0, 0.0)),
+    sent("no_rotation_target", "a target whose quaternion is zero", "length 0",
+         quaternion=(0.0,) * 4),
+    sent("unknown_frame_target", "a target in a frame that is none", "nowhere", frame="nowhere"),
+    sent("stale_target", "a target from 100 s ago", "s old", seconds=-100),
+    sent("future_target", "a target from 100 s ahead", "s ahead", seconds=100),
+    tracked("nan_twist", "a target twist with NaN", nan_twist, "dropped", "finite"),
+    tracked("nan_state_amid_motion", "a joint state with NaN, on the way to a target",
+            amid_motion(position=[NAN, 0.0]), "dropped", "nan"),
+    tracked("stale_state_amid_motion", "a joint state from 10 s ago, on the way to a target",
+            amid_motion(seconds=-10), "the arm was reset", ends="rest"),
+    tracked("impossible_state_amid_motion", "a joint state 2 rad away, on the way to a target",
+            amid_motion(position=[-2.0, 2.0]), "the arm", ends="rest"),
+)  # fmt: skip

@@ -1,0 +1,205 @@
+"""FollowJointTrajectory on the simulator: by topic; by action where control_msgs is installed."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from harness import Ros
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+from trajectory_goals import Client, trajectory
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+
+BOTH, ZERO = ["joint_1", "joint_2"], [0.0, 0.0]
+SLOWLY = trajectory(BOTH, (60.0, [3.0, -3.0], ZERO))
+SUCCEEDED, ABORTED, CANCELED = (
+    GoalStatus.STATUS_SUCCEEDED,
+    GoalStatus.STATUS_ABORTED,
+    GoalStatus.STATUS_CANCELED,
+)
+
+
+def start(ros, **parameters):
+    ros.states = ros.listen(JointState, "joint_states", 10)
+    ros.start(SimulatorNode, robot="rr", control_period=0.005, **parameters)
+    ros.until(lambda: ros.states, "no joint states")
+    ros.trajectories = ros.publisher(JointTrajectory, "simulator/joint_trajectory")
+    return ros
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """A simulated arm; each test begins after a reset."""
+    with Ros() as graph:
+        yield start(graph)
+
+
+@pytest.fixture
+def client(arm):
+    """An action client of the arm, which rests at zero."""
+    if not hasattr(arm, "client"):
+        arm.client = Client(arm, "simulator/follow_joint_trajectory")
+    assert arm.call(Trigger, "simulator/reset").success
+    return arm.client
+
+
+def at(ros, *q):
+    """Wait until the arm rests at q."""
+    ros.until(
+        lambda: (
+            np.allclose(ros.states[-1].position, q, atol=1e-3)
+            and np.abs(ros.states[-1].velocity).max() < 1e-3
+        ),
+        f"it does not come to {q}",
+    )
+
+
+def moves(ros):
+    ros.until(lambda: np.abs(ros.states[-1].velocity).max() > 1e-3, "it does not move")
+
+
+# -------------------------------------------------------------------------------------- topic
+def test_a_trajectory_by_topic_is_followed_and_its_end_held_for_good(arm):
+    """Longer than the command timeout of 0.5 s, after which nothing would come."""
+    arm.trajectories.publish(trajectory(BOTH, (0.2, [0.2, 0.0], ZERO), (0.5, [0.3, -0.2], ZERO)))
+    at(arm, 0.3, -0.2)
+    arm.spin(0.8)
+    at(arm, 0.3, -0.2)
+    assert not arm.warned("no command for")
+
+
+def test_a_bad_trajectory_by_topic_is_refused_with_a_code(arm):
+    arm.trajectories.publish(trajectory(["joint_1", "elbow"], (1.0, ZERO)))
+    arm.expect_warning("refused: INVALID_JOINTS", "unknown joint 'elbow'")
+    arm.spin(1.1)  # warnings are throttled to one a second
+    old = trajectory(BOTH, (1.0, ZERO))
+    old.header.stamp.sec = 1
+    arm.trajectories.publish(old)
+    arm.expect_warning("refused: OLD_HEADER_TIMESTAMP", "s ago")
+
+
+def test_a_trajectory_that_was_sent_before_a_reset_is_refused(arm):
+    arm.spin(1.1)  # warnings are throttled to one a second
+    for _ in range(9):  # of which one is taken before each look at the services
+        arm.trajectories.publish(SLOWLY)
+    assert arm.call(Trigger, "simulator/reset").success
+    arm.expect_warning("refused: INVALID_GOAL", "before the reset was done")
+    arm.spin(0.1)
+    assert not np.any(arm.states[-1].velocity)
+
+
+# ------------------------------------------------------------------------------------- action
+def test_a_goal_is_reached_with_feedback_on_the_way(arm, client):
+    names = BOTH[::-1]
+    handle = client.send(
+        trajectory(names, (0.5, [0.1, -0.05], ZERO, ZERO), (1.0, [0.2, 0.1], ZERO, ZERO))
+    )
+    assert handle.accepted
+    status, code, sentence = client.ended()
+    assert (status, code, sentence) == (SUCCEEDED, 0, "the arm is at the goal")
+    at(arm, 0.1, 0.2)
+    assert client.feedback
+    for each in client.feedback:
+        assert each.joint_names == BOTH
+        desired, actual, error = each.desired, each.actual, each.error
+        for field in ("positions", "velocities"):
+            lack = np.subtract(getattr(desired, field), getattr(actual, field))
+            np.testing.assert_allclose(getattr(error, field), lack, atol=1e-12)
+        assert np.abs(error.positions).max() < 1e-3
+    times = [each.desired.time_from_start for each in client.feedback]
+    assert all((a.sec, a.nanosec) <= (b.sec, b.nanosec) for a, b in pairwise(times))
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (trajectory(["joint_1"], (1.0, [0.0])), ["INVALID_JOINTS"]),
+        (trajectory(BOTH, (1.0, ZERO), (0.5, ZERO)), ["INVALID_GOAL", "rising times"]),
+        (trajectory(BOTH, (1.0, [9.0, 0.0])), ["INVALID_GOAL", "'joint_1' is 9"]),
+    ],
+)
+def test_a_bad_goal_is_rejected_and_what_goes_on_goes_on(arm, client, message, words):
+    client.send(SLOWLY)
+    first = client.result
+    assert not client.send(message).accepted
+    arm.expect_warning("refused", *words)
+    assert not first.done()
+
+
+def test_an_unknown_tolerance_is_rejected(arm, client):
+    messages = pytest.importorskip("control_msgs.msg")
+    bad = messages.JointTolerance(name="wrist", position=0.1)
+    assert not client.send(SLOWLY, path_tolerance=[bad]).accepted
+    arm.expect_warning("INVALID_JOINTS", "path_tolerance has the unknown joint 'wrist'")
+
+
+def test_cancel_brakes_and_holds(arm, client):
+    handle = client.send(SLOWLY)
+    moves(arm)
+    canceling = handle.cancel_goal_async()
+    arm.until(canceling.done, "no answer to a cancel")
+    assert len(canceling.result().goals_canceling) == 1
+    status, code, sentence = client.ended()
+    assert (status, code) == (CANCELED, 0)
+    assert "brakes" in sentence
+    arm.until(lambda: np.abs(arm.states[-1].velocity).max() < 1e-6, "it does not rest")
+    held = list(arm.states[-1].position)
+    arm.spin(0.8)
+    np.testing.assert_allclose(arm.states[-1].position, held, atol=1e-6)
+
+
+def test_a_new_goal_takes_over(arm, client):
+    client.send(SLOWLY)
+    first = client.result
+    moves(arm)
+    client.send(trajectory(BOTH, (0.3, [0.1, 0.1], ZERO)))
+    assert client.ended(first) == (ABORTED, -1, "another trajectory took over")
+    assert client.ended()[:2] == (SUCCEEDED, 0)
+    at(arm, 0.1, 0.1)
+
+
+def test_another_command_takes_over(arm, client):
+    client.send(SLOWLY)
+    moves(arm)
+    arm.publisher(Float64MultiArray, "simulator/commands").publish(Float64MultiArray(data=ZERO))
+    assert client.ended() == (ABORTED, -1, "another command took over")
+
+
+def test_a_reset_aborts(arm, client):
+    client.send(SLOWLY)
+    moves(arm)
+    assert arm.call(Trigger, "simulator/reset").success
+    assert client.ended() == (ABORTED, -1, "the arm was reset")
+
+
+def test_a_pause_is_no_end(arm, client):
+    client.send(trajectory(BOTH, (0.6, [0.2, 0.2], ZERO)))
+    moves(arm)
+    assert arm.call(SetBool, "simulator/pause", SetBool.Request(data=True)).success
+    arm.spin(0.8)  # longer than the command timeout
+    assert not client.result.done()
+    assert arm.call(SetBool, "simulator/pause", SetBool.Request(data=False)).success
+    assert client.ended()[:2] == (SUCCEEDED, 0)
+    at(arm, 0.2, 0.2)
+
+
+def test_tolerances_decide(arm, client):
+    messages = pytest.importorskip("control_msgs.msg")
+    jump = trajectory(BOTH, (0.0, [0.5, 0.0]), (0.1, [0.5, 0.0]))
+    near = messages.JointTolerance(name="joint_1", position=0.1)
+    client.send(jump, path_tolerance=[near])
+    status, code, sentence = client.ended()
+    assert (status, code) == (ABORTED, -4)
+    assert "'joint_1' has the position error 0.5" in sentence
+    nearer = messages.JointTolerance(name="joint_1", position=1e-4)
+    client.send(jump, goal_tolerance=[nearer], goal_time_tolerance=Duration(nanosec=1_000_000))
+    status, code, sentence = client.ended()
+    assert (status, code) == (ABORTED, -5)
+    assert "after the end of the trajectory" in sentence
+    client.send(jump, goal_tolerance=[nearer])  # it may take any time
+    assert client.ended()[:2] == (SUCCEEDED, 0)

@@ -1,0 +1,239 @@
+"""The simulator as hardware of ros2_control, and joint commands by name from anybody.
+
+In lockstep: where the hardware component sends nothing, a period passes by hand.
+"""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from harness import Ros
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from topic_system import TopicSystem
+
+import manip_dyn as md
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.messages.joint_commands import references_from
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+
+ROBOT = md.load_robot("rr")
+START = [0.3, 0.5]
+PERIOD = 0.005
+TIMEOUT = 20
+"""Periods without a command until the brake takes over."""
+NAN, INF = math.nan, math.inf
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """One simulator for all, with its topics under its name as in ros2_control.launch.py."""
+    with Ros() as ros:
+        ros.start(
+            SimulatorNode,
+            ["-r", "joint_states:=~/joint_states"],
+            robot="rr",
+            mode="lockstep",
+            control_period=PERIOD,
+            command_timeout=(TIMEOUT - 0.5) * PERIOD,
+            initial_position=START,
+        )
+        ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+        ros.hardware = TopicSystem(ros, "simulator")
+        yield ros
+
+
+@pytest.fixture
+def ros(graph):
+    """The simulator at its start, which nobody has warned of yet."""
+    graph.call(Trigger, "simulator/reset")
+    graph.until(lambda: graph.hardware.time_ns == 0, "reset does not go back")
+    graph.log.clear()
+    return graph
+
+
+def period(ros, **commands):
+    """Let a controller write, once, and a period pass; return whether a command was sent."""
+    before, hardware = ros.hardware.time_ns, ros.hardware
+    hardware.read()
+    for kind, values in commands.items():
+        hardware.command[kind][:] = values
+    sent = hardware.write()
+    if not sent or all(np.isnan(each).all() for each in hardware.command.values()):
+        assert ros.call(Trigger, "simulator/step").success
+    ros.until(lambda: hardware.time_ns > before, "no period passes")
+    hardware.read()
+    assert hardware.time_ns == before + round(PERIOD * 1e9)
+    return sent
+
+
+def says(ros, state):
+    """Wait until diagnostics say so."""
+
+    def said():
+        found = [v.value for m in ros.diagnostics[-1:] for v in m.status[0].values]
+        return state in found
+
+    ros.until(said, f"the state is not {state}")
+
+
+def quiet(ros):
+    """Whether nothing was warned of."""
+    return not ros.warned("")
+
+
+def test_a_position_controller_moves_the_arm_which_holds_when_nothing_is_sent(ros):
+    """The component is silent where the arm is; the brake must not take over from the drives."""
+    hardware, goal = ros.hardware, np.array([0.7, 0.1])  # elbow first
+    hardware.configure(["joint_2", "joint_1"], ["position"])
+    for _ in range(3):
+        assert period(ros)  # NaN, which commands nothing
+    says(ros, "waiting")
+    start = hardware.state["position"].copy()
+    np.testing.assert_allclose(start, START[::-1], atol=1e-9)  # braked
+    for k in range(1, 61):  # 0.3 s
+        period(ros, position=start + (goal - start) * k / 60)
+    lag = (goal - hardware.state["position"]) * np.sign(goal - start)
+    assert np.all((lag > 0.0) & (lag < 0.1))
+    sent = [period(ros) for _ in range(5 * TIMEOUT)]
+    assert not any(sent[-2 * TIMEOUT :])
+    np.testing.assert_allclose(hardware.state["position"], goal, atol=1e-5)
+    np.testing.assert_allclose(hardware.state["velocity"], 0.0, atol=1e-6)
+    says(ros, "holding")
+    assert quiet(ros)
+    period(ros, position=goal + 0.05)
+    says(ros, "running")
+
+
+def test_positions_with_velocities_are_followed_without_a_lag(ros):
+    hardware = ros.hardware
+    hardware.configure(["joint_1", "joint_2"], ["position", "velocity"], -1.0)
+    ramp = np.array([0.6, -0.9])
+    for k in range(40):
+        assert period(ros, position=START + ramp * k * PERIOD, velocity=ramp)
+    np.testing.assert_allclose(hardware.state["velocity"], ramp, rtol=0.03)
+    behind = (START + ramp * 40 * PERIOD - hardware.state["position"]) / ramp
+    assert np.all(behind < 0.5 * PERIOD)
+    assert quiet(ros)
+
+
+def test_a_velocity_controller_that_claims_one_interface_of_two(ros):
+    """Its positions are NaN. Where it is silent at speed, the brake acts for a while."""
+    hardware, wanted = ros.hardware, np.array([0.4, -0.3])
+    hardware.configure(["joint_1", "joint_2"], ["velocity"])
+    speeds = []
+    for _ in range(8 * TIMEOUT):
+        period(ros, velocity=wanted)
+        speeds.append(hardware.state["velocity"] / wanted)
+    assert np.mean(speeds[TIMEOUT:]) > 0.95
+    assert np.max(speeds) < 1.02
+    hardware.configure(["joint_1", "joint_2"], ["position", "velocity"])
+    for _ in range(TIMEOUT):
+        period(ros, velocity=wanted)
+    np.testing.assert_allclose(hardware.state["velocity"], wanted, rtol=1e-3)
+    for _ in range(2 * TIMEOUT):
+        period(ros, velocity=0.0)
+    np.testing.assert_allclose(hardware.state["velocity"], 0.0, atol=1e-4)
+
+
+def test_an_effort_controller_drives_the_arm_as_effort_commands_do(ros):
+    hardware, efforts = ros.hardware, np.array([[120.0, 30.0], [60.0, 40.0]])
+    hardware.configure(["joint_2", "joint_1"], ["effort"], -1.0)
+    for row in efforts:
+        for _ in range(TIMEOUT):
+            assert period(ros, effort=row[::-1])
+    law = md.Schedule(ROBOT, [0, round(1e9 * TIMEOUT * PERIOD)], efforts)
+    expected = md.simulate(ROBOT, START, [0.0, 0.0], law, 2 * TIMEOUT * PERIOD)
+    np.testing.assert_allclose(hardware.state["position"], expected.q[-1][::-1], rtol=1e-12)
+    assert quiet(ros)
+
+
+def test_efforts_that_equal_the_state_come_back_one_period_after_the_timeout(ros):
+    """Efforts that nobody renews are not held for good; the brake's differ, so they are sent."""
+    hardware = ros.hardware
+    hardware.configure(["joint_1", "joint_2"], ["effort"])
+    acted = []
+    for _ in range(4 * TIMEOUT):
+        period(ros, effort=[50.0, 10.0])
+        acted.append(np.allclose(hardware.state["effort"], [50.0, 10.0]))
+    assert not all(acted)
+    assert all(a or b for a, b in pairwise(acted))
+    assert np.mean(acted) > 0.9
+
+
+def test_a_controller_that_dies_amid_a_motion_leaves_the_arm_at_rest(ros):
+    hardware, ramp = ros.hardware, np.array([1.0, -1.5])
+    hardware.configure(["joint_1", "joint_2"], ["position", "velocity"], -1.0)
+    for k in range(30):
+        period(ros, position=START + ramp * k * PERIOD, velocity=ramp)
+    hardware.configure(["joint_1", "joint_2"], [])
+    for _ in range(5 * TIMEOUT):
+        period(ros)
+    np.testing.assert_allclose(hardware.state["velocity"], 0.0, atol=1e-3)
+    says(ros, "lost_commander")
+    ros.expect_warning("no command for", "brake")
+
+
+def send(ros, names, **fields):
+    ros.hardware.publisher.publish(JointState(name=names, **fields))
+
+
+def test_a_message_for_one_joint_leaves_the_other_where_it_is(ros):
+    ros.hardware.configure(["joint_1", "joint_2"], [])
+    for _ in range(TIMEOUT):
+        before = ros.hardware.time_ns
+        send(ros, ["joint_2"], position=[0.52])
+        ros.until(lambda: ros.hardware.time_ns > before, "no answer")  # noqa: B023
+    ros.hardware.read()
+    np.testing.assert_allclose(ros.hardware.state["position"], [START[0], 0.52], atol=1e-3)
+
+
+def test_what_is_dropped_or_paused_lets_no_time_pass(ros):
+    hardware = ros.hardware
+    hardware.configure(["joint_1", "joint_2"], ["position"], -1.0)
+    period(ros, position=START)
+    send(ros, ["joint_1", "joint_7"], position=[0.0, 0.0])
+    ros.expect_warning("dropped", "unknown joint 'joint_7'")
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
+    send(ros, ["joint_1", "joint_2"], position=START)
+    says(ros, "paused")
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
+    period(ros, position=START)
+    assert hardware.time_ns == round(2 * PERIOD * 1e9)
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "words"),
+    [
+        ([], {}, r"names \[\]; expected each joint at most once, at least one"),
+        (["joint_1", "joint_1"], {"effort": [0.0, 0.0]}, "expected each joint at most once"),
+        (["joint_l"], {"effort": [0.0]}, "unknown joint 'joint_l'; did you mean"),
+        (["joint_1"], {}, "has no numbers; expected positions"),
+        (["joint_1", "joint_2"], {"position": [0.0]}, "2 names and 1 of position; expected as"),
+        (["joint_1"], {"velocity": [-INF]}, r"velocity of a joint command is \[-inf\]"),
+        (
+            ["joint_2", "joint_1"],
+            {"effort": [1.0, NAN], "velocity": [1.0, 1.0]},
+            "an effort and a position or velocity for 'joint_2'; expected the effort alone",
+        ),
+    ],
+)
+def test_a_message_that_means_nothing_is_refused(names, fields, words):
+    with pytest.raises(ManipDynError, match=words):
+        references_from(JointState(name=names, **fields), ROBOT)
+
+
+def test_a_message_is_read_by_name_and_nan_tells_nothing():
+    names = ["joint_2", "joint_1"]
+    told = references_from(
+        JointState(name=names, position=[1.0, NAN], velocity=[2.0, 3.0], effort=[NAN, NAN]), ROBOT
+    )
+    np.testing.assert_equal(told.position, [NAN, 1.0])
+    np.testing.assert_equal(told.velocity, [3.0, 2.0])
+    assert np.isnan(told.effort).all()
+    assert references_from(JointState(name=names, effort=[NAN, NAN]), ROBOT) is None
+    part = references_from(JointState(name=["joint_2"], effort=[4.0]), ROBOT)
+    np.testing.assert_equal(part.effort, [NAN, 4.0])
+    assert part.untold.tolist() == [True, False]

@@ -1,0 +1,180 @@
+"""Joint trajectories on the planner, in lockstep with the simulator: by topic and by action."""
+
+import numpy as np
+import pytest
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import LATCHED, Ros
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_goals import Client, trajectory
+from trajectory_msgs.msg import JointTrajectory
+
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+
+BOTH, ZERO = ["shoulder", "elbow"], [0.0, 0.0]
+START = [0.975, 0.0]
+SLOWLY = trajectory(BOTH, (0.0, START, ZERO), (100.0, [-2.0, 1.0], ZERO))
+SUCCEEDED, ABORTED, CANCELED = (
+    GoalStatus.STATUS_SUCCEEDED,
+    GoalStatus.STATUS_ABORTED,
+    GoalStatus.STATUS_CANCELED,
+)
+
+
+def start(ros):
+    ros.states = ros.listen(JointState, "joint_states")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    where = {"mode": "lockstep", "initial_position": START, "control_period": 0.005}
+    ros.start(SimulatorNode, robot="ibm7535", **where)
+    # A busy machine is not a silent arm. What is held for good keeps the lockstep going.
+    ros.start(
+        BangBangPlannerNode,
+        robot="ibm7535",
+        control_period=0.005,
+        hold_duration=0.05,
+        state_timeout=60.0,
+    )
+    ros.trajectories = ros.publisher(JointTrajectory, "bang_bang_planner/joint_trajectory")
+    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    return ros
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """Simulator and planner; each test begins after a reset."""
+    with Ros() as graph:
+        yield start(graph)
+
+
+@pytest.fixture
+def client(arm):
+    """An action client of the planner, whose arm rests at START."""
+    if not hasattr(arm, "client"):
+        arm.client = Client(arm, "bang_bang_planner/follow_joint_trajectory")
+    reset(arm)
+    return arm.client
+
+
+def reset(ros):
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.until(lambda: list(ros.states[-1].position) == START, "it is not reset")
+    ros.spin(0.3)
+
+
+def state(ros):
+    values = {v.key: v.value for v in ros.statuses[-1].values} if ros.statuses else {}
+    return values.get("state")
+
+
+def moves(ros):
+    ros.until(lambda: np.abs(ros.states[-1].velocity).max() > 1e-3, "it does not move")
+
+
+def smooth(*goal, seconds=1.0):
+    return trajectory(BOTH, (0.0, START, ZERO, ZERO), (seconds, list(goal), ZERO, ZERO))
+
+
+def test_a_trajectory_by_topic_is_followed(arm):
+    arm.trajectories.publish(smooth(0.8, 0.1))
+    arm.until(lambda: state(arm) == "executing", "it does not begin")
+    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    np.testing.assert_allclose(arm.states[-1].position, [0.8, 0.1], atol=1e-3)
+    assert "a trajectory of 2 points" in " ".join(each.message for each in arm.statuses)
+
+
+def test_a_bad_trajectory_by_topic_is_refused(arm):
+    arm.trajectories.publish(trajectory(["shoulder"], (1.0, [0.0])))
+    arm.expect_warning("refused: INVALID_JOINTS")
+
+
+def test_a_trajectory_is_followed_closely_to_its_end(arm, client):
+    client.send(smooth(0.5, 0.3))
+    assert client.ended() == (SUCCEEDED, 0, "the arm is at the goal")
+    assert client.feedback
+    for each in client.feedback:
+        assert np.abs(each.error.positions).max() < 2e-3
+
+
+def test_one_point_is_a_goal_of_the_method(arm, client):
+    """It takes the time of its plan, bang-bang, whatever the point's own time is."""
+    client.send(trajectory(BOTH, (1e-3, [0.5, 0.0])))
+    begun = stamp(arm)
+    assert client.ended() == (SUCCEEDED, 0, "the arm is at the goal")
+    np.testing.assert_allclose(arm.states[-1].position, [0.5, 0.0], atol=1e-4)
+    acted = np.abs(
+        [s.effort[0] for s in arm.states if s.position[0] < 0.97 and stamp_of(s) > begun]
+    )
+    assert acted.max() > 24.9
+    assert any("zero_net_work" in each.message for each in arm.statuses)
+
+
+def stamp_of(message):
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+def stamp(ros):
+    return stamp_of(ros.states[-1])
+
+
+def test_a_point_that_cannot_be_planned_for_aborts_with_the_reason(arm, client):
+    assert not client.send(trajectory(BOTH, (1.0, [9.0, 0.0]))).accepted
+    arm.expect_warning("refused: INVALID_GOAL", "'shoulder' is 9")
+
+
+def test_cancel_stops_and_holds(arm, client):
+    handle = client.send(SLOWLY)
+    moves(arm)
+    arm.until(handle.cancel_goal_async().done, "no answer to a cancel")
+    assert client.ended()[:2] == (CANCELED, 0)
+    arm.until(lambda: state(arm) == "aborted", "the status does not tell")
+    arm.until(lambda: np.abs(arm.states[-1].velocity).max() < 1e-5, "it does not rest")
+
+
+def test_a_new_trajectory_takes_over_on_the_way(arm, client):
+    client.send(SLOWLY)
+    first = client.result
+    moves(arm)
+    client.send(trajectory(BOTH, (0.5, [0.9, 0.1], ZERO), (1.0, [0.8, 0.2], ZERO)))
+    assert client.ended(first) == (ABORTED, -1, "another trajectory took over")
+    assert client.ended()[:2] == (SUCCEEDED, 0)
+    np.testing.assert_allclose(arm.states[-1].position, [0.8, 0.2], atol=2e-3)
+
+
+def test_one_point_takes_over_after_braking(arm, client):
+    client.send(trajectory(BOTH, (0.0, START, ZERO), (4.0, [-1.0, 0.5], ZERO)))
+    first = client.result
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.2, "it does not move")
+    client.send(trajectory(BOTH, (1.0, [0.9, 0.0])))
+    assert client.ended(first)[:2] == (ABORTED, -1)
+    assert client.ended()[:2] == (SUCCEEDED, 0)
+    assert any("braking" in each.message for each in arm.statuses)
+    np.testing.assert_allclose(arm.states[-1].position, [0.9, 0.0], atol=1e-3)
+
+
+def test_abort_and_reset_end_it_with_a_reason(arm, client):
+    client.send(SLOWLY)
+    moves(arm)
+    assert arm.call(Trigger, "bang_bang_planner/abort").success
+    assert client.ended() == (ABORTED, -1, "aborted: stopping and holding")
+    reset(arm)
+    client.send(SLOWLY)
+    moves(arm)
+    assert arm.call(Trigger, "simulator/reset").success
+    status, code, sentence = client.ended()
+    assert (status, code) == (ABORTED, -1)
+    assert "gave up: the arm was reset" in sentence
+
+
+def test_tolerances_decide(arm, client):
+    messages = pytest.importorskip("control_msgs.msg")
+    jump = trajectory(BOTH, (0.0, [0.5, 0.0]), (0.1, [0.5, 0.0]))
+    near = messages.JointTolerance(name="shoulder", position=0.1)
+    client.send(jump, path_tolerance=[near])
+    assert client.ended()[:2] == (ABORTED, -4)
+    reset(arm)
+    nearer = messages.JointTolerance(name="shoulder", position=1e-5)
+    client.send(jump, goal_tolerance=[nearer], goal_time_tolerance=Duration(nanosec=10_000_000))
+    assert client.ended()[:2] == (ABORTED, -5)

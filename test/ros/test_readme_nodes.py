@@ -1,0 +1,97 @@
+"""The nodes of the README, run as they stand, beside the node that their first line starts."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from targets import tool
+
+import manip_dyn as md
+from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+
+README = Path(md.__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+STARTED = {"simulator_node": SimulatorNode, "clik_tracker_node": ClikTrackerNode}
+
+
+def code_with(words):
+    """Return the one example that has these words."""
+    (found,) = [block for block in BLOCKS if words in block]
+    return found
+
+
+@pytest.fixture
+def shown(ros, tmp_path):
+    """Run an example beside what it is for; return the joint states."""
+    processes = []
+
+    def run(words):
+        code = code_with(words)
+        first = code.partition("\n")[0]
+        node = re.search(r"# ros2 run manip_dyn (\w+) --ros-args ", first)
+        states = ros.listen(JointState, "joint_states")
+        ros.start(STARTED[node.group(1)], first[node.end() :].split())
+        ros.until(lambda: states, "no joint states")
+        file = tmp_path / "own_node.py"
+        file.write_text(code, encoding="utf-8")
+        processes.append(
+            subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, text=True)
+        )
+        return states
+
+    run.processes = processes
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def lines(code):
+    return [line for line in code.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("words", ["joint_commands", "target_pose", "ActionClient"])
+def test_an_own_node_is_short(words):
+    assert len(lines(code_with(words))) <= 25
+
+
+def test_efforts_bring_the_arm_to_a_posture(ros, shown):
+    states = shown("joint_commands")
+    goal = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
+
+    def there():
+        last = states[-1]
+        return np.allclose(last.position, goal, atol=1e-2) and np.abs(last.velocity).max() < 1e-2
+
+    ros.until(there, f"the arm does not come to {goal}")
+
+
+def test_targets_move_the_tool_to_and_fro(ros, shown):
+    states = shown("target_pose")
+    begin = tool(np.array(states[0].position))
+
+    def away(distance):
+        found = np.linalg.norm(tool(np.array(states[-1].position)) - begin)
+        return found == pytest.approx(distance, abs=2e-3)
+
+    ros.until(lambda: away(0.1), "the tool does not go")
+    ros.until(lambda: away(0.0), "the tool does not come back")
+
+
+def test_a_goal_by_action_is_reached(ros, shown):
+    pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+    states = shown("ActionClient")
+    (process,) = shown.processes
+    ros.until(lambda: process.poll() is not None, "the node does not end")
+    assert process.returncode == 0
+    *feedback, last = process.stdout.read().splitlines()
+    assert last == "the arm is at the goal"
+    assert feedback[-1].endswith("rad off")
+    goal = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
+    ros.until(lambda: np.allclose(states[-1].position, goal, atol=1e-3), f"it is not at {goal}")

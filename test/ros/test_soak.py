@@ -1,0 +1,111 @@
+"""A long run: what is counted of it, and that a short one is measured and kept."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from harness import TIMEOUT
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.demo import soak as soak_module
+from manip_dyn.demo.scenarios import scenario
+from manip_dyn.demo.soak import growth, period, soak
+from manip_dyn.ros.monitors.soak_log import SoakLog
+
+MS = 1_000_000
+
+
+def test_states_that_are_missing_are_counted_by_their_stamps():
+    log = SoakLog(1e-3)
+    for k in (0, 1, 2, 5, 6, 6, 10):  # 3, 4, 7, 8 and 9 are missing, 6 comes twice
+        log.add(k * 1e-3, k * MS)
+    assert (log.states, log.lost) == (7, 5)
+
+
+def test_the_rate_is_that_of_arrivals_whatever_the_stamps_say():
+    log = SoakLog(1e-3)
+    for k in range(1001):
+        log.add(50.0 + k * 1.1e-3, k * MS)
+    summary = log.summary()
+    assert summary["rate_hz"] == pytest.approx(1000.0 / 1.1)
+    assert summary["rate_error"] == pytest.approx(0.1 / 1.1)
+    assert summary["lost_states"] == 0
+    assert summary["duration_s"] == pytest.approx(1.1)
+
+
+def test_the_worst_is_kept():
+    log = SoakLog(1e-3)
+    log.add(0.0, 0)
+    for residual in (1e-12, -3e-9, 2e-12):
+        log.add_residual(residual)
+    for window in ((1e-5, 4e-3), (2e-5, 1e-3), (9e-5, 2e-3)):
+        log.add_window(*window)
+    summary = log.summary()
+    assert summary["energy_residual_J"] == 2e-12
+    assert summary["largest_energy_residual_J"] == 3e-9
+    assert summary["median_p99_period_error_s"] == 2e-5
+    assert summary["largest_p99_period_error_s"] == 9e-5
+    assert summary["max_period_error_s"] == 4e-3
+
+
+def test_memory_counts_from_the_end_of_the_warm_up():
+    """100 MiB more while it starts are none; then 36 MiB an hour; and one that does not grow."""
+    samples = [
+        {"time_s": float(t), "memory_MiB": {"a": 100.0 * (t >= 10) + 0.01 * t + 200.0, "b": 50.0}}
+        for t in range(101)
+    ]
+    found = growth(samples)
+    assert found["a_memory_growth_MiB_per_h"] == pytest.approx(36.0)
+    assert found["a_memory_MiB"] == pytest.approx([300.2, 301.0])
+    assert found["b_memory_growth_MiB_per_h"] == pytest.approx(0.0)
+    assert found["memory_growth"] == pytest.approx(0.8 / 300.2)
+
+
+def test_the_period_is_that_of_the_scenarios_simulator():
+    assert period(scenario("pa10_dynamic_circle")) == 0.001
+    assert period(scenario("ur5_torque")) == 0.002
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("pa10_circle", 5.0), "no tracked arm in real time"),
+        ((None, -1.0), "soak is -1"),
+        (("pa10_circel", 5.0), "did you mean 'pa10_circle'"),
+    ],
+)
+def test_what_cannot_be_soaked_is_refused(arguments, words, monkeypatch):
+    monkeypatch.setattr(soak_module, "perform", None)
+    with pytest.raises(ManipDynError, match=words):
+        soak(*arguments, print)
+
+
+def test_a_short_soak_is_measured_and_kept(tmp_path):
+    """Whether the rate was kept is the machine's: exit code 1 says that it was not."""
+    log = tmp_path / "soak.json"
+    command = [
+        sys.executable,
+        "-m",
+        "manip_dyn",
+        "demo",
+        "--soak",
+        "3",
+        "--json",
+        "--log",
+        str(log),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    result = json.loads(done.stdout)
+    assert result["success"] == (done.returncode == 0)
+    assert result["duration_s"] >= 3.0
+    assert result["rate_hz"] * result["duration_s"] == pytest.approx(result["states"] - 1)
+    assert result["largest_energy_residual_J"] < 1e-6
+    assert result["largest_p99_period_error_s"] <= result["max_period_error_s"]
+    for node in ("simulator", "clik_tracker", "monitor"):
+        assert result[f"{node}_memory_MiB"][1] > 10.0
+    kept = json.loads(log.read_text())
+    assert len(kept["samples"]) >= 3
+    assert kept["rate_hz"] == result["rate_hz"]
+    assert set(kept["samples"][-1]["nodes"]) == {"simulator", "clik_tracker"}

@@ -1,0 +1,50 @@
+"""Goals and clients of FollowJointTrajectory for the tests, where control_msgs is installed."""
+
+import pytest
+from builtin_interfaces.msg import Duration
+from rclpy.action import ActionClient
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+
+def trajectory(names, *points):
+    """A message of (seconds, positions), or more fields in the order of the message."""
+    message = JointTrajectory(joint_names=names)
+    for seconds, *fields in points:
+        time = Duration(sec=int(seconds), nanosec=round((seconds % 1.0) * 1e9))
+        values = dict(
+            zip(("positions", "velocities", "accelerations", "effort"), fields, strict=False)
+        )
+        message.points.append(JointTrajectoryPoint(time_from_start=time, **values))
+    return message
+
+
+class Client:
+    """An action client whose goals are waited for."""
+
+    def __init__(self, ros, name):
+        self.ros = ros
+        actions = pytest.importorskip(
+            "control_msgs.action", reason="control_msgs is not installed"
+        )
+        self.kind = actions.FollowJointTrajectory
+        self.client = ActionClient(ros.probe, self.kind, name)
+        ros.until(self.client.server_is_ready, f"no action {name}")
+
+    def send(self, message, **tolerances):
+        """Send a trajectory; return the goal's handle, with `feedback` and `result` on it."""
+        goal = self.kind.Goal(trajectory=message, **tolerances)
+        feedback = []
+        sent = self.client.send_goal_async(goal, lambda each: feedback.append(each.feedback))
+        self.ros.until(sent.done, "no answer to a goal")
+        handle = sent.result()
+        self.feedback, self.result = feedback, None
+        if handle.accepted:
+            self.result = handle.get_result_async()
+        return handle
+
+    def ended(self, result=None):
+        """Wait for a result; return status, code and sentence."""
+        result = result or self.result
+        self.ros.until(result.done, "no result")
+        found = result.result()
+        return found.status, found.result.error_code, found.result.error_string
