@@ -57,11 +57,11 @@ def _window(rows, most, rough, ends, h, k, x, near, low, high, direction):
     last = a.shape[1] - 1
     low_slope, high_slope = 0.0, 0.0
     step, dead = 0.0, False
-    scale = x + high
+    scale, per_width = x + high, 0.5 / h
     for end in range(ends[0], ends[1]):
         place = 0 if end == 0 else last
         for r in range(a.shape[2]):
-            drive, square = a[k, place, r] / (2.0 * h), c[k, place, r]
+            drive, square = a[k, place, r] * per_width, c[k, place, r]
             rest, slope, by_y = b[k, place, r] - drive * x, -drive, drive
             if end == 0:
                 rest += square * x
@@ -86,13 +86,14 @@ def _window(rows, most, rough, ends, h, k, x, near, low, high, direction):
                     else:
                         step = direction * max(abs(step), lack / abs(turn))
                 continue
-            above, below = (top - rest) / by_y, (-top - rest) / by_y
+            by_rest = 1.0 / by_y
+            above, below = (top - rest) * by_rest, (-top - rest) * by_rest
             if by_y < 0.0:
                 above, below = below, above
             if above < high:
-                high, high_slope = above, -slope / by_y
+                high, high_slope = above, -slope * by_rest
             if below > low:
-                low, low_slope = below, -slope / by_y
+                low, low_slope = below, -slope * by_rest
     gap = high - low
     if gap < -SMALL * (x + min(abs(low), abs(high))):
         turn = high_slope - low_slope

@@ -42,7 +42,8 @@ class Limits(NamedTuple):
 class Rows(NamedTuple):
     """The rows of all intervals (k, p, r) at p places of each, see the module.
 
-    The first n rows are efforts, the next n accelerations, the last one is the speed.
+    The first n rows are efforts, the next n accelerations, where any is limited; the last one is
+    the speed.
     """
 
     a: Tensor
@@ -78,7 +79,8 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
     """Return the rows of all intervals."""
     k, p, n = along.q.shape
     flat = [np.ascontiguousarray(each.reshape(k * p, n)) for each in along]
-    made = np.zeros((6, k * p, 2 * n + 1))
+    limited = bool(np.any(np.isfinite(limits.acceleration)))
+    made = np.zeros((6, k * p, (2 if limited else 1) * n + 1))
     loaded = limits.payload is not None
     payload = limits.payload if limits.payload is not None else np.zeros(10)
     name = "inverse_dynamics_loaded" if loaded else "inverse_dynamics"
@@ -98,7 +100,7 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
         limits.speed,
         made,
     )
-    return Rows(*made.reshape(6, k, p, 2 * n + 1))
+    return Rows(*made.reshape(6, k, p, -1))
 
 
 @compiled
@@ -118,7 +120,7 @@ def _fill(
     out,
 ):
     """Write the rows at all places; a limit of infinity gives a row of zeros."""
-    n = q.shape[1]
+    n, last = q.shape[1], out.shape[2] - 1
     x, v, a = np.zeros(n), np.zeros(n), np.zeros(n)
     weight, push, square = np.zeros(n), np.zeros(n), np.zeros(n)
     for k in range(q.shape[0]):
@@ -142,10 +144,11 @@ def _fill(
             out[3, k, i] = coulomb[i] * share
             out[4, k, i] = along / CREEP
             out[5, k, i] = weight[i] * share
-            out[0, k, n + i] = along / acceleration[i]
-            out[1, k, n + i] = second[k, i] / acceleration[i]
+            if last > n:
+                out[0, k, n + i] = along / acceleration[i]
+                out[1, k, n + i] = second[k, i] / acceleration[i]
             fastest = max(fastest, abs(along) / speed[i])
-        out[1, k, 2 * n] = fastest * fastest
+        out[1, k, last] = fastest * fastest
 
 
 @compiled
