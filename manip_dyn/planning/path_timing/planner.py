@@ -90,10 +90,11 @@ def time_path(
     except NoTimingError as why:
         weak = weak_joint(robot, along, limits, grid, known)
         raise weak or refusal(robot, along, limits, (begin, end), why) from None
-    motion = PathMotion(robot, along, limits.payload, found.grid, found.squares)
+    grid = found.grid
+    check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SHARES))
+    motion = PathMotion(robot, along, limits.payload, grid, found.squares)
     reason = (
-        f"the fastest of {len(found.grid) - 1} intervals; no limit is exceeded at "
-        f"{found.reads} places"
+        f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {found.reads} places"
     )
     return PathTiming(
         robot,

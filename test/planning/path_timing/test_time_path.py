@@ -243,6 +243,22 @@ def test_a_spline_of_scipy_is_a_path(rr, timing):
     assert md.time_path(rr, spline).t_final == pytest.approx(timing.t_final, rel=1e-9)
 
 
+def test_what_tracked_a_path_of_the_tool_is_timed():
+    arm, radius = md.load_robot("pa10"), 0.05
+    q = np.array([0.0, 0.3, 0.0, 1.7, 0.0, 0.9, 0.0])
+    tool = md.customize(arm).forward_kinematics
+    center = tool(q)[:3, 3] - [radius, 0.0, 0.0]
+    rotation = tool(q)[:3, :3]
+    circle = md.Circle(center, [0, 0, 1], [1, 0, 0], rotation, 0.2 * radius, 0.2)
+    tracked = md.track(arm, circle, q0=q, duration=10.0)
+    timing = md.time_path(arm, tracked.q)
+    assert timing.t_final < 1.0
+    for t in np.linspace(0.0, timing.t_final, 50):
+        off = tool(timing.joints(t).q)[:3, 3] - center
+        assert np.hypot(off[0], off[1]) == pytest.approx(radius, abs=1e-4)
+        assert off[2] == pytest.approx(0.0, abs=1e-4)
+
+
 # -------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(
     ("path", "options", "told"),
