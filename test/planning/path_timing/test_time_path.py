@@ -1,5 +1,7 @@
 """`md.time_path`: closed forms, laws of the fastest motion, and every sample within the limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from closed_loop import execute
@@ -281,6 +283,17 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
 def test_bad_input_is_told_in_a_sentence(rr, path, options, told):
     with pytest.raises(md.ManipDynError, match=told):
         md.time_path(rr, path, **options)
+
+
+def test_zero_limits_and_none_at_all_are_told(rr):
+    none = np.full(2, np.inf)
+    free = replace(rr, v_max=none, tau_max=none)
+    with pytest.raises(md.ManipDynError, match="nothing limits the speed at s"):
+        md.time_path(free, CURVE)
+    assert md.time_path(free, CURVE, acceleration_limits=5.0).success
+    for name, limit in (("speed", {"v_max": np.zeros(2)}), ("effort", {"tau_max": np.zeros(2)})):
+        with pytest.raises(md.ManipDynError, match=f"'joint_1' has the {name} limit"):
+            md.time_path(replace(rr, **limit), CURVE)
 
 
 def test_corners_and_standing_still_are_refused_of_any_path(rr):
