@@ -69,11 +69,14 @@ if TYPE_CHECKING:
     )
     from manip_dyn.planning import (
         Certificate,
+        JointPath,
+        PathTiming,
         Plan,
         PlanExecutor,
         Tuning,
         plan_minimum_time,
         plan_zero_net_work,
+        time_path,
     )
     from manip_dyn.robot import (
         Robot,
@@ -95,6 +98,7 @@ else:
         {
             "clik": (
                 "task_error",
+                "time_path",
                 "TrackingSample",
                 "Pose",
                 "Circle",
@@ -154,11 +158,14 @@ else:
             ),
             "planning": (
                 "Certificate",
+                "JointPath",
+                "PathTiming",
                 "Plan",
                 "PlanExecutor",
                 "Tuning",
                 "plan_minimum_time",
                 "plan_zero_net_work",
+                "time_path",
             ),
             "robot": (
                 "Robot",
@@ -207,6 +214,7 @@ __all__ = [
     "Integrator",
     "Jacobian",
     "Joint",
+    "JointPath",
     "JointReference",
     "Kernels",
     "Line",
@@ -220,6 +228,7 @@ __all__ = [
     "Options",
     "Path",
     "PathFollower",
+    "PathTiming",
     "Plan",
     "PlanExecutor",
     "Robot",
@@ -257,5 +266,6 @@ __all__ = [
     "simulate_by_adams",
     "simulate_mechanism",
     "tableaus",
+    "time_path",
     "track",
 ]

@@ -29,7 +29,7 @@ from manip_dyn.core.generated import cache_directory
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
-from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work, time_path
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import (
     Integrator,
@@ -101,10 +101,14 @@ def _track(robot: Robot) -> None:
 
 
 def _zero_net_work(robot: Robot) -> None:
-    """Plan and begin to execute the scenarios' motions, or a short one of one joint and of all."""
+    """Plan and begin to execute the scenarios' motions, or a short one of one joint and of all.
+
+    Their straight paths are timed, too.
+    """
     for start, goal in _motions(robot, "zero_net_work") or _short_motions(robot):
         plan = plan_zero_net_work(robot, start, goal)
         PlanExecutor(robot, plan, PERIOD).segments(0.0, start, 0.0 * start)
+        time_path(robot, [start, goal])
 
 
 def _minimum_time(robot: Robot) -> None:

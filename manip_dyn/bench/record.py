@@ -22,7 +22,10 @@ from manip_dyn.bench.timing import Timing, setting
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
 
-SUITES = ("dynamics", "growth", "clik", "integrators", "planning", "stiff", "cold")
+SUITES = (
+    *("dynamics", "growth", "clik", "integrators"),
+    *("planning", "path_timing", "stiff", "cold"),
+)
 
 
 class Suite(Protocol):

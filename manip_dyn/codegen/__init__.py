@@ -1,5 +1,5 @@
 """From a robot to its kernels."""
 
-from manip_dyn.codegen.kernels import Kernels, customize
+from manip_dyn.codegen.kernels import Kernels, checked_payload, customize
 
-__all__ = ["Kernels", "customize"]
+__all__ = ["Kernels", "checked_payload", "customize"]

@@ -138,7 +138,7 @@ class Kernels:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""
         if payload is None:
             return self._checked.mass_matrix(q)
-        return self._checked.mass_matrix_loaded(q, _payload(payload))
+        return self._checked.mass_matrix_loaded(q, checked_payload(payload))
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
@@ -253,12 +253,13 @@ class Kernels:
 
 def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> tuple[ArrayLike, ArrayLike]:
     return (
-        NO_PAYLOAD if payload is None else _payload(payload),
+        NO_PAYLOAD if payload is None else checked_payload(payload),
         NO_WRENCH if wrench is None else wrench,
     )
 
 
-def _payload(payload: ArrayLike) -> Vector:
+def checked_payload(payload: ArrayLike) -> Vector:
+    """Return what the tool carries (10,), see `Kernels`; refuse what is no rigid body."""
     checked = finite_vector("payload", payload, len(NO_PAYLOAD))
     mass, xx, yy, zz, xy, xz, yz = checked[0], *checked[4:]
     if mass < 0.0:

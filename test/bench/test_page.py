@@ -14,6 +14,7 @@ from manip_dyn.bench.growth import Row as GrowthRow
 from manip_dyn.bench.integrators import Row as ErrorRow
 from manip_dyn.bench.page import main as write_page
 from manip_dyn.bench.page import written
+from manip_dyn.bench.path_timing import Row as PathRow
 from manip_dyn.bench.planning import Row as PlanningRow
 from manip_dyn.bench.record import keep, read_record
 from manip_dyn.bench.timing import Timing
@@ -30,6 +31,10 @@ ROWS = {
         ErrorRow("arm, 1 s", "peer", (1e-3, 1e-6), (0.5, None)),
     ],
     "planning": [PlanningRow("short", "zero net work", 0.5, None, "gave up")],
+    "path_timing": [
+        PathRow("arm, straight", "manip_dyn, 60 intervals", 2.0, 1.25, 0.0, 0.999),
+        PathRow("arm, straight", "IPOPT", 100.0, 1.25, None, None),
+    ],
     "stiff": [ErrorRow("pendulum, 2 s", "manip_dyn rodas5p", (1e-2,), (0.125,))],
     "cold": [ColdRow("import", 0.5, 0.25)],
 }

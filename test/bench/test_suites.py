@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.bench import SUITES, bench, planning
+from manip_dyn.bench import SUITES, bench, path_timing, planning
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
 from manip_dyn.bench.cold import ROWS
@@ -176,3 +176,18 @@ def test_stiff_candidates_run_until_the_finest_target_is_met():
     errors = (1e-3, 0.5 * TARGETS[-1], 1e-2 * TARGETS[-1])
     solvers = (lambda error=error: np.array([error]) for error in errors)
     assert [point[0] for point in until_exact(solvers, np.zeros(1))] == list(errors[:2])
+
+
+def test_timed_paths_are_counted_beside_toppra(monkeypatch):
+    monkeypatch.setattr(path_timing, "GRIDS", (20, 40))
+    monkeypatch.setattr(path_timing, "SAMPLES", 501)
+    monkeypatch.setattr(path_timing, "RUNS", 1)
+    points = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2]])
+    record = bench("path_timing", [path_timing.Problem("rr", md.load_robot("rr"), points)])
+    ours, *others = record.rows
+    assert ours.violations == 0.0
+    assert 0.99 < ours.load <= 1.0
+    for row in others:
+        assert row.duration == pytest.approx(ours.duration, rel=0.05)
+    assert "violations" in str(record)
+    json.dumps(record.content())

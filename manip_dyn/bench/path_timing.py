@@ -1,0 +1,172 @@
+"""`manip_dyn bench path_timing`: the fastest motion along a path, beside TOPP-RA and IPOPT.
+
+The same straight and curved joint paths of a UR5 and a Panda, speeds and efforts limited; and one
+with viscous damping, which TOPP-RA's linear constraints cannot have. What comes out is sampled at
+`SAMPLES` times, between the grid points too, and its efforts are computed by pinocchio.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio
+
+from manip_dyn.bench.path_timing_peers import collocation, toppra_motion
+from manip_dyn.bench.peers import installed
+from manip_dyn.bench.timing import SLICE, repetitions, seconds
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning import PathTiming, time_path
+from manip_dyn.robot import Robot, load_robot
+
+RUNS = 9
+SAMPLES = 10_001
+BEYOND = 1e-6
+"""Share of a limit by which a sample violates it."""
+GRIDS = (100, 400, 1600)
+"""Intervals that TOPP-RA is given."""
+PACKAGES = ("manip_dyn", "numba", "scipy", "toppra", "casadi")
+
+Motion = tuple[Vector, Matrix, Matrix, Matrix]
+"""Times (m,), positions, velocities, accelerations (m, n)."""
+
+
+class Problem(NamedTuple):
+    """A path of an arm: waypoints (m, n), joined by a natural cubic spline."""
+
+    name: str
+    robot: Robot
+    waypoints: Matrix
+
+
+class Row(NamedTuple):
+    """What a candidate made of a problem.
+
+    Attributes:
+        problem: Its name.
+        candidate: Its name.
+        milliseconds: Time to compute.
+        duration: Of the motion, s.
+        violations: Share of the samples at which a limit is exceeded; None: not sampled.
+        load: Greatest share of a limit at the samples.
+    """
+
+    problem: str
+    candidate: str
+    milliseconds: float
+    duration: float
+    violations: float | None
+    load: float | None
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return a table per problem; the number in brackets is the time over the first row's."""
+    lines = []
+    for problem in dict.fromkeys(row.problem for row in rows):
+        mine = [row for row in rows if row.problem == problem]
+        head = f"{'compute, ms':>20}{'motion, s':>12}{'violations':>12}{'greatest load':>15}"
+        lines += ["", problem, f"{'':<36}{head}"]
+        for row in mine:
+            cell = f"{row.milliseconds:.2f} ({row.milliseconds / mine[0].milliseconds:.3g})"
+            share = "-" if row.violations is None else f"{100.0 * row.violations:.1f} %"
+            load = "-" if row.load is None else f"{row.load:.6f}"
+            lines.append(
+                f"{row.candidate:<36}{cell:>20}{row.duration:>12.6f}{share:>12}{load:>15}"
+            )
+    return "\n".join(lines)
+
+
+def problems() -> list[Problem]:
+    """Return the paths."""
+    found = []
+    ur5, panda = load_robot("ur5"), load_robot("panda")
+    for robot, seed in ((ur5, 1), (panda, 3)):
+        points = curve(robot, seed)
+        found.append(Problem(f"{robot.name}, straight", robot, points[[0, -1]]))
+        found.append(Problem(f"{robot.name}, curved", robot, points))
+    damped = load_robot("ur5", viscous_friction=list(0.1 * ur5.tau_max / ur5.v_max))
+    found.append(Problem("ur5 with damping, curved", damped, curve(ur5, 1)))
+    return found
+
+
+def curve(robot: Robot, seed: int) -> Matrix:
+    """Return four random waypoints (4, n) in the middle of the arm's range."""
+    low, high = np.maximum(robot.q_min, -2.0), np.minimum(robot.q_max, 2.0)
+    points = low + (high - low) * np.random.default_rng(seed).random((4, robot.n))
+    return points.mean(axis=0) + 0.5 * (points - points.mean(axis=0))
+
+
+def measure(chosen: Sequence[Problem] | None = None) -> list[Row]:
+    """Time every candidate on every problem."""
+    rows = []
+    for problem in problems() if chosen is None else chosen:
+        rows.append(_ours(problem))
+        if not np.any(problem.robot.damping):
+            rows += _toppra(problem)
+        elif installed("casadi"):
+            rows.append(_collocation(problem))
+    return rows
+
+
+def _ours(problem: Problem) -> Row:
+    def compute() -> PathTiming:
+        return time_path(problem.robot, problem.waypoints)
+
+    made = compute()
+    times = np.linspace(0.0, made.t_final, SAMPLES)
+    states = [made.joints(float(t)) for t in times]
+    q, v, a = (np.array(each) for each in zip(*states, strict=True))
+    name = f"manip_dyn, {len(made.motion.grid) - 1} intervals"
+    return _row(problem, name, compute, made.t_final, (times, q, v, a))
+
+
+def _toppra(problem: Problem) -> list[Row]:
+    if not installed("toppra"):
+        return []
+    rows = []
+    ways = [(n, "ParametrizeConstAccel") for n in GRIDS] + [(GRIDS[1], "ParametrizeSpline")]
+    for intervals, way in ways:
+        compute = toppra_motion(problem.robot, problem.waypoints, intervals, way)
+        made = compute()
+        times = np.linspace(0.0, made.duration, SAMPLES)
+        motion = (times, made(times, 0), made(times, 1), made(times, 2))
+        kind = "spline" if way == "ParametrizeSpline" else "exact"
+        name = f"TOPP-RA, {intervals} intervals, {kind}"
+        rows.append(_row(problem, name, compute, float(made.duration), motion))
+    return rows
+
+
+def _collocation(problem: Problem) -> Row:
+    solve = collocation(problem.robot, time_path(problem.robot, problem.waypoints).path)
+    return Row(
+        problem.name, "CasADi + IPOPT along the path", _milliseconds(solve), solve(), None, None
+    )
+
+
+def _row(problem: Problem, name: str, compute: Callable, duration: float, motion: Motion) -> Row:
+    load = loads(problem.robot, motion)
+    share = float(np.mean(load > 1.0 + BEYOND))
+    return Row(problem.name, name, _milliseconds(compute), duration, share, float(load.max()))
+
+
+def loads(robot: Robot, motion: Motion) -> Vector:
+    """Return the greatest share of a limit of speed or effort (m,), efforts by pinocchio."""
+    _, q, v, a = motion
+    data = robot.model.createData()
+    efforts = np.array(
+        [
+            pinocchio.rnea(robot.model, data, *each) + robot.damping * each[1]
+            for each in zip(q, v, a, strict=True)
+        ]
+    )
+    shares = np.hstack([np.abs(efforts) / robot.tau_max, np.abs(v) / robot.v_max])
+    return shares.max(axis=1)
+
+
+def _milliseconds(compute: Callable[[], object]) -> float:
+    count = repetitions(compute, SLICE, time.process_time)
+    taken = [seconds(compute, count, time.process_time) / count for _ in range(RUNS)]
+    return 1e3 * statistics.median(taken)

@@ -1,0 +1,1 @@
+"""The fastest timing of a given joint path within limits of speed, acceleration and effort."""

@@ -1,0 +1,166 @@
+"""Joint paths: positions by a parameter s, smooth but for the breaks, where q'' may jump."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline, PPoly
+
+from manip_dyn.core.checks import Matrix, Vector, finite_array, not_negative
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.robot import Robot
+
+SAME = 1e-9
+"""Waypoints that are nearer to each other are the same, rad or m."""
+CORNER = 1e-6
+"""Unit tangents that differ by more make a corner."""
+BACK = 1e-3
+"""Sums of unit tangents below this turn back."""
+
+
+class JointPath(Protocol):
+    """What `time_path` asks of a path; one of your own has these two.
+
+    Attributes:
+        breaks: Parameters s (k,), from the path's begin to its end, between which it has three
+            continuous derivatives.
+    """
+
+    @property
+    def breaks(self) -> Vector:
+        """Parameters (k,) that rise."""
+
+    def __call__(self, s: Vector, order: int) -> Matrix:
+        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2."""
+
+
+class PiecewisePath:
+    """A path of polynomials of s between breaks."""
+
+    def __init__(self, pieces: PPoly):
+        """Take what scipy calls a piecewise polynomial, with values (n,)."""
+        self._derivatives = [pieces, pieces.derivative(), pieces.derivative(2)]
+        self.breaks = np.asarray(pieces.x, dtype=np.float64)
+
+    def __call__(self, s: Vector, order: int) -> Matrix:
+        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2."""
+        return self._derivatives[order](s)
+
+
+def joint_path(robot: Robot, given: Any, blend: float | None) -> JointPath:
+    """Return the path that is given: as it is, from scipy, or through waypoints (m, n)."""
+    if callable(given):
+        if blend is not None:
+            raise ManipDynError("blend is for waypoints; expected none with a path")
+        if isinstance(given, PPoly):
+            return PiecewisePath(given)
+        if not hasattr(given, "breaks"):
+            raise ManipDynError(
+                f"path is {type(given).__name__} without breaks; expected waypoints (m, "
+                f"{robot.n}), a spline of scipy, or path(s, order) with the attribute breaks"
+            )
+        return given
+    if hasattr(given, "pose") and hasattr(given, "twist"):
+        raise ManipDynError(
+            f"path is {type(given).__name__}, a path of the tool; expected one of the joints, "
+            "such as md.track(robot, path).q"
+        )
+    points = waypoints(robot, given)
+    return spline_through(points) if blend is None else lines_through(robot, points, blend)
+
+
+def waypoints(robot: Robot, given: ArrayLike) -> Matrix:
+    """Return waypoints (m, n), at least two, no two in a row the same."""
+    shape = np.shape(given) if not isinstance(given, str) else ()
+    if len(shape) != 2 or shape[0] < 2:
+        raise ManipDynError(
+            f"path has shape {shape}; expected at least two waypoints of {robot.n} joints, "
+            f"(m, {robot.n})"
+        )
+    points = finite_array("path", given, (shape[0], robot.n))
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    for k in np.flatnonzero(steps < SAME):
+        raise ManipDynError(f"waypoints {k} and {k + 1} are the same; expected each of them once")
+    return points
+
+
+def spline_through(points: Matrix) -> PiecewisePath:
+    """Return the cubic spline with continuous q'' through points (m, n).
+
+    s is the length of the straight lines between them, from 0.
+    """
+    s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    if len(points) == 2:
+        return _straight(points, s)
+    return PiecewisePath(CubicSpline(s, points, bc_type="natural"))
+
+
+def lines_through(robot: Robot, points: Matrix, blend: float) -> PiecewisePath:
+    """Return the straight lines through points (m, n), rounded by parabolas.
+
+    A parabola begins and ends `blend`, rad or m, from its waypoint, at most in the middle
+    between two. With 0 only waypoints on one line will do.
+    """
+    blend = not_negative("blend", blend)
+    lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    tangents = np.diff(points, axis=0) / lengths[:, None]
+    breaks, pieces = [0.0], []
+    at = points[0]
+    for k, tangent in enumerate(tangents):
+        end = points[k + 1]
+        if k + 1 == len(tangents):
+            reach, turn = 0.0, 0.0 * tangent
+        else:
+            turn = tangents[k + 1] - tangent
+            _check_corner(k + 1, end, tangent, tangents[k + 1], blend)
+            reach = min(blend, 0.5 * lengths[k], 0.5 * lengths[k + 1])
+        straight = float((end - at) @ tangent) - reach
+        if straight > SAME:
+            pieces.append((0.0 * at, tangent, at))
+            breaks.append(breaks[-1] + straight)
+        at = end - reach * tangent
+        if reach > 0.0:
+            pieces.append((turn / (4.0 * reach), tangent, at))
+            breaks.append(breaks[-1] + 2.0 * reach)
+            at = end + reach * tangents[k + 1]
+    return PiecewisePath(PPoly(np.array(pieces).swapaxes(0, 1), np.array(breaks)))
+
+
+def check_smooth(path: JointPath) -> None:
+    """Refuse a path that has a corner or stands still at a break."""
+    breaks = path.breaks
+    widths = np.diff(breaks)
+    if len(breaks) < 2 or not np.all(widths > 0.0):
+        raise ManipDynError(f"path has the breaks {breaks}; expected at least two that rise")
+    before, after = (
+        path(each, 1) for each in (breaks[1:-1] - 1e-9 * widths[:-1], breaks[1:-1] + 0.0)
+    )
+    for k, (one, other) in enumerate(zip(before, after, strict=True)):
+        sizes = np.linalg.norm(one), np.linalg.norm(other)
+        if min(sizes) == 0.0:
+            continue
+        if np.abs(one - other).max() > 1e-5 * max(sizes):
+            raise ManipDynError(
+                f"path has a corner at s = {breaks[k + 1]:.6g} of {breaks[-1]:.6g}; expected a "
+                "continuous dq/ds: round it by a blend, or time the parts before and after apart"
+            )
+
+
+def _check_corner(k: int, point: Vector, one: Vector, other: Vector, blend: float) -> None:
+    if np.abs(other - one).max() > CORNER and blend == 0.0:
+        shown = ", ".join(f"{each:.4g}" for each in point)
+        raise ManipDynError(
+            f"path has a corner at waypoint {k} ({shown}); expected blend above 0 to round it, or "
+            "none for a spline, or the parts before and after timed apart"
+        )
+    if np.linalg.norm(one + other) < BACK:
+        raise ManipDynError(
+            f"path turns back at waypoint {k}; expected the parts before and after timed apart"
+        )
+
+
+def _straight(points: Matrix, s: Vector) -> PiecewisePath:
+    slope = (points[1] - points[0]) / s[1]
+    return PiecewisePath(PPoly(np.array([[0.0 * slope], [slope], [points[0]]]), s))

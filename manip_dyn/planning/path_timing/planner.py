@@ -1,0 +1,140 @@
+"""`time_path`: the fastest timing of a joint path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.codegen import checked_payload, customize
+from manip_dyn.core.checks import Vector, finite_vector, not_negative
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.path_timing.grid import first_grid
+from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, joint_path
+from manip_dyn.planning.path_timing.motion import PathMotion
+from manip_dyn.planning.path_timing.no_timing import NoTimingError
+from manip_dyn.planning.path_timing.refusal import (
+    check_geometry,
+    check_limits,
+    refusal,
+    weak_joint,
+)
+from manip_dyn.planning.path_timing.result import PathTiming
+from manip_dyn.planning.path_timing.rows import SHARES, Limits, geometry, rows
+from manip_dyn.planning.path_timing.search import Problem, fastest_profile
+from manip_dyn.robot import Robot
+
+FEWEST = 10
+INTERVALS = 60
+
+
+def time_path(
+    robot: Robot,
+    path: ArrayLike | JointPath | Callable[..., Any],
+    *,
+    blend: float | None = None,
+    acceleration_limits: ArrayLike | None = None,
+    payload: ArrayLike | None = None,
+    end_speeds: tuple[float, float] = (0.0, 0.0),
+    intervals: int = INTERVALS,
+) -> PathTiming:
+    """Return the fastest motion along a joint path that keeps all limits.
+
+    These are the robot's limits of position, speed and effort, and those of acceleration that
+    are given. The efforts are those of inverse dynamics with gravity, damping, springs, rotors,
+    the payload, and Coulomb friction as it is simulated. They are held at the grid points and
+    between them (Pham, Pham 2018, "A new approach to time-optimal path parameterization based on
+    reachability analysis", with damping and friction, a trapezoidal rule, and margins; see
+    `path_timing.profile` and `path_timing.search`). The time is that of the fastest motion but
+    for errors of the order of the grid's width squared.
+
+    Args:
+        robot: The arm.
+        path: Waypoints (m, n), rad or m, joined by a cubic spline with continuous q''; a spline
+            of scipy with values (n,); or a path of your own, see `md.JointPath`.
+            Paths of the tool: ``md.track(robot, path).q`` are waypoints.
+        blend: Join waypoints by straight lines instead, rounded by parabolas that begin this far
+            from each, rad or m; 0: not rounded, which only waypoints on one line can do.
+        acceleration_limits: Of the joints, one or (n,), rad/s^2 or m/s^2 (inf: none); None: none.
+        payload: What the tool carries (10,), see `Kernels`; None: nothing beyond the robot.
+        end_speeds: Speeds ds/dt at begin and end of the path. Of waypoints s is the length of the
+            path (of the lines between them, for a spline), rad or m.
+        intervals: How many intervals the grid has at least; it is refined where need be.
+
+    Raises:
+        ManipDynError: If an argument is bad, the path has a corner, stands still or leaves the
+            position limits, an effort does not hold the arm somewhere, or no speed keeps the
+            limits.
+    """
+    customize(robot)  # refuses what is no robot
+    count = _whole("intervals", intervals)
+    along = joint_path(robot, path, blend)
+    limits = Limits(
+        robot.v_max,
+        robot.tau_max,
+        _accelerations(robot, acceleration_limits),
+        None if payload is None else checked_payload(payload),
+    )
+    check_limits(robot, limits)
+    begin, end = _end_speeds(end_speeds)
+    check_smooth(along)
+    grid = first_grid(along.breaks, count)
+    places = geometry(along, grid[:-1], np.diff(grid), SHARES)
+    _check_size(robot, places.q)
+    check_geometry(robot, along, grid, places)
+    known = rows(robot, limits, places)
+    try:
+        found = fastest_profile(Problem(robot, along, limits, (begin, end)), grid, known)
+    except NoTimingError as why:
+        weak = weak_joint(robot, along, limits, grid, known)
+        raise weak or refusal(robot, along, limits, (begin, end), why) from None
+    grid = found.grid
+    check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SHARES))
+    motion = PathMotion(robot, along, limits.payload, grid, found.squares)
+    reason = (
+        f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {found.reads} places"
+    )
+    return PathTiming(
+        robot,
+        along,
+        limits.payload,
+        (begin, end),
+        motion.t_final,
+        found.relaxed,
+        motion,
+        found.load,
+        found.reads,
+        "solved",
+        reason,
+    )
+
+
+def _accelerations(robot: Robot, given: ArrayLike | None) -> Vector:
+    if given is None:
+        return np.full(robot.n, np.inf)
+    array = np.asarray(given)
+    if array.ndim == 0:
+        array = np.full(robot.n, given)
+    endless = np.isposinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    checked = finite_vector("acceleration_limits", np.where(endless, 1.0, array), robot.n)
+    return np.where(endless, np.inf, checked)
+
+
+def _end_speeds(given: Any) -> tuple[float, float]:
+    begin, end = finite_vector("end_speeds", given, 2)
+    return not_negative("speed at the begin", begin), not_negative("speed at the end", end)
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < FEWEST:
+        raise ManipDynError(f"{name} is {value!r}; expected a whole number, {FEWEST} or more")
+    return int(value)
+
+
+def _check_size(robot: Robot, q: Vector) -> None:
+    if q.shape[2] != robot.n:
+        raise ManipDynError(
+            f"path has positions of {q.shape[2]} joints; expected the {robot.n} of '{robot.name}'"
+        )

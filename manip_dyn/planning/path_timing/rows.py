@@ -1,0 +1,193 @@
+"""Limits along a path as rows, each between -1 and 1.
+
+On a path q(s) the arm has one degree of freedom. With x the square of the path's speed ds/dt and
+u its acceleration, what a limit is about is, in shares of the limit::
+
+    a(s) u + c(s) x + d(s) sqrt(x) + f tanh(m(s) sqrt(x)) + b(s)
+
+For an effort a = M q', c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'), d viscous
+damping, f Coulomb friction, b weight and springs (Bobrow, Dubowsky, Gibson 1985; Shin, McKay
+1985); for an acceleration a = q', c = q''; for a speed, squared, c = q'^2, of the joint that is
+nearest its limit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.core.checks import Tensor, Vector
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.friction import CREEP
+from manip_dyn.planning.path_timing.grid import INSIDE
+from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.robot import Robot
+
+SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+"""Where in an interval the rows are known: its ends are constrained, all are checked."""
+NO_WRENCH = np.zeros(6)
+
+
+class Limits(NamedTuple):
+    """What is limited: speeds, efforts, accelerations (n,) (inf: not), and the payload (10,)."""
+
+    speed: Vector
+    effort: Vector
+    acceleration: Vector
+    payload: Vector | None
+
+
+class Rows(NamedTuple):
+    """The rows of all intervals (k, p, r) at p places of each, see the module.
+
+    The first n rows are efforts, the next n accelerations, where any is limited; the last one is
+    the speed.
+    """
+
+    a: Tensor
+    c: Tensor
+    d: Tensor
+    f: Tensor
+    m: Tensor
+    b: Tensor
+
+    @property
+    def rough(self) -> bool:
+        """Whether there is damping or friction."""
+        return bool(np.any(self.d) or np.any(self.f))
+
+
+class Geometry(NamedTuple):
+    """The path at the places of all intervals: q, q', q'', (k, p, n)."""
+
+    q: Tensor
+    first: Tensor
+    second: Tensor
+
+
+def geometry(path: JointPath, begins: Vector, widths: Vector, shares: Vector) -> Geometry:
+    """Return the path at places of intervals (k,), shares of them (p,)."""
+    shares = np.clip(shares, INSIDE, 1.0 - INSIDE)
+    s = begins[:, None] + widths[:, None] * shares
+    shape = (*s.shape, -1)
+    return Geometry(*(path(s.ravel(), order).reshape(shape) for order in range(3)))
+
+
+def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
+    """Return the rows of all intervals."""
+    k, p, n = along.q.shape
+    flat = [np.ascontiguousarray(each.reshape(k * p, n)) for each in along]
+    limited = bool(np.any(np.isfinite(limits.acceleration)))
+    made = np.zeros((6, k * p, (2 if limited else 1) * n + 1))
+    loaded = limits.payload is not None
+    payload = limits.payload if limits.payload is not None else np.zeros(10)
+    name = "inverse_dynamics_loaded" if loaded else "inverse_dynamics"
+    (address,) = addresses(robot, name)
+    _fill(
+        address,
+        loaded,
+        payload,
+        NO_WRENCH,
+        flat[0],
+        flat[1],
+        flat[2],
+        robot.damping,
+        robot.coulomb_friction,
+        limits.effort,
+        limits.acceleration,
+        limits.speed,
+        made,
+    )
+    return Rows(*made.reshape(6, k, p, -1))
+
+
+@compiled
+def _fill(
+    address,
+    loaded,
+    payload,
+    wrench,
+    q,
+    first,
+    second,
+    damping,
+    coulomb,
+    effort,
+    acceleration,
+    speed,
+    out,
+):
+    """Write the rows at all places; a limit of infinity gives a row of zeros."""
+    n, last = q.shape[1], out.shape[2] - 1
+    x, v, a = np.zeros(n), np.zeros(n), np.zeros(n)
+    weight, push, square = np.zeros(n), np.zeros(n), np.zeros(n)
+    for k in range(q.shape[0]):
+        for part in range(3):
+            for i in range(n):
+                x[i] = q[k, i]
+                v[i] = first[k, i] if part == 2 else 0.0
+                a[i] = (0.0, first[k, i], second[k, i])[part]
+            into = (weight, push, square)[part]
+            if loaded:
+                call_kernel(address, (x, v, a, payload, wrench, into))
+            else:
+                call_kernel(address, (x, v, a, into))
+        fastest = 0.0
+        for i in range(n):
+            share, along = 1.0 / effort[i], first[k, i]
+            drag = damping[i] * along
+            out[0, k, i] = (push[i] - weight[i]) * share
+            out[1, k, i] = (square[i] - weight[i] - drag) * share
+            out[2, k, i] = drag * share
+            out[3, k, i] = coulomb[i] * share
+            out[4, k, i] = along / CREEP
+            out[5, k, i] = weight[i] * share
+            if last > n:
+                out[0, k, n + i] = along / acceleration[i]
+                out[1, k, n + i] = second[k, i] / acceleration[i]
+            fastest = max(fastest, abs(along) / speed[i])
+        out[1, k, last] = fastest * fastest
+
+
+@compiled
+def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
+    """Write what the rows come to inside the intervals.
+
+    Args:
+        rows: At places of the intervals, shares of them (p,).
+        rough: Whether there is damping or friction.
+        widths: Of the intervals (k,).
+        squares: Control points (2 k + 1,) of the squared speed, see `profile`.
+        shares: The places (p,).
+        bulges: Whether a quarter of the greatest second difference is added: a parabola is
+            greater by half as much between places at equal distances.
+        beyond: The greatest of each row (k, r), less 1.
+        used: The lesser at both ends (k,) of what the greatest row there comes to.
+    """
+    a, c, d, f, m, b = rows
+    for k in range(widths.shape[0]):
+        x, z, y = squares[2 * k], squares[2 * k + 1], squares[2 * k + 2]
+        first, last = (z - x) / widths[k], (y - z) / widths[k]
+        begin, end = 0.0, 0.0
+        for r in range(a.shape[2]):
+            most, bulge, before, rise = 0.0, 0.0, 0.0, 0.0
+            for p in range(shares.shape[0]):
+                t = shares[p]
+                u = first + (last - first) * t
+                square = (1.0 - t) * ((1.0 - t) * x + 2.0 * t * z) + t * t * y
+                value = a[k, p, r] * u + c[k, p, r] * square + b[k, p, r]
+                if rough:
+                    root = np.sqrt(square)
+                    value += d[k, p, r] * root + f[k, p, r] * np.tanh(m[k, p, r] * root)
+                most = max(most, abs(value))
+                if p == 0:
+                    begin = max(begin, abs(value))
+                if p == shares.shape[0] - 1:
+                    end = max(end, abs(value))
+                if p > 1:
+                    bulge = max(bulge, abs(value - before - rise))
+                rise, before = value - before, value
+            beyond[k, r] = most - 1.0 + (bulge / 4.0 if bulges else 0.0)
+        used[k] = min(begin, end)

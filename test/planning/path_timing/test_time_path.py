@@ -1,0 +1,314 @@
+"""`md.time_path`: closed forms, laws of the fastest motion, and every sample within the limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from closed_loop import execute
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
+
+import manip_dyn as md
+from manip_dyn.core.friction import CREEP
+from manip_dyn.planning.path_timing.rows import SHARES, Limits
+from manip_dyn.planning.path_timing.search import Problem, stiff_intervals
+from manip_dyn.robot.oracle import Oracle
+
+CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
+"""Waypoints of arms with two joints; on it efforts change with their acceleration's sign."""
+PAYLOAD = [3.0, 0.02, 0.0, 0.05, 0.02, 0.02, 0.01, 0.0, 0.0, 0.0]
+
+
+@pytest.fixture(scope="module")
+def rr():
+    return md.load_robot("rr")
+
+
+@pytest.fixture(scope="module")
+def timing(rr):
+    return md.time_path(rr, CURVE)
+
+
+def worst(timing, count=2000):
+    """Return the greatest share of a limit at many times, efforts by pinocchio."""
+    robot, oracle = timing.robot, Oracle(timing.robot)
+    found = 0.0
+    for t in np.linspace(0.0, timing.t_final, count):
+        q, v, a = timing.joints(t)
+        effort = oracle.inverse_dynamics(q, v, a)
+        effort = effort + robot.coulomb_friction * np.tanh(v / CREEP)
+        assert effort == pytest.approx(timing.effort(t), abs=1e-8 * robot.tau_max.max())
+        found = max(found, np.max(np.abs(effort) / robot.tau_max), np.max(abs(v) / robot.v_max))
+    return found
+
+
+# -------------------------------------------------------------------------- closed forms
+def test_a_double_integrator_is_driven_and_braked_by_full_efforts():
+    arm = md.load_robot("one_link_horizontal")
+    inertia = md.customize(arm).mass_matrix([0.0])[0, 0]
+    timing = md.time_path(arm, [[-0.2], [0.9]])
+    assert timing.t_final == pytest.approx(2.0 * np.sqrt(1.1 * inertia / arm.tau_max[0]), rel=2e-7)
+    assert timing.motion.switches == pytest.approx([0.5 * timing.t_final], rel=1e-6)
+
+
+def test_limits_of_speed_and_acceleration_give_a_trapezoid():
+    arm = md.load_robot("pa10")
+    fastest, most = arm.v_max[0], 1.5
+    timing = md.time_path(arm, [np.zeros(7), np.eye(7)[0]], acceleration_limits=most)
+    assert fastest < np.sqrt(most)
+    assert timing.t_final == pytest.approx(1.0 / fastest + fastest / most, rel=2e-4)
+
+
+def fastest_time(arm, begin, end):
+    """Return the time of one joint that is driven, then braked, by quadrature."""
+    inertia = md.customize(arm).mass_matrix([0.0])[0, 0]
+    weight = md.customize(arm).inverse_dynamics
+
+    def arc(drive, direction, start):
+        def rates(s, y):  # by the position: y is the speed and the time
+            v = y[0]
+            rest = weight([s], [v], [0.0])[0] + arm.coulomb_friction[0] * np.tanh(v / CREEP)
+            return [(drive - rest) / inertia / v, 1.0 / v]
+
+        # From rest the first bit in closed form: constant acceleration.
+        bit = 1e-7
+        first = abs(drive - weight([start], [0.0], [0.0])[0]) / inertia
+        v, t = np.sqrt(2.0 * first * bit), np.sqrt(2.0 * bit / first)
+        span = (start + direction * bit, end if direction > 0 else begin)
+        return solve_ivp(
+            rates, span, [v, direction * t], rtol=1e-11, atol=1e-13, dense_output=True
+        )
+
+    driven, braked = arc(arm.tau_max[0], 1, begin), arc(-arm.tau_max[0], -1, end)
+    low, high = begin + 1e-6, end - 1e-6
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        faster = driven.sol(middle)[0] > braked.sol(middle)[0]
+        low, high = (low, middle) if faster else (middle, high)
+    return driven.sol(low)[1] - braked.sol(low)[1]
+
+
+@pytest.mark.parametrize(
+    "friction", [{}, {"viscous_friction": [0.4]}, {"coulomb_friction": [1.0]}]
+)
+def test_weight_damping_and_friction_agree_with_quadrature(friction):
+    arm = md.load_robot("one_link_vertical", **friction)
+    timing = md.time_path(arm, [[1.2], [2.4]], intervals=400)
+    exact = fastest_time(arm, 1.2, 2.4)
+    assert exact * (1.0 - 1e-6) < timing.t_final < exact * (1.0 + 1e-4)
+
+
+# -------------------------------------------------------------------------- laws
+def test_the_time_is_that_of_finer_grids(rr, timing):
+    finer = md.time_path(rr, CURVE, intervals=1000)
+    assert timing.t_final == pytest.approx(finer.t_final, rel=5e-4)
+    assert finer.t_relaxed <= finer.t_final <= timing.t_final
+    assert timing.t_final == pytest.approx(timing.t_relaxed, rel=2e-3)
+
+
+def test_without_friction_the_way_back_takes_as_long(rr, timing):
+    assert md.time_path(rr, CURVE[::-1]).t_final == pytest.approx(timing.t_final, rel=5e-4)
+
+
+def test_parts_of_a_fastest_motion_are_the_fastest(rr, timing):
+    knots = timing.motion.knots
+    s, speed, _ = timing.motion.on_path(knots[len(knots) // 3])
+    spline = CubicSpline(timing.path.breaks, CURVE, bc_type="natural")
+
+    def part(begin, end):
+        inside = timing.path.breaks[(timing.path.breaks > begin) & (timing.path.breaks < end)]
+        breaks = np.array([begin, *inside, end])
+        return type("Part", (), {"breaks": breaks, "__call__": lambda _, s, nu: spline(s, nu)})()
+
+    first = md.time_path(rr, part(0.0, s), end_speeds=(0.0, 0.998 * speed))
+    second = md.time_path(rr, part(s, spline.x[-1]), end_speeds=(0.998 * speed, 0.0))
+    assert first.t_final + second.t_final == pytest.approx(timing.t_final, rel=2e-3)
+    assert np.linalg.norm(second.joints(0.0).v) == pytest.approx(
+        np.linalg.norm(first.joints(first.t_final).v), rel=1e-6
+    )
+    with pytest.raises(md.ManipDynError, match="from rest to rest"):
+        _ = first.plan
+
+
+def test_it_lies_between_minimum_time_and_a_coarse_motion_on_the_same_line(rr):
+    start, goal = [0.2, -0.8], [-0.9, 1.2]
+    coarse = md.plan_zero_net_work(rr, start, goal)
+    assert coarse.status == "near_minimum"  # the straight joint path, on 100 intervals
+    timing = md.time_path(rr, [start, goal])
+    assert 0.99 * coarse.t_final < timing.t_final < coarse.t_final
+    assert md.plan_minimum_time(rr, start, goal).t_final < timing.t_final
+
+
+# -------------------------------------------------------------------------- limits
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"viscous_friction": [40.0, 15.0]},
+        {"coulomb_friction": [60.0, 20.0]},
+    ],
+    ids=["bare", "damping", "friction"],
+)
+@pytest.mark.parametrize("blend", [None, 0.2], ids=["spline", "blends"])
+def test_no_sample_exceeds_a_limit(change, blend):
+    timing = md.time_path(md.load_robot("rr", **change), CURVE, blend=blend)
+    assert 0.999 < worst(timing) <= 1.0
+    assert 0.999 < timing.load <= 1.0
+
+
+def test_seven_joints_use_and_keep_their_limits():
+    arm = md.load_robot("pa10")
+    points = [
+        [0.0] * 7,
+        [0.5, 0.4, -0.3, 0.9, 0.4, -0.5, 0.3],
+        [0.9, 0.1, 0.4, 1.3, -0.4, 0.5, 1.0],
+    ]
+    timing = md.time_path(arm, points)
+    assert 0.99 < worst(timing, 500) <= 1.0
+
+
+def test_the_path_has_points_of_zero_inertia(rr, timing):
+    none = np.full(2, np.inf)
+    problem = Problem(rr, timing.path, Limits(rr.v_max, rr.tau_max, none, None), (0.0, 0.0))
+    grid = timing.motion.grid
+    rows = problem.rows(grid[:-1], np.diff(grid), SHARES)
+    assert np.any(rows.a[:, 0, :2] * rows.a[:, -1, :2] < 0.0)
+    assert np.any(stiff_intervals(rows, np.diff(grid)))
+
+
+def test_a_payload_is_carried(rr, timing):
+    carried = md.time_path(rr, CURVE, payload=PAYLOAD)
+    assert carried.t_final > 1.01 * timing.t_final
+    kernels = md.customize(rr)
+    for t in np.linspace(0.0, carried.t_final, 300):
+        effort = kernels.inverse_dynamics(*carried.joints(t), payload=PAYLOAD)
+        assert effort == pytest.approx(carried.effort(t), abs=1e-9)
+        assert np.all(np.abs(effort) <= rr.tau_max)
+
+
+def test_limits_of_acceleration_are_kept(rr):
+    most = np.array([5.0, np.inf])
+    timing = md.time_path(rr, CURVE, acceleration_limits=most)
+    states = [timing.joints(t).a[0] for t in np.linspace(0.0, timing.t_final, 1000)]
+    assert 4.99 < np.max(np.abs(states)) <= 5.0
+
+
+# -------------------------------------------------------------------------- by time
+def test_positions_velocities_and_accelerations_belong_together(timing):
+    knots = timing.motion.knots
+    for begin, end in zip(knots[1:-1:7], knots[2::7], strict=False):
+        middle, h = 0.5 * (begin + end), 1e-3 * (end - begin)
+        before, here, after = (timing.joints(middle + k * h) for k in (-1, 0, 1))
+        scale = np.abs(here.v).max() + 1.0
+        assert (after.q - before.q) / (2.0 * h) == pytest.approx(here.v, abs=1e-5 * scale)
+        scale = np.abs(here.a).max() + 1.0
+        assert (after.v - before.v) / (2.0 * h) == pytest.approx(here.a, abs=1e-5 * scale)
+
+
+def test_the_arm_under_the_plans_efforts_follows_the_path(rr, timing):
+    plan, oracle = timing.plan, Oracle(rr)
+    assert plan.success
+    y = np.concatenate([plan.q0, np.zeros(2)])
+    for begin, end in zip(plan.knots[:-1], plan.knots[1:], strict=True):
+        last = np.nextafter(end, 0.0)
+
+        def rates(t, y, last=last):
+            effort = plan.effort(min(t, last))
+            return np.concatenate([y[2:], oracle.forward_dynamics(y[:2], y[2:], effort)])
+
+        y = solve_ivp(rates, (begin, end), y, method="DOP853", rtol=1e-10, atol=1e-10).y[:, -1]
+    assert y[:2] == pytest.approx(CURVE[-1], abs=1e-6)
+    assert y[2:] == pytest.approx([0.0, 0.0], abs=1e-5)
+    assert plan.state(plan.t_final)[0] == pytest.approx(CURVE[-1])
+    assert plan.effort(plan.t_final + 1.0) == pytest.approx(
+        md.customize(rr).inverse_dynamics(CURVE[-1], [0.0, 0.0], [0.0, 0.0])
+    )
+
+
+def test_an_executor_takes_the_plan(rr, timing):
+    simulation = md.Simulation(rr, CURVE[0], np.zeros(2))
+    execute(simulation, md.PlanExecutor(rr, timing.plan, 2e-3), 2e-3, timing.t_final + 0.5)
+    assert simulation.q == pytest.approx(CURVE[-1], abs=1e-5)
+    assert simulation.v == pytest.approx([0.0, 0.0], abs=1e-4)
+
+
+def test_samples_end_at_the_goal(timing):
+    samples = timing.samples(0.05)
+    assert samples.time[-1] == timing.t_final
+    assert np.diff(samples.time)[:-1] == pytest.approx(0.05)
+    assert samples.q[[0, -1]] == pytest.approx(CURVE[[0, -1]], abs=1e-6)
+    assert samples.effort.shape == samples.q.shape == (len(samples.time), 2)
+
+
+def test_a_spline_of_scipy_is_a_path(rr, timing):
+    spline = CubicSpline(timing.path.breaks, CURVE, bc_type="natural")
+    assert md.time_path(rr, spline).t_final == pytest.approx(timing.t_final, rel=1e-9)
+
+
+def test_what_tracked_a_path_of_the_tool_is_timed():
+    arm, radius = md.load_robot("pa10"), 0.05
+    q = np.array([0.0, 0.3, 0.0, 1.7, 0.0, 0.9, 0.0])
+    tool = md.customize(arm).forward_kinematics
+    center = tool(q)[:3, 3] - [radius, 0.0, 0.0]
+    rotation = tool(q)[:3, :3]
+    circle = md.Circle(center, [0, 0, 1], [1, 0, 0], rotation, 0.2 * radius, 0.2)
+    tracked = md.track(arm, circle, q0=q, duration=10.0)
+    timing = md.time_path(arm, tracked.q)
+    assert timing.t_final < 1.0
+    for t in np.linspace(0.0, timing.t_final, 50):
+        off = tool(timing.joints(t).q)[:3, 3] - center
+        assert np.hypot(off[0], off[1]) == pytest.approx(radius, abs=1e-4)
+        assert off[2] == pytest.approx(0.0, abs=1e-4)
+
+
+# -------------------------------------------------------------------------- bad input
+@pytest.mark.parametrize(
+    ("path", "options", "told"),
+    [
+        ([[0.0, 0.0]], {}, r"shape \(1, 2\); expected at least two waypoints"),
+        ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], {}, r"shape \(2, 3\)"),
+        ([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]], {}, "waypoints 0 and 1 are the same"),
+        (CURVE, {"blend": 0.0}, r"corner at waypoint 1 .*blend above 0"),
+        ([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]], {"blend": 0.1}, "turns back at waypoint 1"),
+        ([[0.0, 0.0], [9.0, 0.0]], {}, "leaves the position limits at s = .* joint 'joint_1'"),
+        (CURVE, {"acceleration_limits": 0.0}, "'joint_1' has the acceleration limit 0; expected"),
+        (CURVE, {"end_speeds": (-1.0, 0.0)}, "speed at the begin is -1"),
+        (CURVE, {"end_speeds": (1e3, 0.0)}, "begin of the path is 1000; expected 0 to"),
+        (CURVE, {"end_speeds": (0.0, 1e3)}, "end of the path is 1000; .* expected a lower one"),
+        (CURVE, {"intervals": 3}, "intervals is 3; expected a whole number"),
+        (CURVE, {"payload": [500.0] + [0.0] * 9}, "at s = .* to hold the arm; its limit"),
+        (lambda s, order: s, {}, "without breaks"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(rr, path, options, told):
+    with pytest.raises(md.ManipDynError, match=told):
+        md.time_path(rr, path, **options)
+
+
+def test_zero_limits_and_none_at_all_are_told(rr):
+    none = np.full(2, np.inf)
+    free = replace(rr, v_max=none, tau_max=none)
+    with pytest.raises(md.ManipDynError, match="nothing limits the speed at s"):
+        md.time_path(free, CURVE)
+    assert md.time_path(free, CURVE, acceleration_limits=5.0).success
+    for name, limit in (("speed", {"v_max": np.zeros(2)}), ("effort", {"tau_max": np.zeros(2)})):
+        with pytest.raises(md.ManipDynError, match=f"'joint_1' has the {name} limit"):
+            md.time_path(replace(rr, **limit), CURVE)
+
+
+def test_corners_and_standing_still_are_refused_of_any_path(rr):
+    corner = type("Corner", (), {"breaks": np.array([0.0, 0.5, 1.0])})
+    corner.__call__ = lambda _, s, order: np.stack(
+        [(s, 1.0 + 0.0 * s, 0.0 * s)[order], (abs(s - 0.5), np.sign(s - 0.5), 0.0 * s)[order]], 1
+    )
+    with pytest.raises(md.ManipDynError, match=r"corner at s = 0.5 of 1"):
+        md.time_path(rr, corner())
+    slow = CubicSpline([0.0, 0.5, 1.0], [[0.0, 0.0], [0.1, 0.1], [0.2, 0.2]], bc_type="clamped")
+    with pytest.raises(md.ManipDynError, match="stands still at s = 0"):
+        md.time_path(rr, slow)
+
+
+def test_paths_of_the_tool_are_told_from_those_of_the_joints(rr):
+    circle = md.Circle([0.5, 0.0, 0.5], [0, 0, 1], [1, 0, 0], np.eye(3), 0.1)
+    with pytest.raises(md.ManipDynError, match=r"md\.track\(robot, path\)\.q"):
+        md.time_path(rr, circle)

@@ -1,0 +1,50 @@
+"""Joint trajectories: their positions as waypoints, and timed paths as messages."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+
+pytest.importorskip("trajectory_msgs")
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from manip_dyn.ros.messages.stamps import to_nanoseconds
+from manip_dyn.ros.messages.trajectories import timed_trajectory, waypoints_from
+
+pytestmark = pytest.mark.ros
+POINTS = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2]])
+
+
+def message(names, rows):
+    points = [JointTrajectoryPoint(positions=list(row)) for row in rows]
+    return JointTrajectory(joint_names=list(names), points=points)
+
+
+def test_a_trajectory_is_timed_and_becomes_one_with_efforts():
+    arm = md.load_robot("rr")
+    found = waypoints_from(message(arm.joint_names[::-1], POINTS[:, ::-1]), arm)
+    assert np.array_equal(found, POINTS)
+    timing = md.time_path(arm, found)
+    timed = timed_trajectory(timing, 0.02, 5)
+    assert to_nanoseconds(timed.header.stamp) == 5
+    assert tuple(timed.joint_names) == arm.joint_names
+    times = [to_nanoseconds(point.time_from_start) for point in timed.points]
+    assert times[0] == 0
+    assert times[-1] == round(timing.t_final * 1e9)
+    for point in timed.points:
+        q, v, a = point.positions, point.velocities, point.accelerations
+        effort = md.customize(arm).inverse_dynamics(q, v, a)
+        assert list(point.effort) == pytest.approx(effort, abs=1e-9)
+        assert np.all(np.abs(point.effort) <= arm.tau_max)
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "told"),
+    [
+        (["joint_1", "wrist"], POINTS, "trajectory has joints .*; expected each of joint_1"),
+        (["joint_1", "joint_2"], [[0.0]], "positions of point 0 has shape"),
+    ],
+)
+def test_what_is_no_path_of_the_arm_is_refused(names, rows, told):
+    with pytest.raises(md.ManipDynError, match=told):
+        waypoints_from(message(names, rows), md.load_robot("rr"))
