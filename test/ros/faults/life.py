@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from faults.case import ERROR, OK, WARN, Case
@@ -73,7 +75,7 @@ AFTER_RESET = {
     "executing": ("lost", ERROR, "gave up: the arm was reset"),
     "reached": ("idle", WARN, "the arm was reset"),
 }
-CASES = (
+_CASES = (
     *(
         Case(
             f"reset_while_{phase}", "planner",
@@ -112,3 +114,4 @@ CASES = (
         for moving in (False, True)
     ),
 )  # fmt: skip
+CASES = tuple(replace(case, by_hand=True) for case in _CASES)
