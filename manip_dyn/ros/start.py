@@ -12,6 +12,16 @@ import sys
 from importlib import import_module
 
 
+NODES = (
+    "simulator",
+    "clik_tracker",
+    "bang_bang_planner",
+    "mechanism",
+    "mechanism_monitor",
+    "monitor",
+)
+
+
 def start(name: str) -> int:
     """Import a node of `manip_dyn.ros.nodes`, run it and return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -53,4 +63,7 @@ def monitor() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(start(sys.argv.pop(1)))
+    name = sys.argv.pop(1).removesuffix("_node") if len(sys.argv) > 1 else ""
+    if name not in NODES:
+        sys.exit(f"manip_dyn: there is no node '{name}'; expected one of {', '.join(NODES)}")
+    sys.exit(start(name))

@@ -136,9 +136,16 @@ class Stepper:
         return self.paused or self.lockstep
 
     def reset(self) -> None:
-        """Go back to the initial state, at time zero."""
+        """Go back to the initial state, at time zero.
+
+        Stamps of the wall clock go on without a gap: in one, a jump of the joints might be taken
+        for a motion.
+        """
         with self.lock:
+            last = self.stamp_ns
             self._restart()
+            if self._by_the_wall:
+                self._origin_ns = last + self._period_ns
             self._tell()
         time.sleep(self._settle)
 
@@ -169,9 +176,13 @@ class Stepper:
         self._begin()
 
     def _begin(self) -> None:
-        wall = self._parameters.mode == "real_time" and not self._parameters.publish_clock
-        self._origin_ns = self._node.get_clock().now().nanoseconds if wall else 0
+        now = self._node.get_clock().now().nanoseconds
+        self._origin_ns = now if self._by_the_wall else 0
         self._tie()
+
+    @property
+    def _by_the_wall(self) -> bool:
+        return self._parameters.mode == "real_time" and not self._parameters.publish_clock
 
     def _tie(self) -> None:
         self._anchor.tie(time.time_ns(), self._moved.time_ns)

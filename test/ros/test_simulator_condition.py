@@ -69,3 +69,4 @@ def test_joints_beyond_their_limits_are_named_with_amount_side_and_unit():
     assert found[first][1] == f"{first} 0.0584 rad beyond its lower limit"
     assert found[second][1] == f"{second} 0.01 m beyond its upper limit"
     assert beyond_limits(robot, np.array([0.0, 0.3])) == {}
+    assert beyond_limits(robot, robot.q_max + 1e-12) == {}  # seen: 4e-16 rad were a warning

@@ -9,6 +9,8 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
 
 HELD = "the position commanded last is held"
+ROUNDING = 1e-9
+"""How far a joint that is at its limit may seem to be beyond it, rad or m."""
 
 
 class Situation(NamedTuple):
@@ -81,7 +83,7 @@ def beyond_limits(robot: Robot, q: Vector) -> dict[str, tuple[float, str]]:
     found = {}
     for i, name in enumerate(robot.joint_names):
         low, high = robot.q_min[i] - q[i], q[i] - robot.q_max[i]
-        if max(low, high) > 0.0:
+        if max(low, high) > ROUNDING:
             amount, side = max(low, high), "lower" if low > high else "upper"
             found[name] = amount, f"{name} {amount:.3g} {robot.unit(i)} beyond its {side} limit"
     return found
