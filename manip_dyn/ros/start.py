@@ -11,7 +11,6 @@ import signal
 import sys
 from importlib import import_module
 
-
 NODES = (
     "simulator",
     "clik_tracker",
