@@ -69,15 +69,13 @@ if TYPE_CHECKING:
     )
     from manip_dyn.planning import (
         Certificate,
-        JointPath,
-        PathTiming,
         Plan,
         PlanExecutor,
         Tuning,
         plan_minimum_time,
         plan_zero_net_work,
-        time_path,
     )
+    from manip_dyn.planning.path_timing import JointPath, PathTiming, time_path
     from manip_dyn.robot import (
         Robot,
         load_robot,
@@ -98,7 +96,6 @@ else:
         {
             "clik": (
                 "task_error",
-                "time_path",
                 "TrackingSample",
                 "Pose",
                 "Circle",
@@ -158,15 +155,13 @@ else:
             ),
             "planning": (
                 "Certificate",
-                "JointPath",
-                "PathTiming",
                 "Plan",
                 "PlanExecutor",
                 "Tuning",
                 "plan_minimum_time",
                 "plan_zero_net_work",
-                "time_path",
             ),
+            "planning.path_timing": ("JointPath", "PathTiming", "time_path"),
             "robot": (
                 "Robot",
                 "load_robot",

@@ -29,7 +29,8 @@ from manip_dyn.core.generated import cache_directory
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
-from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work, time_path
+from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import (
     Integrator,

@@ -19,7 +19,7 @@ from manip_dyn.bench.path_timing_peers import collocation, toppra_motion
 from manip_dyn.bench.peers import installed
 from manip_dyn.bench.timing import SLICE, repetitions, seconds
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning import PathTiming, time_path
+from manip_dyn.planning.path_timing import PathTiming, time_path
 from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9

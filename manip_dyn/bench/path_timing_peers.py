@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning import JointPath
+from manip_dyn.planning.path_timing import JointPath
 from manip_dyn.robot import Robot
 
 CELLS = 200

@@ -5,18 +5,12 @@ from manip_dyn.planning.execution.executor import PlanExecutor
 from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.segments import Segment, mean_effort
 from manip_dyn.planning.minimum_time.planner import plan_minimum_time
-from manip_dyn.planning.path_timing.joint_path import JointPath
-from manip_dyn.planning.path_timing.planner import time_path
-from manip_dyn.planning.path_timing.result import PathSamples, PathTiming
 from manip_dyn.planning.plan import FiniteRamps, Plan
 from manip_dyn.planning.zero_net_work.planner import plan_zero_net_work
 
 __all__ = [
     "Certificate",
     "FiniteRamps",
-    "JointPath",
-    "PathSamples",
-    "PathTiming",
     "Plan",
     "PlanExecutor",
     "Segment",
@@ -24,5 +18,4 @@ __all__ = [
     "mean_effort",
     "plan_minimum_time",
     "plan_zero_net_work",
-    "time_path",
 ]

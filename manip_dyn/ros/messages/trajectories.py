@@ -7,7 +7,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from manip_dyn.core.checks import Matrix, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning import PathTiming
+from manip_dyn.planning.path_timing import PathTiming
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.stamps import to_duration, to_time
 
