@@ -1,16 +1,37 @@
-"""The certificate of a minimum-time plan: how well it meets Pontryagin's conditions."""
+"""The certificate of a minimum-time plan: Pontryagin's conditions, and what was searched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.searched import Searched
 
 BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
 SINGULAR_SWITCHING = 1e-7
 FULL = 1.0 + 1e-9
 """Efforts between their limits may come to them, but for rounding."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What was searched before a motion was handed out.
+
+    Attributes:
+        guesses: Initial guesses of motions on a grid: the straight path and detours.
+        motions: Different nearly optimal motions on the grid that they led to.
+        structures: Switching structures that Newton's method was started from.
+        extremals: Different motions among those it found that arrive within all limits.
+        second: Final time of the second best of these, s; inf if there is none.
+        on_grid: Least duration of a motion on the grid, s: above that of the best exact one by
+            what the grid costs, or below it where that one was not found.
+    """
+
+    guesses: int
+    motions: int
+    structures: int
+    extremals: int
+    second: float
+    on_grid: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative
 from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
-from manip_dyn.planning.certificate import FULL
+from manip_dyn.planning.certificate import FULL, Searched
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
     Candidate,
@@ -48,7 +48,6 @@ from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
 from manip_dyn.planning.minimum_time.structure import Switching
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.searched import Searched
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
