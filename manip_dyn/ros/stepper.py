@@ -146,6 +146,7 @@ class Stepper:
             self._restart()
             if self._by_the_wall:
                 self._origin_ns = last + self._period_ns
+                self._anchor.tie(self.stamp_ns, self._moved.time_ns)  # a lag is not forgotten
             self._tell()
         time.sleep(self._settle)
 

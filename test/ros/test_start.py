@@ -102,3 +102,13 @@ def test_machine_code_that_is_not_kept_yet_is_told(told):
 )
 def test_a_pace_is_said_as_it_is(given, said):
     assert paced(*given) == said
+
+
+@pytest.mark.parametrize("arguments", [["nope"], []])
+def test_a_node_that_there_is_none_of_is_refused_in_one_sentence(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "manip_dyn.ros.start", *arguments], capture_output=True, text=True
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode != 0
+    assert line.startswith(f"manip_dyn: there is no node '{''.join(arguments)}'; expected one of")

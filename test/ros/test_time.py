@@ -137,6 +137,18 @@ def test_real_time_goes_on_from_the_present_after_a_jump(ros, shift):
     assert leap(states) < 50.0
 
 
+def test_stamps_go_on_without_a_gap_at_a_reset(ros):
+    """After a stall they lag; a reset that set them right would look like a motion."""
+    states = ros.listen(JointState, "joint_states")
+    node = ros.start(SimulatorNode, robot="ibm7535", control_period=0.01)
+    ros.until(lambda: len(states) > 5, "no states")
+    with node._stepper.lock:
+        time.sleep(0.6)
+    before = node._stepper.stamp_ns
+    node._stepper.reset()
+    assert 0 <= node._stepper.origin_ns - before < 100_000_000
+
+
 def test_simulated_time_has_no_jump(ros, shift):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="ibm7535", control_period=0.01, publish_clock=True)
