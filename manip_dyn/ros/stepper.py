@@ -57,6 +57,7 @@ class Stepper:
         parameters: SteppingParameters,
         publish: Callable[[], None],
         settle: float = 0.0,
+        listen: Callable[[], None] = lambda: None,
     ):
         """Prepare the thread in which time passes.
 
@@ -66,9 +67,10 @@ class Stepper:
             parameters: How time passes.
             publish: Called whenever time has passed, and now and then while it does not.
             settle: Wall time after which a reset is answered, s.
+            listen: Called before a period that passes by itself.
         """
         self._node, self._moved, self._parameters = node, moved, parameters
-        self._publish, self._settle = publish, settle
+        self._publish, self._settle, self._listen = publish, settle, listen
         self._period_ns = nanoseconds("control_period", parameters.control_period)
         self.lock = threading.RLock()
         self.paused, self.fault = False, ""
@@ -203,6 +205,7 @@ class Stepper:
         real_time = self._parameters.mode == "real_time" and not self.fault
         if real_time and self._parameters.real_time_factor == 1.0:
             self._keep_up()
+        self._listen()
         self._advance()
 
     def _keep_up(self) -> None:

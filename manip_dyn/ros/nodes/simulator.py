@@ -32,6 +32,7 @@ from manip_dyn.ros.parameters.simulator import (
     simulation_from,
 )
 from manip_dyn.ros.runtime.introduction import described, introduce, paced
+from manip_dyn.ros.runtime.own_subscription import OwnSubscription
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.simulator.commanders import commanders
 from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
@@ -74,19 +75,23 @@ class SimulatorNode:
         self._energy = node.create_publisher(Float64MultiArray, "~/energy", 10)
         publish_description(node, self._robot)
         self._transforms = Transforms(node, self._robot, parameters)
-        self._stepper = Stepper(node, self._commands, parameters, self._publish, SETTLE)
+        self._inputs: list[OwnSubscription] = []
+        self._stepper = Stepper(
+            node, self._commands, parameters, self._publish, SETTLE, self._listen
+        )
         StepperServices(node, self._stepper)
         self._commands.listen(self._stepper)
         rate = parameters.brake_rate
         self._trajectories = Trajectories(node, self._commands, self._stepper, rate)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
-        self._inputs = [
-            node.create_subscription(Float64MultiArray, "~/commands", self._on_command, depth),
-            node.create_subscription(JointState, "~/joint_commands", self._on_joints, depth),
-            node.create_subscription(
-                JointTrajectory, "~/effort_trajectory", self._on_trajectory, depth
-            ),
-        ]
+        for kind, topic, call in (
+            (Float64MultiArray, "~/commands", self._on_command),
+            (JointState, "~/joint_commands", self._on_joints),
+            (JointTrajectory, "~/effort_trajectory", self._on_trajectory),
+        ):
+            self._inputs.append(
+                OwnSubscription(node, kind, topic, call, depth, executed=self._standing_still)
+            )
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
         on_change(node, parameters, self._use, self._refuse)
         self._stepper.start()
@@ -97,6 +102,13 @@ class SimulatorNode:
         self._trajectories.close()
 
     # ---------------------------------------------------------------- commands
+    def _standing_still(self) -> bool:
+        return self._stepper.waiting
+
+    def _listen(self) -> None:
+        for each in self._inputs:
+            each.take()
+
     def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
             try:

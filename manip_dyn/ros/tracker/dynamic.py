@@ -21,6 +21,7 @@ from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
+from manip_dyn.ros.runtime.own_subscription import Listener, OwnSubscription
 from manip_dyn.ros.runtime.pacing import Deadlines, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.states import Facts
@@ -48,6 +49,11 @@ class DynamicMode:
         self._heard_at = self._sent_at = time.perf_counter()
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
+        # Lockstep sends no second state before the first is answered.
+        self._states = OwnSubscription(
+            node, JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
+        )
+        self._listener = Listener(node, self._states)
         self._errors = node.create_publisher(JointState, "~/joint_error", 100)
         self._commands = node.create_publisher(
             Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
@@ -94,13 +100,11 @@ class DynamicMode:
 
     def start(self) -> None:
         """Listen to the arm."""
-        # Lockstep sends no second state before the first is answered.
-        self._states = self._node.create_subscription(
-            JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
-        )
+        self._listener.start()
 
     def stop(self) -> None:
-        """End nothing: the arm keeps the time."""
+        """Listen no more."""
+        self._listener.stop()
 
     def restart(self) -> str:
         """Begin the path anew with the next state."""
@@ -124,7 +128,11 @@ class DynamicMode:
         """Return what the driver tells, unless it has nobody to drive."""
         return {} if self._unheard else self._driver.report()
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, message: JointState, _info: object) -> None:
+        with self._calls.lock:
+            self._hear(message)
+
+    def _hear(self, message: JointState) -> None:
         try:
             q = by_name(message, self._robot, "position")
             v = by_name(message, self._robot, "velocity")

@@ -1,0 +1,134 @@
+"""Subscriptions whose messages a node takes itself, without an executor.
+
+rclpy's executors gather every entity of their nodes, build a wait set and an asynchronous task for
+each message: at 1 kHz that costs several times what the message is about.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
+
+from manip_dyn.ros.runtime.run import unless_shut_down
+
+LOOK_UP_NS = 100_000_000
+"""Wall time after which a thread without messages looks whether to end, ns."""
+
+
+class OwnSubscription:
+    """A subscription that an executor leaves alone unless it is told to take part.
+
+    Attributes:
+        subscription: The ROS subscription.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        call: Callable[..., None],
+        qos: QoSProfile,
+        *,
+        raw: bool = False,
+        executed: Callable[[], bool] = lambda: False,
+    ):
+        """Subscribe.
+
+        Args:
+            node: The node.
+            kind: Type of the messages.
+            topic: Their topic.
+            call: Takes a message and what rclpy tells of it (`MessageInfo`).
+            qos: How the topic is kept.
+            raw: Whether `call` takes serialized messages, bytes.
+            executed: Whether the executor takes messages, too, at present.
+        """
+        self._call, self._most = call, qos.depth
+
+        def told(message: Any, info: Any) -> None:
+            call(message, info)
+
+        group = _LeftAlone(executed)
+        self.subscription: Subscription = node.create_subscription(
+            kind, topic, told, qos, callback_group=group, raw=raw
+        )
+
+    @property
+    def topic_name(self) -> str:
+        """The topic's full name."""
+        return self.subscription.topic_name
+
+    def take(self) -> None:
+        """Call for each message that is there, at most as many as the topic keeps."""
+        subscription = self.subscription
+        with subscription.handle:
+            for _ in range(self._most):
+                taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+                if taken is None:
+                    return
+                self._call(*taken)
+
+
+class Listener:
+    """A thread that waits for the messages of one subscription."""
+
+    def __init__(self, node: Node, heard: OwnSubscription):
+        """Prepare a daemon thread."""
+        self._node, self._heard = node, heard
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread and wait for it."""
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=2.0)
+
+    def _run(self) -> None:
+        context = self._node.context
+        try:
+            while not self._stop.is_set() and context.ok():
+                unless_shut_down(self._node, self._listen)
+        except BaseException:
+            context.try_shutdown()  # a node that hears nothing any more is not to seem alive
+            raise
+
+    def _listen(self) -> None:
+        """Answer messages until none comes for a while."""
+        context, heard = self._node.context, self._heard
+        with heard.subscription.handle, context.handle:
+            waiting = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context.handle)
+            while not self._stop.is_set():
+                waiting.clear_entities()
+                waiting.add_subscription(heard.subscription.handle)
+                waiting.wait(LOOK_UP_NS)
+                if not waiting.get_ready_entities("subscription"):
+                    return
+                heard.take()
+
+
+class _LeftAlone(ReentrantCallbackGroup):
+    """Keeps executors from a subscription, and from its events.
+
+    An event of rmw_fastrtps is waited for by the condition that says that there are messages, too:
+    one that is waited for wakes the executor with every message (seen with rmw_fastrtps 8.4.3).
+    """
+
+    def __init__(self, executed: Callable[[], bool]):
+        super().__init__()
+        self._executed = executed
+
+    def can_execute(self, entity: object) -> bool:
+        return self._executed()
