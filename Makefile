@@ -4,10 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell cat setup.py Makefile | cksum | cut -d' ' -f1)
 
-.PHONY: demo test lint style test-oldest clean
+SITE := $(VENV)/.site-$(shell cat setup.py | cksum | cut -d' ' -f1)
+
+.PHONY: demo docs test lint style test-oldest clean
 
 demo: $(READY)
 	$(BIN)/manip_dyn demo $(ARGS)
+
+# The site, into build/site; warnings are errors. All examples are run.
+docs: $(SITE)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site $(ARGS)
 
 # Most of the time goes into compiling, for two cores, and some into waiting for other processes,
 # hence three workers: each takes whole files, so that what the tests of a file share is compiled
@@ -19,7 +25,7 @@ WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 test: export PYTHONDONTWRITEBYTECODE :=
 
 # mypy runs beside the tests, and speaks after them; if either fails, so does this.
-test: $(READY) style
+test: $(SITE) style
 	@$(BIN)/mypy > $(VENV)/mypy.txt 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest $(WORKERS) $(ARGS); tests=$$?; \
 	wait $$types; types=$$?; echo mypy: && cat $(VENV)/mypy.txt; \
@@ -48,5 +54,10 @@ $(READY):
 	rm -f $(VENV)/.ready-*
 	touch $@
 
+$(SITE): $(READY)
+	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[docs]'
+	rm -f $(VENV)/.site-*
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-oldest build install log *.egg-info .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(VENV)-oldest docs/gallery build install log *.egg-info .pytest_cache .ruff_cache .mypy_cache

@@ -65,6 +65,17 @@ setup(
             "example-robot-data>=4.1",
         ],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
+        # the site, `make docs`
+        "docs": [
+            "sphinx>=7.4",  # pages, the reference from docstrings, search
+            "myst-parser>=4",  # pages in Markdown
+            "furo>=2024.8",  # the theme
+            "sphinx-gallery>=0.18",  # examples/ run, as pages, pictures and notebooks
+            "sphinx-argparse>=0.5",  # commands and options from their parsers
+            "sphinx-copybutton>=0.5",
+            "sphinx-design>=0.6",  # cards
+            "matplotlib>=3.7",  # the examples' pictures
+        ],
         # tests in two workers, over random robots and robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",

@@ -9,7 +9,7 @@ import pytest
 import manip_dyn as md
 
 ROOT = Path(md.__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")])
 
 
 @pytest.fixture(params=PAGES, ids=lambda page: page.name)
@@ -40,6 +40,9 @@ def test_files_that_a_page_names_are_there(page):
             assert any((folder / name).exists() for folder in folders), name
 
 
-def test_links_between_pages_lead_somewhere(page):
-    for link in re.findall(r"\]\(([\w./]+\.md)", page):
-        assert any((folder / link).exists() for folder in (ROOT, ROOT / "docs")), link
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
+def test_links_lead_somewhere(file):
+    """Between pages and to any other file, from where the page stands."""
+    text = file.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((?!https?:)([\w./-]+)", text):
+        assert (file.parent / link).exists(), link

@@ -168,7 +168,8 @@ def test_versions_agree():
             ("setup.py", r'version="([\d.]+)"'),
             ("package.xml", r"<version>([\d.]+)</version>"),
             ("README.md", r"Version ([\d.]+),"),
+            ("CITATION.cff", r"(?m)^version: ([\d.]+)$"),
             ("CHANGELOG.md", r"## ([\d.]+) - \d{4}-\d\d-\d\d"),
         )
     ]
-    assert stated == [manip_dyn.__version__] * 4
+    assert stated == [manip_dyn.__version__] * 5

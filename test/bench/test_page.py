@@ -12,8 +12,8 @@ from manip_dyn.bench.cold import Row as ColdRow
 from manip_dyn.bench.dynamics import Row as DynamicsRow
 from manip_dyn.bench.growth import Row as GrowthRow
 from manip_dyn.bench.integrators import Row as ErrorRow
+from manip_dyn.bench.page import CHART, chart, written
 from manip_dyn.bench.page import main as write_page
-from manip_dyn.bench.page import written
 from manip_dyn.bench.path_timing import Row as PathRow
 from manip_dyn.bench.planning import Row as PlanningRow
 from manip_dyn.bench.record import keep, read_record
@@ -114,6 +114,7 @@ def test_the_page_is_what_the_kept_records_say():
     """`python -m manip_dyn.bench.page benchmarks` writes it."""
     page = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     assert written(page, BENCHMARKS / "runs") == page
+    assert (BENCHMARKS / CHART).read_text(encoding="utf-8") == chart(BENCHMARKS / "runs")
 
 
 @pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="not a checkout")

@@ -1,0 +1,53 @@
+"""A node of your own
+==================
+
+A ROS 2 node that answers each joint state with efforts, beside a simulator in lockstep.
+"""
+
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+import manip_dyn as md
+
+
+class Reach(Node):
+    def __init__(self, goal):
+        super().__init__("reach")
+        self.goal, self.seen = np.array(goal), []
+        self.kernels = md.customize(md.load_robot("rr"))
+        self.efforts = self.create_publisher(Float64MultiArray, "simulator/commands", 10)
+        self.create_subscription(JointState, "joint_states", self.answer, 10)
+
+    def answer(self, state):
+        q, v = np.array(state.position), np.array(state.velocity)
+        self.seen.append(q)
+        effort = self.kernels.inverse_dynamics(q, v, 9.0 * (self.goal - q) - 6.0 * v)
+        self.efforts.publish(Float64MultiArray(data=effort.tolist()))
+
+
+# %%
+# In lockstep every command is one period: the run does not depend on how busy the machine is.
+parameters = "-p robot:=rr -p mode:=lockstep -p control_period:=0.01"
+start = [sys.executable, "-m", "manip_dyn.ros.start", "simulator", "--ros-args"]
+with subprocess.Popen(start + parameters.split()) as simulator:
+    rclpy.init()
+    node = Reach(goal=[1.0, 0.5])
+    while len(node.seen) < 300 and simulator.poll() is None:
+        rclpy.spin_once(node)
+    rclpy.shutdown()
+    simulator.terminate()
+print("at the goal:", bool(np.abs(node.seen[-1] - node.goal).max() < 0.01))
+# -> at the goal: True
+
+plt.plot(0.01 * np.arange(300), node.seen[:300], label=["joint 1", "joint 2"])
+plt.gcf().set(size_inches=(7, 3.6), layout_engine="constrained")
+plt.gca().set(title="to (1, 0.5) rad, over topics", xlabel="time [s]", ylabel="rad")
+plt.legend()
+plt.show()

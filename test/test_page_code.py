@@ -1,0 +1,80 @@
+"""What pages show is run: Python as it stands, YAML is read, commands are parsed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command_line import parser_of
+
+import manip_dyn as md
+from manip_dyn.cli import COMMANDS
+
+ROOT = Path(md.__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+PAGES = [page for page in [*PAGES, *sorted(ROOT.glob("docs/**/*.md"))] if page.is_file()]
+
+
+def blocks(page, language):
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def python(page):
+    """Return a page's code from top to bottom, but for nodes, which test/ros runs."""
+    return "\n".join(block for block in blocks(page, "python") if "import rclpy" not in block)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if python(page)], ids=lambda page: page.stem
+)
+def test_python_runs_and_prints_what_the_page_says(page, capsys):
+    """From top to bottom; where a comment `# -> LINE` follows, that is what is printed there."""
+    code = python(page)
+    exec(compile(code, str(page), "exec"), {"__name__": "page"})
+    printed = capsys.readouterr().out.splitlines()
+    for line in re.findall(r"^# -> (.*)$", code, re.MULTILINE):
+        assert line in printed, page.name
+        printed = printed[printed.index(line) + 1 :]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "yaml")], ids=lambda p: p.stem
+)
+def test_yaml_is_read(page, tmp_path):
+    for block in blocks(page, "yaml"):
+        if "bodies:" in block:
+            file = tmp_path / "mechanism.yaml"
+            file.write_text(block, encoding="utf-8")
+            assert md.load_mechanism(file).bodies
+
+
+def shown(page):
+    """Return the commands of a page, with their continuation lines, without comments."""
+    for block in [*blocks(page, "console"), *blocks(page, "bash")]:
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in line.removeprefix("$ ").split("&&"):
+                yield shlex.split(part, comments=True)
+
+
+COMMAND_LINES = sorted({tuple(words) for page in PAGES for words in shown(page) if words})
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=" ".join)
+def test_a_command_is_one(words):
+    """Options are known, launch files, nodes, targets and files are there."""
+    text = " ".join(words)
+    if words[:3] == ("ros2", "run", "manip_dyn") and words[3] == "manip_dyn":
+        words = words[3:]
+    if words[0] == "manip_dyn" and len(words) > 1 and words[1] in COMMANDS:
+        parser_of(words[1]).parse_args(words[2:])
+    elif words[0] == "manip_dyn":
+        assert words[1:] in [("--help",), ("--version",)], text
+    elif words[:2] == ("ros2", "launch"):
+        assert (ROOT / "launch" / words[3]).is_file(), text
+    elif words[:3] == ("ros2", "run", "manip_dyn"):
+        assert f"{words[3]} = " in (ROOT / "setup.py").read_text().replace("{NAME}", "manip_dyn")
+    elif words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), text
+    elif words[:2] == ("python", "-m") and words[2].startswith("manip_dyn"):
+        assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").is_file(), text
