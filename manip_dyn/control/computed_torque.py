@@ -19,7 +19,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.friction import CREEP
+from manip_dyn.core.friction import WANTED_CREEP as CREEP
 from manip_dyn.robot import Robot
 
 STIFFNESS, DAMPING = 400.0, 40.0

@@ -15,9 +15,10 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 
 CREEP = 0.05
-"""Speed v0, rad/s or m/s: controllers compensate F tanh(v / v0), which does not chatter."""
-ROUNDING = 1e-12
-"""Share of the static level by which what holds a joint may exceed it."""
+"""Speed v0, rad/s or m/s: at a measured speed controllers compensate F tanh(v / v0), which does
+not chatter,"""
+WANTED_CREEP = 1e-3
+"""and with this one at a speed that is wanted."""
 
 
 class Friction(NamedTuple):
