@@ -21,13 +21,14 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.friction import ROUNDING
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.core.views import part
 from manip_dyn.integrate.steps.implicit import RELATIVE_CHANGE
 
 TICK = 1e-6
 """Change of time for differences, s."""
+ROUNDING = 1e-12
+"""Share of the static level by which what holds a joint may exceed it."""
 PASSED = 1e-13
 """How far beyond zero a velocity is found to have passed it, rad/s or m/s."""
 
