@@ -16,9 +16,7 @@ from manip_dyn.core.checks import Vector
 
 CREEP = 0.05
 """Speed v0, rad/s or m/s: at a measured speed controllers compensate F tanh(v / v0), which does
-not chatter,"""
-WANTED_CREEP = 1e-3
-"""and with this one at a speed that is wanted."""
+not chatter."""
 
 
 class Friction(NamedTuple):

@@ -45,9 +45,9 @@ class Payload:
 class DryFriction(NamedTuple):
     """Friction of one joint, see `manip_dyn.core.friction`; None: that of the URDF, the same."""
 
-    coulomb: float | None
-    static: float | None
-    stribeck: float
+    coulomb: float | None = None
+    static: float | None = None
+    stribeck: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.friction import Friction
 from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description
-from manip_dyn.robot.extras import Extras, read_extras
+from manip_dyn.robot.extras import DryFriction, Extras, read_extras
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.oracle import Oracle
 from manip_dyn.robot.pinocchio_model import pinocchio_model
@@ -152,18 +152,17 @@ def _dry_friction(
         return Friction(level, level, _frozen([0.0] * len(joints)))
     rows = []
     for name, joint in zip(names, joints, strict=True):
+        said = extras.friction.get(name, DryFriction())
         stated = _attribute(joint, "dynamics", "friction", 0.0)
-        level, static, stribeck = extras.friction.get(name, (None, None, 0.0))
-        level = stated if level is None else level
-        static = level if static is None else static
+        level = stated if said.coulomb is None else said.coulomb
+        static = level if said.static is None else said.static
         if static < level:
             raise ManipDynError(
                 f"friction of {name} is {level:g} with static {static:g}; expected a static one "
                 "not below"
             )
-        rows.append((level, static, stribeck))
-    coulomb, static, stribeck = (_frozen(each) for each in zip(*rows, strict=True))
-    return Friction(coulomb, static, stribeck)
+        rows.append((level, static, said.stribeck))
+    return Friction(*(_frozen(each) for each in zip(*rows, strict=True)))
 
 
 def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:

@@ -219,7 +219,8 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
 def _stick_slip(kernels: Kernels, integrator: Integrator, efforts: Any = None) -> StickSlip:
     """Return the motion with friction, under compiled ``efforts(t, y, p, tau)`` or given ones."""
     limits = limits_of(kernels, integrator)
-    return StickSlip(kernels, efforts, limits, integrator.implicit)
+    ends = limits.events if limits else None
+    return StickSlip(kernels, efforts, ends, integrator.implicit)
 
 
 def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:

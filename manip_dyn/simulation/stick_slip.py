@@ -13,7 +13,6 @@ from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Events
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import with_friction
-from manip_dyn.simulation.joint_limits import JointLimits
 
 
 def law_parameters(robot: Robot) -> tuple[Vector, ...]:
@@ -32,17 +31,17 @@ class StickSlip:
         efforts: Efforts (n,) that act, where they are given.
     """
 
-    def __init__(self, kernels: Kernels, efforts: Any, limits: JointLimits | None, implicit: bool):
+    def __init__(self, kernels: Kernels, efforts: Any, limits: Events | None, implicit: bool):
         """Bind the motion.
 
         Args:
             kernels: The arm's.
             efforts: Compiled ``efforts(t, y, p, tau)``; None: given ones.
-            limits: Limits that end the motion, or None.
+            limits: Limits of position that end the motion, or None.
             implicit: Whether derivatives are needed.
         """
         robot = kernels.robot
-        n, count = robot.n, limits.events.count if limits else 0
+        n, count = robot.n, limits.count if limits else 0
         bound: dict[str, Any] = {
             "motion": kernels.in_place.motion_and_work,
             "mass_matrix": kernels.in_place.mass_matrix,
@@ -54,20 +53,23 @@ class StickSlip:
         if efforts is not None:
             bound["efforts"] = efforts
         if limits is not None:
-            bound["distances"] = limits.events.function
+            bound["distances"] = limits.function
         if implicit:
             bound["linear_motion"] = kernels.linearization_with_work
         self._kernels, self._n = kernels.unchecked, n
         self.module: Any = specialized(with_friction, **bound)
+        coulomb, static, stribeck = (np.array(each) for each in robot.friction)
         self._now = with_friction.Sliding(
-            np.zeros(n),
-            *(np.array(each) for each in robot.friction),
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros((n, n)),
-            np.zeros((n, n)),
-            np.zeros(n),
+            mode=np.zeros(n),
+            coulomb=coulomb,
+            static=static,
+            stribeck=stribeck,
+            held=np.zeros(n),
+            bias=np.zeros(n),
+            still=np.zeros(n),
+            mass=np.zeros((n, n)),
+            matrix=np.zeros((n, n)),
+            pivots=np.zeros(n),
         )
         law = law_parameters(robot)
         self.efforts, self.parameters = law[0], (law, self._now)

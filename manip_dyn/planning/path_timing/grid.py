@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.checks import Vector
-from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.core.checks import Matrix, Vector
 
 Counts = NDArray[np.int64]
 READ = 8
@@ -22,7 +23,9 @@ def first_grid(breaks: Vector, intervals: int) -> Vector:
     return split(breaks, counts)
 
 
-def with_reversals(path: JointPath, breaks: Vector, intervals: int) -> Vector:
+def with_reversals(
+    path: Callable[[Vector, int], Matrix], breaks: Vector, intervals: int
+) -> Vector:
     """Return the breaks and where a joint turns back: friction changes its side there."""
     grid = first_grid(breaks, READ * intervals)
     inside = (1.0 - INSIDE) * grid[1:] + INSIDE * grid[:-1]

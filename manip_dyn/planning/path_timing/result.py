@@ -94,7 +94,7 @@ class PathTiming(Result):
     def plan(self) -> Plan:
         """The motion as a plan, which a `PlanExecutor` takes; it begins and ends at rest.
 
-        Its efforts carry the payload and overcome friction, which its `work_curves` leave out.
+        Its efforts carry the payload, which its `work_curves` leave out.
 
         Raises:
             ManipDynError: If a speed at an end is not 0.
