@@ -148,8 +148,8 @@ def _dry_friction(
 ) -> Friction:
     """Return the friction that is given, or else the YAML's, or else the URDF's."""
     if given is not None:
-        level = _not_negative("coulomb_friction", given, [0.0] * len(joints))
-        return Friction(level, level, _frozen([0.0] * len(joints)))
+        every = _not_negative("coulomb_friction", given, [0.0] * len(joints))
+        return Friction(every, every, _frozen([0.0] * len(joints)))
     rows = []
     for name, joint in zip(names, joints, strict=True):
         said = extras.friction.get(name, DryFriction())

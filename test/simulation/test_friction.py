@@ -194,16 +194,13 @@ def test_bad_friction():
 
 
 def followed(known, effort_rate=0.0):
-    """Return the largest error of a swinging link that is driven there and back, and its efforts."""
+    """Return the largest error of a link that swings there and back, and its efforts."""
     controller = ComputedTorque(known, 400.0, 40.0, 0.002, effort_rate)
     simulation, error, efforts = Simulation(LINK, [0.0], [0.0]), 0.0, []
-    for k in range(1000):
+    for k in range(2000):
         t = 0.002 * k
         wanted = JointMotion(
-            *(
-                0.2 * np.array([each])
-                for each in (1.0 - np.cos(2 * t), 2 * np.sin(2 * t), 4 * np.cos(2 * t))
-            )
+            *(0.2 * np.array([each]) for each in (1.0 - np.cos(t), np.sin(t), np.cos(t)))
         )
         error = max(error, float(np.abs(simulation.q - wanted.q).max()))
         efforts.append(controller.efforts(simulation.q, simulation.v, wanted).effort)
