@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.bench.changed_robot import changed_robot
 from manip_dyn.bench.minimum_time_map import draw
 from manip_dyn.bench.record import clean_commit
 from manip_dyn.bench.timing import setting
@@ -29,7 +30,6 @@ from manip_dyn.core.yaml_file import read_yaml
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.planning.minimum_time.controls import Control, Kind
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.robot.changed import changed_robot
 
 ARM, REACH = "ibm7535", 2.0
 """The arm of the map, and how far its goals are from zero at most, rad."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from manip_dyn.bench.changed_robot import changed_robot
 from manip_dyn.robot import Robot
-from manip_dyn.robot.changed import changed_robot
 from manip_dyn.studies.fan2003.settings import Arm
 
 

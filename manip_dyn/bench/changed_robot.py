@@ -14,8 +14,7 @@ import yaml
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import read_yaml
-from manip_dyn.robot.load import load_robot
-from manip_dyn.robot.model import Robot
+from manip_dyn.robot import Robot, load_robot
 
 PLACES = {
     "mass": ("inertial/mass", ("value",)),
