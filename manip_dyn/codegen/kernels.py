@@ -81,7 +81,7 @@ class Kernels:
     def __init__(self, robot: Robot, frame: str):
         """Make the kernels of `robot` with the kinematics of its link `frame`."""
         self.robot = robot
-        self.frame = frame
+        self.frame, self._rubs = frame, robot.rubs
         self.in_place = InPlace(robot, robot.frame(frame))
         self.unchecked = Unchecked(self.in_place, robot.n)
         self._checked = Checked(self.in_place, robot.n)
@@ -126,14 +126,14 @@ class Kernels:
         Joints whose v is 0 rest; dry friction holds those that it can.
         """
         if payload is None and wrench is None:
-            if self.robot.rubs:
+            if self._rubs:
                 still = np.zeros(self.robot.n)
                 tau = self._rubbed(
                     tau, self.mass_matrix(q), v, self._checked.inverse_dynamics(q, v, still)
                 )
             return self._checked.forward_dynamics(q, v, tau)
         load = _load(payload, wrench)
-        if self.robot.rubs:
+        if self._rubs:
             bias = self._checked.inverse_dynamics_loaded(q, v, np.zeros(self.robot.n), *load)
             tau = self._rubbed(tau, self.mass_matrix(q, load[0]), v, bias)
         return self._checked.forward_dynamics_loaded(q, v, tau, *load)
@@ -156,7 +156,7 @@ class Kernels:
             effort = self._checked.inverse_dynamics(q, v, a)
         else:
             effort = self._checked.inverse_dynamics_loaded(q, v, a, *_load(payload, wrench))
-        return effort + self._sliding(v) if self.robot.rubs else effort
+        return effort + self._sliding(v) if self._rubs else effort
 
     def _sliding(self, v: ArrayLike) -> Vector:
         velocity = np.asarray(v, dtype=np.float64)
