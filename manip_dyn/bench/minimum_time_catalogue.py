@@ -146,11 +146,23 @@ def write(folder: Path, found: list[Entry], cells: list[Entry], name: str) -> li
     about = dict(setting(("manip_dyn", "numba", "numpy", "scipy")))
     content = {"setting": about, "tables": [each._asdict() for each in found]}
     content["grid"] = [_short(each) for each in cells]
-    text = json.dumps(content, indent=1, allow_nan=False).encode("utf-8")
+    text = _text(content).encode("utf-8")
     files = [folder / f"{name}.{kind}" for kind in ("json", "csv", "png")]
     for file, data in zip(files, (text, _csv(cells), draw(cells)), strict=True):
         write_whole(file, data)
     return files
+
+
+def _text(content: dict[str, Any]) -> str:
+    """Return JSON with a line for every motion."""
+    parts = []
+    for key, value in content.items():
+        told = json.dumps(value, allow_nan=False)
+        if isinstance(value, list):
+            told = ",\n".join(json.dumps(each, allow_nan=False) for each in value)
+            told = f"[\n{told}\n]"
+        parts.append(f"{json.dumps(key)}: {told}")
+    return "{" + ",\n".join(parts) + "}\n"
 
 
 def _short(cell: Entry) -> dict[str, Any]:
