@@ -15,6 +15,7 @@ from manip_dyn.codegen.in_place import InPlace
 from manip_dyn.codegen.programs.build import kernel_module
 from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
+from manip_dyn.codegen.stiction import holding_friction
 from manip_dyn.codegen.taylor.taylor import Taylor
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
@@ -65,6 +66,10 @@ class Kernels:
     inertia about it, ixx, iyy, izz, ixy, ixz, iyz, all in the tool's axes, (10,). A `wrench` is
     what acts on the tool from outside: force and moment at its origin, base axes, (6,).
 
+    Of the methods here, `forward_dynamics` and `inverse_dynamics` have the dry friction of the
+    joints, see `manip_dyn.core.friction`. All others, and all of `in_place`, `unchecked` and
+    `batch`, leave it to their callers.
+
     Attributes:
         robot: The robot.
         frame: The link whose pose and Jacobian these kernels give.
@@ -76,7 +81,7 @@ class Kernels:
     def __init__(self, robot: Robot, frame: str):
         """Make the kernels of `robot` with the kinematics of its link `frame`."""
         self.robot = robot
-        self.frame = frame
+        self.frame, self._rubs = frame, robot.rubs
         self.in_place = InPlace(robot, robot.frame(frame))
         self.unchecked = Unchecked(self.in_place, robot.n)
         self._checked = Checked(self.in_place, robot.n)
@@ -116,10 +121,22 @@ class Kernels:
         payload: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> Vector:
-        """Return the accelerations (n,) under the efforts `tau`."""
+        """Return the accelerations (n,) under the efforts `tau`.
+
+        Joints whose v is 0 rest; dry friction holds those that it can.
+        """
         if payload is None and wrench is None:
+            if self._rubs:
+                still = np.zeros(self.robot.n)
+                tau = self._rubbed(
+                    tau, self.mass_matrix(q), v, self._checked.inverse_dynamics(q, v, still)
+                )
             return self._checked.forward_dynamics(q, v, tau)
-        return self._checked.forward_dynamics_loaded(q, v, tau, *_load(payload, wrench))
+        load = _load(payload, wrench)
+        if self._rubs:
+            bias = self._checked.inverse_dynamics_loaded(q, v, np.zeros(self.robot.n), *load)
+            tau = self._rubbed(tau, self.mass_matrix(q, load[0]), v, bias)
+        return self._checked.forward_dynamics_loaded(q, v, tau, *load)
 
     def inverse_dynamics(
         self,
@@ -129,10 +146,28 @@ class Kernels:
         payload: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> Vector:
-        """Return the efforts (n,) that give the accelerations `a`."""
+        """Return the efforts (n,) that give the accelerations `a`.
+
+        Of joints whose v is 0 they are without dry friction, which then may be anything up to its
+        static level, in both directions: at rest that is the middle of all efforts that hold the
+        arm; joints that begin to slide need the static level more.
+        """
         if payload is None and wrench is None:
-            return self._checked.inverse_dynamics(q, v, a)
-        return self._checked.inverse_dynamics_loaded(q, v, a, *_load(payload, wrench))
+            effort = self._checked.inverse_dynamics(q, v, a)
+        else:
+            effort = self._checked.inverse_dynamics_loaded(q, v, a, *_load(payload, wrench))
+        return effort + self._sliding(v) if self._rubs else effort
+
+    def _sliding(self, v: ArrayLike) -> Vector:
+        velocity = np.asarray(v, dtype=np.float64)
+        return self.robot.friction.sliding(velocity, np.abs(velocity))
+
+    def _rubbed(self, tau: ArrayLike, mass: Matrix, v: ArrayLike, bias: Vector) -> Vector:
+        """Return the efforts `tau` less friction, with the mass matrix and the bias."""
+        drive = finite_vector("tau", tau, self.robot.n) - self._sliding(v)
+        resting = (np.asarray(v) == 0.0) & (self.robot.static_friction > 0.0)
+        static = self.robot.static_friction
+        return drive - holding_friction(static, mass, drive - bias, resting)
 
     def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Matrix:
         """Return the joint-space inertia matrix (n, n), rotor inertias included."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.control.box_minimum import box_minimum
+from manip_dyn.core.box_minimum import box_minimum
 from manip_dyn.core.checks import Vector, nanoseconds, not_negative
 
 RATE = 20.0

@@ -4,7 +4,8 @@ tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics
 own, what is left of each joint is a double integrator with feedback (Paul 1972; Luh, Walker, Paul
 1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h; they are
 those of its middle, so that the error of holding them is of second order in h. Coulomb friction is
-compensated at the wanted velocity, where noise of the measured one does no harm.
+compensated for the wanted velocity, where noise of the measured one does no harm: for the mean of
+its sign, so that the impulse is right where a joint turns back.
 
 With d = D h and k = K h^2 the sampled double integrator is stable for k / 2 < d < 2 (criterion of
 Jury for det = 1 - d + k / 2 and trace = 2 - d - k / 2).
@@ -19,9 +20,10 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.friction import CREEP
 from manip_dyn.robot import Robot
 
+SMALLEST = 1e-9
+"""Speed, rad/s or m/s, below which the sign of a steady one is not told."""
 STIFFNESS, DAMPING = 400.0, 40.0
 """Feedback by default, 1/s^2 and 1/s: both poles at 20 / s."""
 
@@ -91,13 +93,18 @@ class ComputedTorque:
         half = 0.5 * self.period
         effort = np.empty_like(q)
         self._inverse_dynamics(q + half * v + 0.5 * half**2 * a, v + half * a, a, effort)
-        effort += self.robot.coulomb_friction * np.tanh((wanted.v + half * wanted.a) / CREEP)
+        effort += self.robot.coulomb_friction * mean_sign(wanted.v, wanted.a, half)
         limit, last = self.robot.tau_max, self._last
         limited = np.clip(effort, -limit, limit)
         if last is not None:
             limited = np.clip(limited, last - self._most_change, last + self._most_change)
         self._last = limited
         return Efforts(limited, np.abs(effort) > limit)
+
+
+def mean_sign(v: Vector, a: Vector, half: float) -> Vector:
+    """Return the mean of the signs (n,) of velocities v + a t (n,) over a time of 2 `half`, s."""
+    return np.clip((v + half * a) / np.maximum(np.abs(half * a), SMALLEST), -1.0, 1.0)
 
 
 def unstable_feedback(stiffness: float, damping: float, period: float) -> str:

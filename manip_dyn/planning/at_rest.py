@@ -32,6 +32,16 @@ def check_effort_limits(robot: Robot, joints: Iterable[int]) -> None:
             )
 
 
+def check_without_friction(robot: Robot, what: str) -> None:
+    """Refuse joints with dry friction for `what` cannot take it into account."""
+    for i in np.flatnonzero(robot.static_friction):
+        raise ManipDynError(
+            f"joint '{robot.joint_names[i]}' has the friction {robot.static_friction[i]:g}, which "
+            f"{what} cannot take into account; expected none (coulomb_friction of zeros plans "
+            "without it), or md.time_path along a path of your own"
+        )
+
+
 def holding_effort(robot: Robot, place: str, q: Vector, strictly: bool = False) -> Vector:
     """Return the efforts (n,) that keep the arm at rest at `q` (n,); refuse an arm too weak.
 

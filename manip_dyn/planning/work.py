@@ -71,7 +71,8 @@ def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
     rows = []
     for t in times.ravel():
         q, v = moving.state(float(t))
-        rows.append((q, v, forward(q, v, moving.effort(float(t)))))
+        drive = moving.effort(float(t)) - robot.friction.sliding(v, np.abs(v))
+        rows.append((q, v, forward(q, v, drive)))
     q, v, a = (np.array(each) for each in zip(*rows, strict=True))
     power = link_powers(robot, q, v, a).reshape(*times.shape, robot.n)
     pieces = half[:, None] * np.einsum("kpn,p->kn", power, weights)

@@ -5,6 +5,7 @@ All keys are optional::
     gravity: [0.0, 0.0, -9.81]                    # m/s^2, base frame
     armature: {JOINT: 0.75}                       # rotor inertia at the joint, kg m^2 or kg
     springs: {JOINT: {stiffness: 400.0, rest: 0.0}}   # N m/rad and rad, or N/m and m
+    friction: {JOINT: {coulomb: 4.0, static: 6.0, stribeck_velocity: 0.01}}   # N m and rad/s
     payload: {link: tool0, mass: 6.0, com: [0, 0, 0], inertia: [0, 0, 0, 0, 0, 0]}
 
 `payload` is fixed to `link`: centre of mass in the link frame (m), inertia about it in the
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.robot.checks import check_inertia_tensor
 
+KEYS = ("gravity", "armature", "springs", "friction", "payload")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity in the base frame when nothing else is said, m/s^2 (pinocchio's default)."""
 
@@ -40,6 +42,14 @@ class Payload:
     inertia: Vector
 
 
+class DryFriction(NamedTuple):
+    """Friction of one joint, see `manip_dyn.core.friction`; None: that of the URDF, the same."""
+
+    coulomb: float | None = None
+    static: float | None = None
+    stribeck: float = 0.0
+
+
 @dataclass(frozen=True)
 class Extras:
     """The content of the YAML file; joints by name."""
@@ -47,6 +57,7 @@ class Extras:
     gravity: Vector = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     armature: dict[str, float] = field(default_factory=dict)
     springs: dict[str, tuple[float, float]] = field(default_factory=dict)
+    friction: dict[str, DryFriction] = field(default_factory=dict)
     payload: Payload | None = None
 
 
@@ -65,14 +76,16 @@ def read_extras(path: Path | None, joints: Iterable[str], links: Iterable[str]) 
 
 def _extras(content: Any, joints: list[str], links: list[str]) -> Extras:
     content = {} if content is None else content
-    content = mapping("the file", content, ("gravity", "armature", "springs", "payload"))
+    content = mapping("the file", content, KEYS)
     armature = mapping("armature", content.get("armature", {}), joints)
     springs = mapping("springs", content.get("springs", {}), joints)
+    friction = mapping("friction", content.get("friction", {}), joints)
     payload = content.get("payload")
     return Extras(
         gravity=finite_vector("gravity", content.get("gravity", STANDARD_GRAVITY), 3),
         armature={j: not_negative(f"armature of {j}", v) for j, v in armature.items()},
         springs={j: _spring(f"spring of {j}", v) for j, v in springs.items()},
+        friction={j: _friction(f"friction of {j}", v) for j, v in friction.items()},
         payload=None if payload is None else _payload("payload", payload, links),
     )
 
@@ -81,6 +94,16 @@ def _spring(where: str, entry: Any) -> tuple[float, float]:
     entry = mapping(where, entry, ("stiffness", "rest"))
     stiffness = not_negative(f"{where}, stiffness", entry.get("stiffness"))
     return stiffness, float(finite_vector(f"{where}, rest", [entry.get("rest", 0.0)], 1)[0])
+
+
+def _friction(where: str, entry: Any) -> DryFriction:
+    names = ("coulomb", "static", "stribeck_velocity")
+    entry = mapping(where, entry, names)
+    coulomb, static, stribeck = (
+        None if entry.get(name) is None else not_negative(f"{where}, {name}", entry[name])
+        for name in names
+    )
+    return DryFriction(coulomb, static, stribeck or 0.0)
 
 
 def _payload(where: str, entry: Any, links: list[str]) -> Payload:

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.friction import Friction
 from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description
-from manip_dyn.robot.extras import Extras, read_extras
+from manip_dyn.robot.extras import DryFriction, Extras, read_extras
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.oracle import Oracle
 from manip_dyn.robot.pinocchio_model import pinocchio_model
@@ -49,8 +50,8 @@ def load_robot(
             Robots and Franka do: efforts are without it then, and `gravity` of the robot is what
             that controller leaves over, which is nothing unless `mass_scale` hides mass from it.
         viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
-        coulomb_friction: Friction of the joints (n,), N m or N; none by default, whatever the URDF
-            says, because small links make motions with it stiff.
+        coulomb_friction: Friction of the joints (n,), N m or N, at rest and at any speed, instead
+            of the URDF's and the YAML's; zeros for none.
         armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML's.
 
     Returns:
@@ -91,6 +92,7 @@ def _build(
     model.armature = np.array(rotors)
     joints = [description.movable()[name] for name in names]
     damping = [_attribute(joint, "dynamics", "damping", 0.0) for joint in joints]
+    dry = _dry_friction(names, joints, extras, friction[1])
     robot = Robot(
         name=description.name,
         joint_names=names,
@@ -100,7 +102,9 @@ def _build(
         v_max=_frozen(_attribute(joint, "limit", "velocity", math.inf) for joint in joints),
         tau_max=_frozen(_attribute(joint, "limit", "effort", math.inf) for joint in joints),
         damping=_not_negative("viscous_friction", friction[0], damping),
-        coulomb_friction=_not_negative("coulomb_friction", friction[1], [0.0] * len(joints)),
+        coulomb_friction=dry.coulomb,
+        static_friction=dry.static,
+        stribeck_velocity=dry.stribeck,
         armature=rotors,
         stiffness=_frozen(extras.springs.get(name, (0.0, 0.0))[0] for name in names),
         rest=_frozen(extras.springs.get(name, (0.0, 0.0))[1] for name in names),
@@ -108,7 +112,7 @@ def _build(
         base=description.base(),
         tip=tip,
         urdf=description.text(),
-        notes=tuple(_notes(names, joints, friction[1] is not None)),
+        notes=tuple(_notes(names, joints)),
         model=model,
         bodies=bodies_of(model),
         tip_frame=frame_of(model, tip),
@@ -139,15 +143,31 @@ def _not_negative(name: str, given: ArrayLike | None, usual: list[float]) -> Vec
     return _frozen(array)
 
 
-def _notes(names: tuple[str, ...], joints: list[Element], with_friction: bool) -> list[str]:
+def _dry_friction(
+    names: tuple[str, ...], joints: list[Element], extras: Extras, given: ArrayLike | None
+) -> Friction:
+    """Return the friction that is given, or else the YAML's, or else the URDF's."""
+    if given is not None:
+        every = _not_negative("coulomb_friction", given, [0.0] * len(joints))
+        return Friction(every, every, _frozen([0.0] * len(joints)))
+    rows = []
+    for name, joint in zip(names, joints, strict=True):
+        said = extras.friction.get(name, DryFriction())
+        stated = _attribute(joint, "dynamics", "friction", 0.0)
+        level = stated if said.coulomb is None else said.coulomb
+        static = level if said.static is None else said.static
+        if static < level:
+            raise ManipDynError(
+                f"friction of {name} is {level:g} with static {static:g}; expected a static one "
+                "not below"
+            )
+        rows.append((level, static, said.stribeck))
+    return Friction(*(_frozen(each) for each in zip(*rows, strict=True)))
+
+
+def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
     notes = []
     for name, joint in zip(names, joints, strict=True):
-        friction = _attribute(joint, "dynamics", "friction", 0.0)
-        if friction and not with_friction:
-            notes.append(
-                f"joint '{name}': its Coulomb friction {friction:g} is left out; coulomb_friction "
-                "would have it"
-            )
         if _attribute(joint, "limit", "effort", math.inf) == 0.0:
             notes.append(f"joint '{name}': the effort limit is 0, so no torque can act on it")
         if _attribute(joint, "limit", "velocity", math.inf) == 0.0:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import pinocchio
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.friction import Friction
 from manip_dyn.robot.bodies import Body, Frame, frame_of
 
 
@@ -27,8 +29,9 @@ class Robot:
         v_max: Speed limits (inf where the URDF states none).
         tau_max: Effort limits (inf where the URDF states none).
         damping: Viscous damping, N m s/rad or N s/m.
-        coulomb_friction: Coulomb friction, N m or N, where it is asked for. Simulations
-            have it; the equations of motion, and so all plans, do not.
+        coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.friction`.
+        static_friction: What friction holds a joint at rest with at most, not below Coulomb's.
+        stribeck_velocity: How fast friction falls from static to Coulomb's (0: at once).
         armature: Rotor inertia seen at the joint, kg m^2 or kg.
         stiffness: Joint springs, N m/rad or N/m (0: none).
         rest: Joint positions where the springs are slack.
@@ -51,6 +54,8 @@ class Robot:
     tau_max: Vector
     damping: Vector
     coulomb_friction: Vector
+    static_friction: Vector
+    stribeck_velocity: Vector
     armature: Vector
     stiffness: Vector
     rest: Vector
@@ -67,6 +72,16 @@ class Robot:
     def n(self) -> int:
         """Number of joints."""
         return len(self.joint_names)
+
+    @property
+    def friction(self) -> Friction:
+        """Dry friction of the joints."""
+        return Friction(self.coulomb_friction, self.static_friction, self.stribeck_velocity)
+
+    @property
+    def rubs(self) -> bool:
+        """Whether a joint has dry friction."""
+        return bool(np.any(self.static_friction))
 
     def index(self, joint: str) -> int:
         """Return the place of `joint` in `joint_names`."""

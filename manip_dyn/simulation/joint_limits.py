@@ -36,10 +36,14 @@ class JointLimits:
 
     def reached(self, y: Vector) -> str:
         """Return which limit the state (m,) is at, as a clause."""
+        nearest = int(np.argmin(self.distances(y)))
+        return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
+
+    def distances(self, y: Vector) -> Vector:
+        """Return how far the state (m,) is from each limit (k,), rad or m."""
         distances = np.empty(len(self._names))
         self.events.function(0.0, y, None, distances)
-        nearest = int(np.argmin(distances))
-        return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
+        return distances
 
 
 @lru_cache(maxsize=32)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.control.box_minimum import box_minimum
+from manip_dyn.core.box_minimum import box_minimum
 from manip_dyn.core.checks import Vector
 
 GIVE = 0.02

@@ -10,14 +10,25 @@ from numba.core.errors import NumbaError
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.friction import CREEP
 from manip_dyn.core.specialized import specialized
-from manip_dyn.integrate import Engine, Jacobian, Options, Status, compile_engine, rk4_step
+from manip_dyn.integrate import (
+    Engine,
+    Events,
+    Jacobian,
+    Options,
+    Status,
+    compile_engine,
+    rk4_step,
+)
 from manip_dyn.integrate.functions import jitted
-from manip_dyn.simulation import feedback, friction, rubbed, saturated
+from manip_dyn.simulation import feedback, saturated
 from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
+from manip_dyn.simulation.stick_slip import StickSlip, law_parameters
+
+MOST_CHANGES = 100_000
+"""Changes between sliding and sticking in one run."""
 
 
 class Propagator:
@@ -57,13 +68,16 @@ class CompiledPropagator(Propagator):
         rhs: Any,
         parameters: Any,
         jacobian: Jacobian | None,
+        events: Events | None = None,
     ):
         """Compile the loop over `rhs` with its `parameters`; None if each run has its own.
 
-        An implicit integrator takes the derivatives of `rhs`, `jacobian`.
+        An implicit integrator takes the derivatives of `rhs`, `jacobian`. Default of the `events`:
+        joint limits, if they end the motion.
         """
-        self._limits = joint_limits(kernels.robot) if integrator.stop_at_limits else None
-        engine = _engine(rhs, kernels, integrator, self._limits, jacobian)
+        self._limits = limits_of(kernels, integrator)
+        events = events or (self._limits.events if self._limits else None)
+        engine = _engine(rhs, kernels, integrator, events, jacobian)
         self._run = engine.run
         self._parameters = parameters
         self._space = engine.space(
@@ -71,7 +85,7 @@ class CompiledPropagator(Propagator):
             rtol=integrator.tolerances[0],
             atol=integrator.tolerances[1],
             orders=integrator.orders,
-            **(self._limits.events.settings if self._limits else {}),
+            **(events.settings if events else {}),
         )
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
@@ -87,13 +101,37 @@ class CompiledPropagator(Propagator):
         return float(now.t)
 
 
-class RubbingPropagator(CompiledPropagator):
-    """Constant efforts beside Coulomb friction, which depends on the velocity."""
+class FrictionPropagator(CompiledPropagator):
+    """The same with dry friction: from one change between sliding and sticking to the next."""
+
+    def __init__(self, kernels: Kernels, integrator: Integrator, sliding: StickSlip):
+        """Compile the loop over the motion of `sliding`."""
+        jacobian = None
+        if integrator.implicit:
+            jacobian = Jacobian(sliding.module.derivatives, kernels.robot.n, mass=True)
+        parameters, events = sliding.parameters, sliding.events
+        super().__init__(kernels, integrator, sliding.module.rates, parameters, jacobian, events)
+        self._sliding = sliding
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Move `y` to `end`."""
-        self._parameters[0][:] = effort
-        return super().run(begin, end, y, None)
+        if effort is not None:
+            self._sliding.efforts[:] = effort
+        t, distances = begin, self._distances(y)
+        for _ in range(MOST_CHANGES):
+            self._sliding.settle(t, y)
+            t = super().run(t, end, y, None)
+            now = self._distances(y)
+            reached = bool(np.any((distances > 0.0) & (now <= 0.0)))
+            if self.status is not Status.EVENT or reached:
+                return t
+            self.met, distances = "", now
+            self._sliding.stop(t, y)
+        self.status = Status.TOO_MANY_STEPS
+        return t
+
+    def _distances(self, y: Vector) -> Vector:
+        return np.empty(0) if self._limits is None else self._limits.distances(y)
 
 
 class InterpretedPropagator(Propagator):
@@ -102,7 +140,6 @@ class InterpretedPropagator(Propagator):
     def __init__(self, kernels: Kernels, law: Feedback, step: float):
         """Take the law and the step, s."""
         self._motion = kernels.unchecked.motion_and_work
-        self._friction = kernels.robot.coulomb_friction
         self._law, self._step, self._n = law, step, kernels.robot.n
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
@@ -111,7 +148,7 @@ class InterpretedPropagator(Propagator):
         while end - t > 1e-9 * self._step:
             h = min(self._step, end - t)
             with np.errstate(over="ignore", invalid="ignore"):
-                new = rk4_step(self._rate, t, y, h)
+                new, h = self._stepped(t, y, h)
             if not np.all(np.isfinite(new)):
                 self.status = Status.NON_FINITE
                 return t
@@ -120,16 +157,57 @@ class InterpretedPropagator(Propagator):
             self.evaluations += 4
         return end
 
+    def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:
+        """Return the state after h, s, or less, and the time that it took."""
+        return rk4_step(self._rate, t, y, h), h
+
     def _rate(self, t: float, y: Vector) -> Vector:
+        return self._motion(y, self._effort(t, y))
+
+    def _effort(self, t: float, y: Vector) -> Vector:
         n = self._n
-        effort = self._law.effort(round(t * 1e9), y[:n], y[n : 2 * n])
-        return self._motion(y, effort - self._friction * np.tanh(y[n : 2 * n] / CREEP))
+        return self._law.effort(round(t * 1e9), y[:n], y[n : 2 * n])
+
+
+class InterpretedFrictionPropagator(InterpretedPropagator):
+    """The same with dry friction; a step ends where a joint begins to slide or to stick."""
+
+    def __init__(self, kernels: Kernels, law: Feedback, step: float, sliding: StickSlip):
+        """Take the law, the step, s, and the friction."""
+        super().__init__(kernels, law, step)
+        self._sliding = sliding
+
+    def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:
+        self._sliding.efforts[:] = self._effort(t, y)
+        self._sliding.settle(t, y)
+        new, before = rk4_step(self._rate, t, y, h), 0.0
+        if not self._passed(t + h, new):
+            return new, h
+        while h - before > 1e-12 + 1e-15 * abs(t):
+            middle = 0.5 * (before + h)
+            if self._passed(t + middle, rk4_step(self._rate, t, y, middle)):
+                h = middle
+            else:
+                before = middle
+        new = rk4_step(self._rate, t, y, h)
+        self._passed(t + h, new)
+        self._sliding.stop(t + h, new)
+        return new, h
+
+    def _passed(self, t: float, y: Vector) -> bool:
+        self._sliding.efforts[:] = self._effort(t, y)
+        return bool(np.any(self._sliding.signals(t, y) <= 0.0))
+
+    def _rate(self, t: float, y: Vector) -> Vector:
+        self._sliding.efforts[:] = self._effort(t, y)
+        return self._sliding.rates(t, y)
 
 
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the motion under efforts that stay constant in each run."""
-    if np.any(kernels.robot.coulomb_friction):
-        return _rubbing_propagator(kernels, integrator)
+    if kernels.robot.rubs:
+        refuse_series(integrator, "Coulomb friction")
+        return FrictionPropagator(kernels, integrator, _stick_slip(kernels, integrator))
     taylor = integrator.method == "taylor"
     rhs = kernels.series_with_work.of_state if taylor else kernels.right_hand_side_with_work
     jacobian = None
@@ -138,17 +216,16 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     return CompiledPropagator(kernels, integrator, rhs, None, jacobian)
 
 
-def _rubbing_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
-    refuse_series(integrator, "Coulomb friction")
-    n, jacobian = kernels.robot.n, None
-    bound = {"motion": kernels.in_place.motion_and_work, "N": n}
-    if integrator.implicit:
-        bound["linear_motion"] = kernels.linearization_with_work
-    module: Any = specialized(friction, **bound)
-    if integrator.implicit:
-        jacobian = Jacobian(module.derivatives, n, mass=True)
-    parameters = np.zeros(n), np.array(kernels.robot.coulomb_friction), np.zeros(n)
-    return RubbingPropagator(kernels, integrator, module.rates, parameters, jacobian)
+def _stick_slip(kernels: Kernels, integrator: Integrator, efforts: Any = None) -> StickSlip:
+    """Return the motion with friction, under compiled ``efforts(t, y, p, tau)`` or given ones."""
+    limits = limits_of(kernels, integrator)
+    ends = limits.events if limits else None
+    return StickSlip(kernels, efforts, ends, integrator.implicit)
+
+
+def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
+    """Return the joint limits, if they end the motion."""
+    return joint_limits(kernels.robot) if integrator.stop_at_limits else None
 
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
@@ -166,7 +243,7 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
     n = kernels.robot.n
     efforts = specialized(saturated, law=jitted(law.function), N=n).of_law
     try:
-        efforts(0.0, np.zeros(2 * n + 1), _parameters(kernels), np.zeros(n))
+        efforts(0.0, np.zeros(2 * n + 1), law_parameters(kernels.robot), np.zeros(n))
     except NumbaError as error:
         if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
             raise ManipDynError(
@@ -174,49 +251,46 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
                 f"needs: {str(error).strip().splitlines()[0]}; expected numpy functions of t, q "
                 "and v, or method 'rk4' with a fixed step and stop_at_limits false"
             ) from error
+        if kernels.robot.rubs:
+            sliding = _stick_slip(kernels, integrator)
+            return InterpretedFrictionPropagator(kernels, law, integrator.step, sliding)
         return InterpretedPropagator(kernels, law, integrator.step)
     return _state_dependent(kernels, integrator, efforts)
 
 
 def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> Propagator:
     """Return the motion under compiled ``efforts(t, y, p, tau)``."""
+    if kernels.robot.rubs:
+        return FrictionPropagator(kernels, integrator, _stick_slip(kernels, integrator, efforts))
     n, jacobian = kernels.robot.n, None
-    if np.any(kernels.robot.coulomb_friction):
-        rubbing = np.array(kernels.robot.coulomb_friction)
-        efforts = specialized(rubbed, efforts=efforts, FRICTION=rubbing).of_both
     bound = {"efforts": efforts, "motion": kernels.in_place.motion_and_work, "N": n}
     if integrator.implicit:
         bound["linear_motion"] = kernels.linearization_with_work
     module: Any = specialized(feedback, **bound)
     if integrator.implicit:
         jacobian = Jacobian(module.derivatives, n, mass=True)
-    return CompiledPropagator(kernels, integrator, module.rates, _parameters(kernels), jacobian)
-
-
-def _parameters(kernels: Kernels) -> tuple[Vector, ...]:
-    """Return the effort limits (n,) and three scratch arrays (n,), see `saturated`."""
-    limits = np.array(kernels.robot.tau_max)
-    return limits, np.zeros_like(limits), np.zeros_like(limits), np.zeros_like(limits)
+    parameters = law_parameters(kernels.robot)
+    return CompiledPropagator(kernels, integrator, module.rates, parameters, jacobian)
 
 
 def _engine(
     rhs: Any,
     kernels: Kernels,
     integrator: Integrator,
-    limits: JointLimits | None,
+    events: Events | None,
     jacobian: Jacobian | None,
 ) -> Engine:
     linear = jacobian or Jacobian()
     options = Options(
         size=2 * kernels.robot.n + 1,
         adaptive=integrator.adaptive,
-        events=limits.events.count if limits else 0,
+        events=events.count if events else 0,
         positions=linear.positions,
         jacobian=jacobian is not None,
         mass=linear.mass,
     )
     width = kernels.series_with_work.width if integrator.method == "taylor" else 0
-    signal = limits.events.function if limits else None
+    signal = events.function if events else None
     return compile_engine(
         rhs, integrator.found, options, signal, scratch=width, jacobian=linear.function
     )

@@ -24,12 +24,12 @@ def test_ramps_are_published_and_driven(ros):
         BangBangPlannerNode, goal=[0.0, 0.0], slew_rate=SLEW_RATE, hold_duration=0.02, **common
     )
     ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
-    ros.until(lambda: np.abs(states[-1].position).max() < 1e-5, "it does not stay at the goal")
+    ros.until(lambda: np.abs(states[-1].position).max() < 1e-6, "it does not stay at the goal")
     told = {v.key: v.value for v in statuses[-1].values}
     assert told["plan"] == "solved"
     assert told["returns"] == "0"
     assert "s without ramps" in told["plan reason"]
-    np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-5)
+    np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-6)
     efforts = np.array([point.effort for point in plans[0].points])
     assert len(efforts) > 50
     assert np.abs(np.diff(efforts, axis=0)).max() <= SLEW_RATE * PERIOD * (1.0 + 1e-9)

@@ -14,7 +14,12 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative
-from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
+from manip_dyn.planning.at_rest import (
+    check_effort_limits,
+    check_without_friction,
+    checked_postures,
+    holding_effort,
+)
 from manip_dyn.planning.certificate import FULL, Searched
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
@@ -88,12 +93,13 @@ def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike, exhaustive: fl
 
     Raises:
         ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, every
-            motion that was found passes a limit of position or speed on the way, or none was
-            found.
+            motion that was found passes a limit of position or speed on the way, none was
+            found, or joints have dry friction.
     """
     customize(robot)  # refuses what is no robot
     exhaustive = not_negative("exhaustive", exhaustive, "s")
     start, goal = checked_postures(robot, q0, qf)
+    check_without_friction(robot, "a minimum-time plan")
     check_effort_limits(robot, range(robot.n))
     holding_effort(robot, "start", start, strictly=True)
     hold = holding_effort(robot, "goal", goal, strictly=True)

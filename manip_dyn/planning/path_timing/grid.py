@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 Counts = NDArray[np.int64]
+READ = 8
+"""How often in an interval one looks whether a joint has turned back."""
 INSIDE = 1e-9
 """Ends of an interval are read this share of it inside: q'' may jump there."""
 
@@ -17,6 +21,27 @@ def first_grid(breaks: Vector, intervals: int) -> Vector:
     widths = np.diff(breaks)
     counts = np.maximum(np.ceil(intervals * widths / widths.sum() - 1e-9), 1).astype(int)
     return split(breaks, counts)
+
+
+def with_reversals(
+    path: Callable[[Vector, int], Matrix], breaks: Vector, intervals: int
+) -> Vector:
+    """Return the breaks and where a joint turns back: friction changes its side there."""
+    grid = first_grid(breaks, READ * intervals)
+    inside = (1.0 - INSIDE) * grid[1:] + INSIDE * grid[:-1]
+    low, high = np.concatenate([grid[:1], inside[:-1]]), inside
+    turned = path(low, 1) * path(high, 1) < 0.0
+    k, joint = np.nonzero(turned)
+    low, high = low[k], high[k]
+    rising = path(high, 1)[np.arange(len(k)), joint] > 0.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        after = (path(middle, 1)[np.arange(len(k)), joint] > 0.0) == rising
+        low, high = np.where(after, low, middle), np.where(after, middle, high)
+    apart = np.abs(high[:, None] - breaks).min(axis=1) > 1e-7 * (breaks[-1] - breaks[0])
+    found = np.unique(high[apart])
+    found = found[np.diff(found, prepend=-np.inf) > 1e-7 * (breaks[-1] - breaks[0])]
+    return np.sort(np.concatenate([breaks, found]))
 
 
 def split(grid: Vector, parts: Counts) -> Vector:

@@ -13,10 +13,10 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.friction import CREEP
 from manip_dyn.planning.motion import Samples, held_samples
 from manip_dyn.planning.path_timing.grid import INSIDE, durations
 from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.planning.path_timing.rows import STILL
 from manip_dyn.robot import Robot
 
 SMALL = 1e-6
@@ -99,7 +99,8 @@ class PathMotion:
 
     def effort(self, t: float) -> Vector:
         """Return the efforts (n,) from time `t` s on, friction and payload included."""
-        return efforts(self._robot, self._payload, *self.joints(t))
+        first = self._path(np.array([self.on_path(t).s]), 1)[0]
+        return efforts(self._robot, self._payload, self.joints(t), first)
 
     def samples(self, period: float) -> Samples:
         """Return efforts every `period` s and from every switch on."""
@@ -107,14 +108,20 @@ class PathMotion:
         return held_samples(sorted(times), self.effort)
 
 
-def efforts(robot: Robot, payload: Vector | None, q: Vector, v: Vector, a: Vector) -> Vector:
-    """Return the efforts (n,) of a motion: inverse dynamics, payload and Coulomb friction."""
-    kernels = customize(robot).unchecked
+def efforts(robot: Robot, payload: Vector | None, joints: JointState, first: Vector) -> Vector:
+    """Return the efforts (n,) of a motion: inverse dynamics, payload and dry friction.
+
+    At rest friction is that in the direction dq/ds, `first` (n,), in which the joints go on.
+    """
+    kernels, (q, v, a) = customize(robot).unchecked, joints
     if payload is None:
         effort = kernels.inverse_dynamics(q, v, a)
     else:
         effort = kernels.inverse_dynamics_loaded(q, v, a, payload, np.zeros(6))
-    return effort + robot.coulomb_friction * np.tanh(v / CREEP)
+    if not robot.rubs:
+        return effort
+    ahead = np.where(np.abs(first) > STILL * np.abs(first).max(), first, 0.0)
+    return effort + robot.friction.sliding(ahead, np.abs(v))
 
 
 def stacked(states: list[JointState]) -> tuple[Matrix, Matrix, Matrix]:

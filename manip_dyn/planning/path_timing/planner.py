@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.path_timing.grid import first_grid
+from manip_dyn.planning.path_timing.grid import first_grid, with_reversals
 from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, joint_path
 from manip_dyn.planning.path_timing.motion import PathMotion
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.refusal import (
+    check_friction,
     check_geometry,
     check_limits,
     refusal,
@@ -44,11 +45,11 @@ def time_path(
 
     These are the robot's limits of position, speed and effort, and those of acceleration that
     are given. The efforts are those of inverse dynamics with gravity, damping, springs, rotors,
-    the payload, and Coulomb friction as it is simulated. They are held at the grid points and
-    between them (Pham, Pham 2018, "A new approach to time-optimal path parameterization based on
-    reachability analysis", with damping and friction, a trapezoidal rule, and margins; see
-    `path_timing.profile` and `path_timing.search`). The time is that of the fastest motion but
-    for errors of the order of the grid's width squared.
+    the payload, and dry friction, which changes its side where a joint turns back. They are held
+    at the grid points and between them (Pham, Pham 2018, "A new approach to time-optimal path
+    parameterization based on reachability analysis", with damping and friction, a trapezoidal
+    rule, and margins; see `path_timing.profile` and `path_timing.search`). The time is that of
+    the fastest motion but for errors of the order of the grid's width squared.
 
     Args:
         robot: The arm.
@@ -80,7 +81,9 @@ def time_path(
     check_limits(robot, limits)
     begin, end = _end_speeds(end_speeds)
     check_smooth(along)
-    grid = first_grid(along.breaks, count)
+    check_friction(robot)
+    breaks = with_reversals(along, along.breaks, count) if robot.rubs else along.breaks
+    grid = first_grid(breaks, count)
     places = geometry(along, grid[:-1], np.diff(grid), SHARES)
     _check_size(robot, places.q)
     check_geometry(robot, along, grid, places)

@@ -11,8 +11,8 @@ there is one step from x to y with the rows of both ends.
 
 As in Pham, Pham (2018) the backward pass finds the squares from which the rest of the path can be
 done, the forward pass the greatest that can be reached within them. They take linear rows; with
-damping and friction the rows are curved: those at the near end of a step are taken as they are,
-those at its far end by their tangent, renewed until it fits.
+damping and friction that falls the rows are curved: those at the near end of a step are taken as
+they are, those at its far end by their tangent, renewed until it fits.
 
 For a given x the rows leave an interval of y, whose length is concave in x where rows are linear.
 Its greatest root is found by Newton's method from above, in as many steps as rows take turns, so
@@ -35,11 +35,10 @@ NEAR, FAR, BOTH = (0, 1), (1, 2), (0, 2)
 
 @inlined
 def _bend(d, f, m, x):
-    """Return damping and friction at a square x, and their derivative."""
+    """Return damping and what friction falls by at a square x, and their derivative."""
     root = np.sqrt(x)
-    turn = np.tanh(m * root)
-    slope = (d + f * m * (1.0 - turn * turn)) / (2.0 * max(root, 1e-9))
-    return d * root + f * turn, slope
+    left = f * np.exp(-m * m * x)
+    return d * root + left, d / (2.0 * max(root, 1e-9)) - m * m * left
 
 
 @compiled
@@ -184,7 +183,7 @@ def controllable(rows, most, rough, stiff, widths, end, fastest, out):
     Args:
         rows: Of the intervals, see `rows.Rows`; the last one is the speed.
         most: Their limits (k, r), 1 less margins.
-        rough: Whether there is damping or friction.
+        rough: Whether there is damping, or friction that falls.
         stiff: Whether u is constant in an interval (k,).
         widths: Of the intervals (k,).
         end: Square of the speed at the end.

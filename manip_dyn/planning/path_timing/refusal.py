@@ -25,6 +25,17 @@ def check_limits(robot: Robot, limits: Limits) -> None:
             )
 
 
+def check_friction(robot: Robot) -> None:
+    """Refuse friction that falls at once from its static level: at rest two efforts would do."""
+    more = robot.static_friction > robot.coulomb_friction
+    for i in np.flatnonzero(more & (robot.stribeck_velocity == 0.0)):
+        raise ManipDynError(
+            f"joint '{robot.joint_names[i]}' has the static friction {robot.static_friction[i]:g} "
+            f"above Coulomb's {robot.coulomb_friction[i]:g} with stribeck_velocity 0; expected "
+            "one above 0 for a motion that is planned"
+        )
+
+
 def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry) -> None:
     """Refuse a path that stands still, is not finite or leaves the position limits."""
     if not all(np.isfinite(each).all() for each in along):
@@ -90,8 +101,8 @@ def weak_joint(
     needed, limit = rows.b[k, p, i] * limits.effort[i], limits.effort[i]
     return ManipDynError(
         f"{place(path, grid[k])}, joint '{robot.joint_names[i]}' needs the effort {needed:.4g} to "
-        f"hold the arm; its limit is {limit:.4g}: expected a lighter payload, other postures or a "
-        "higher limit"
+        f"{'move' if robot.rubs else 'hold'} the arm; its limit is {limit:.4g}: expected a "
+        "lighter payload, other postures or a higher limit"
     )
 
 

@@ -80,21 +80,21 @@ class PathTiming(Result):
 
     def effort(self, t: float) -> Vector:
         """Return the efforts (n,) at time `t`, s, on the path, N m or N."""
-        return efforts(self.robot, self.payload, *self.joints(t))
+        return self.motion.effort(min(max(finite("time", t, "s"), 0.0), self.t_final))
 
     def samples(self, period: float) -> PathSamples:
         """Return the motion every `period` s and at its end."""
         period = positive("period", period, "s")
         times = np.append(np.arange(0.0, self.t_final * (1.0 - 1e-9), period), self.t_final)
         q, v, a = stacked([self.joints(float(t)) for t in times])
-        effort = [efforts(self.robot, self.payload, *each) for each in zip(q, v, a, strict=True)]
-        return PathSamples(times, q, v, a, np.array(effort))
+        effort = np.array([self.motion.effort(float(t)) for t in times])
+        return PathSamples(times, q, v, a, effort)
 
     @cached_property
     def plan(self) -> Plan:
         """The motion as a plan, which a `PlanExecutor` takes; it begins and ends at rest.
 
-        Its efforts carry the payload and overcome friction, which its `work_curves` leave out.
+        Its efforts carry the payload, which its `work_curves` leave out.
 
         Raises:
             ManipDynError: If a speed at an end is not 0.
@@ -116,7 +116,7 @@ class PathTiming(Result):
             [list(switches) if each else [] for each in moving],
             [self.t_final if each else 0.0 for each in moving],
             self.motion,
-            efforts(self.robot, self.payload, ends[1], still, still),
+            efforts(self.robot, self.payload, JointState(ends[1], still, still), still),
             METHOD,
             self.status,
             self.reason,

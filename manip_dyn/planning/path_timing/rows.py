@@ -3,12 +3,13 @@
 On a path q(s) the arm has one degree of freedom. With x the square of the path's speed ds/dt and
 u its acceleration, what a limit is about is, in shares of the limit::
 
-    a(s) u + c(s) x + d(s) sqrt(x) + f tanh(m(s) sqrt(x)) + b(s)
+    a(s) u + c(s) x + d(s) sqrt(x) + f exp(-m(s)^2 x) + b(s)
 
 For an effort a = M q', c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'), d viscous
-damping, f Coulomb friction, b weight and springs (Bobrow, Dubowsky, Gibson 1985; Shin, McKay
-1985); for an acceleration a = q', c = q''; for a speed, squared, c = q'^2, of the joint that is
-nearest its limit.
+damping, f what static friction is greater by than Coulomb's, b weight, springs and Coulomb
+friction, whose direction is that of q' (Bobrow, Dubowsky, Gibson 1985; Shin, McKay 1985); for an
+acceleration a = q', c = q''; for a speed, squared, c = q'^2, of the joint that is nearest its
+limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import numpy as np
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.friction import CREEP
 from manip_dyn.planning.path_timing.grid import INSIDE
 from manip_dyn.planning.path_timing.joint_path import JointPath
 from manip_dyn.robot import Robot
@@ -28,6 +28,8 @@ from manip_dyn.robot import Robot
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Where in an interval the rows are known: its ends are constrained, all are checked."""
 NO_WRENCH = np.zeros(6)
+STILL = 1e-13
+"""Joints whose dq/ds is less than this share of the largest one stand still."""
 
 
 class Limits(NamedTuple):
@@ -55,7 +57,7 @@ class Rows(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """Whether there is damping or friction."""
+        """Whether there is damping, or friction that falls."""
         return bool(np.any(self.d) or np.any(self.f))
 
 
@@ -94,7 +96,7 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
         flat[1],
         flat[2],
         robot.damping,
-        robot.coulomb_friction,
+        robot.friction,
         limits.effort,
         limits.acceleration,
         limits.speed,
@@ -113,7 +115,7 @@ def _fill(
     first,
     second,
     damping,
-    coulomb,
+    friction,
     effort,
     acceleration,
     speed,
@@ -134,16 +136,22 @@ def _fill(
                 call_kernel(address, (x, v, a, payload, wrench, into))
             else:
                 call_kernel(address, (x, v, a, into))
-        fastest = 0.0
+        fastest, largest = 0.0, 0.0
+        for i in range(n):
+            largest = max(largest, abs(first[k, i]))
         for i in range(n):
             share, along = 1.0 / effort[i], first[k, i]
             drag = damping[i] * along
             out[0, k, i] = (push[i] - weight[i]) * share
             out[1, k, i] = (square[i] - weight[i] - drag) * share
             out[2, k, i] = drag * share
-            out[3, k, i] = coulomb[i] * share
-            out[4, k, i] = along / CREEP
-            out[5, k, i] = weight[i] * share
+            side = 1.0 if along > 0.0 else -1.0
+            if abs(along) <= STILL * largest:
+                side = 0.0
+            out[3, k, i] = side * (friction.static[i] - friction.coulomb[i]) * share
+            if friction.stribeck[i] > 0.0:
+                out[4, k, i] = along / friction.stribeck[i]
+            out[5, k, i] = (weight[i] + side * friction.coulomb[i]) * share
             if last > n:
                 out[0, k, n + i] = along / acceleration[i]
                 out[1, k, n + i] = second[k, i] / acceleration[i]
@@ -157,7 +165,7 @@ def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
 
     Args:
         rows: At places of the intervals, shares of them (p,).
-        rough: Whether there is damping or friction.
+        rough: Whether there is damping, or friction that falls.
         widths: Of the intervals (k,).
         squares: Control points (2 k + 1,) of the squared speed, see `profile`.
         shares: The places (p,).
@@ -180,7 +188,8 @@ def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
                 value = a[k, p, r] * u + c[k, p, r] * square + b[k, p, r]
                 if rough:
                     root = np.sqrt(square)
-                    value += d[k, p, r] * root + f[k, p, r] * np.tanh(m[k, p, r] * root)
+                    value += d[k, p, r] * root
+                    value += f[k, p, r] * np.exp(-m[k, p, r] * m[k, p, r] * square)
                 most = max(most, abs(value))
                 if p == 0:
                     begin = max(begin, abs(value))

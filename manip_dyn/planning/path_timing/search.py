@@ -31,11 +31,11 @@ PARTS = 8
 """Into which idle intervals are divided."""
 REFINEMENTS = 2
 ENDS = 3
-"""How often the first and the last interval are, where friction rises from rest."""
+"""How often the first and the last interval are, where damping rises from rest."""
 STEEP = 1.0
-"""Change of the argument of friction's tanh over an interval that is divided, below"""
+"""Change of speed, in Stribeck's velocities, over an interval that is divided, below"""
 FULL = 3.0
-"""where friction is all there."""
+"""where friction has fallen."""
 ROOM = 1e-7
 """Share of every limit that is left for rounding."""
 ROUNDS = 40
@@ -44,7 +44,7 @@ GROWTH = 1.2
 OTHER_SHARES = np.array([0.07, 0.37, 0.63, 0.93])
 """Places at which the result is read once more."""
 ROOTS = np.linspace(0.0, 1.0, 33) ** 2
-"""Roots of shares of the first interval, from rest: dense where friction rises."""
+"""Roots of shares of the first interval, from rest: dense where damping rises."""
 FASTEST = 1e12
 """Square of a speed that no path reaches, in lengths of the path, 1/s^2."""
 
@@ -108,7 +108,7 @@ def stiff_intervals(rows: Rows, widths: Vector) -> Vector:
     a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
     weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
     stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
-    if rows.rough:  # from rest on friction rises faster than any parabola
+    if rows.rough:  # from rest on damping rises faster than any parabola
         stiff[[0, -1]] = True
     return stiff
 
@@ -161,16 +161,16 @@ class _Passes:
         times = durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
         if self._rough:
-            idle |= self._friction_rises()
+            idle |= self._friction_falls()
         return np.where(idle, PARTS, np.where(np.any(beyond > COARSE, axis=1), 2, 1))
 
-    def _friction_rises(self) -> Vector:
-        """Return in which intervals (k,) friction rises or turns too fast to be read well."""
+    def _friction_falls(self) -> Vector:
+        """Return in which intervals (k,) friction changes too fast to be read well."""
         speed = np.sqrt(self.squares[::2])
         found = self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
         near = (found[:, 0] * found[:, 1] < 0.0) | (np.abs(found).min(axis=1) < FULL)
         steep = near & (np.abs(found[:, 1] - found[:, 0]) > STEEP)
-        return np.any(steep & (self._rows.f[:, 0] > 0.0), axis=1)
+        return np.any(steep & (self._rows.f[:, 0] != 0.0), axis=1)
 
     def tighten(self) -> tuple[int, float]:
         """Run the passes with margins until all holds inside, too.
@@ -197,7 +197,7 @@ class _Passes:
         raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
     def _at_rest(self, beyond: Matrix) -> None:
-        """Raise what rows come to (k, r) where friction and damping rise with the root of s."""
+        """Raise what rows come to (k, r) where damping rises with the root of s."""
         for k, shares in ((0, ROOTS**2), (-1, (1.0 - (1.0 - ROOTS) ** 2))):
             if self.squares[k] > 0.0:
                 continue

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
+from manip_dyn.planning.at_rest import (
+    check_effort_limits,
+    check_without_friction,
+    checked_postures,
+    holding_effort,
+)
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.zero_net_work.locked_joint_motion import LockedJointMotion
 from manip_dyn.planning.zero_net_work.ramped import slew_rates, with_ramps
@@ -36,6 +43,8 @@ def plan_zero_net_work(
     Where no such motion is found the status is ``near_minimum`` and `reason` says why. The plan is
     then the fastest motion along the straight joint path.
 
+    An arm with dry friction is planned for along the straight joint path, too, see `md.time_path`.
+
     With a slew rate the plan has `Plan.ramps`: its efforts begin and end at those that hold the
     arm and change no faster than that; all joints arrive together. ``near_minimum`` then says that
     the search was not over.
@@ -56,6 +65,7 @@ def plan_zero_net_work(
     plan = _with_jumps(robot, q0, qf)
     if rates is None:
         return plan
+    check_without_friction(robot, "a zero-net-work plan with a slew rate")
     return with_ramps(plan, holding_effort(robot, "start", plan.q0), rates)
 
 
@@ -68,6 +78,8 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     if not moving.size:
         return Plan.standing(robot, start, goal, hold, METHOD, "solved")
     task = Task(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
+    if robot.rubs:
+        return _rubbed_plan(robot, task)
     found = find(robot, task)
     if found.verdict == PROVED:
         return _single_switch_plan(robot, start, task, hold, found)
@@ -96,6 +108,17 @@ def _single_switch_plan(
         "every joint switches once between its effort limits",
         single_switch=int(task.moving[0]) if len(task.moving) == 1 else None,
     )
+
+
+def _rubbed_plan(robot: Robot, task: Task) -> Plan:
+    from manip_dyn.planning.path_timing.planner import time_path  # takes scipy's splines
+
+    plan = time_path(robot, [task.start, task.goal]).plan
+    reason = (
+        "single switches are for arms without dry friction; the fastest along the straight joint "
+        "path instead"
+    )
+    return replace(plan, method=METHOD, status="near_minimum", reason=reason)
 
 
 def _near_minimum_plan(

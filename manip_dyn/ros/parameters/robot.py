@@ -44,8 +44,8 @@ class RobotParameters:
     )
     coulomb_friction: Numbers = parameter(
         (),
-        "Coulomb friction of the joints: simulated, compensated by the tracker's "
-        "computed torque, unknown to plans; not set: none",
+        "Dry friction of the joints: simulated, compensated by the tracker's computed torque; "
+        "plans that cannot have it are refused; not set: that of the URDF and the YAML",
         "N m or N",
     )
     armature: Numbers = parameter(

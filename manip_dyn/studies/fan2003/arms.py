@@ -2,79 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
-
-import yaml
-
-from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import read_yaml
-from manip_dyn.robot import Robot, load_robot
+from manip_dyn.bench.changed_robot import changed_robot
+from manip_dyn.robot import Robot
 from manip_dyn.studies.fan2003.settings import Arm
-
-PLACES = {
-    "mass": ("inertial/mass", ("value",)),
-    "com": ("inertial/origin", ("xyz",)),
-    "inertia": ("inertial/inertia", ("ixx", "iyy", "izz")),
-    "origin": ("origin", ("xyz",)),
-    "effort": ("limit", ("effort",)),
-    "lower": ("limit", ("lower",)),
-    "upper": ("limit", ("upper",)),
-}
-"""What can be changed -> element below the link or joint, its attributes."""
 
 
 def build_arm(name: str, arm: Arm) -> Robot:
     """Return the robot: the shipped one if nothing is changed."""
-    if not arm.links and not arm.joints and arm.load is None:
-        return load_robot(arm.robot)
-    shipped = share_directory() / "urdf" / f"{arm.robot}.urdf"
-    if not shipped.is_file():
-        raise ManipDynError(f"arm '{name}' changes '{arm.robot}', which is not shipped")
-    root = ElementTree.parse(shipped).getroot()
-    root.set("name", name)
-    for kind, changes in (("link", arm.links), ("joint", arm.joints)):
-        for part, numbers in (changes or {}).items():
-            _change(_part(root, kind, part), part, numbers)
-    beside = shipped.with_suffix(".yaml")
-    extras = read_yaml(beside, lambda content: content or {}) if beside.is_file() else {}
-    if arm.load is not None:
-        extras["payload"] = {**extras["payload"], "mass": arm.load}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{name}.urdf"
-        file.write_text(ElementTree.tostring(root, encoding="unicode"), encoding="utf-8")
-        if extras:
-            file.with_suffix(".yaml").write_text(yaml.safe_dump(extras), encoding="utf-8")
-        return load_robot(file)
-
-
-def _part(root: Element, kind: str, name: str) -> Element:
-    parts = {str(each.get("name")): each for each in root.iter(kind)}
-    if name not in parts:
-        raise ManipDynError(f"the robot has no {kind} '{name}'{closest(name, parts)}")
-    return parts[name]
-
-
-def _change(part: Element, name: str, numbers: Mapping[str, Any]) -> None:
-    for key, value in numbers.items():
-        if key not in PLACES:
-            raise ManipDynError(f"'{name}' has no '{key}'{closest(str(key), PLACES)}")
-        place, attributes = PLACES[key]
-        element = part.find(place)
-        if element is None:
-            raise ManipDynError(f"'{name}' has no <{place}> to change")
-        values = _texts(value)
-        if len(attributes) == 1:
-            values = [" ".join(values)]
-        for attribute, text in zip(attributes, values, strict=True):
-            element.set(attribute, text)
-
-
-def _texts(value: Any) -> list[str]:
-    """Return numbers as text; the loader checks them."""
-    return [str(each) for each in value] if isinstance(value, Iterable) else [str(value)]
+    return changed_robot(name, arm.robot, arm.links, arm.joints, arm.load)

@@ -9,7 +9,6 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import manip_dyn as md
-from manip_dyn.core.friction import CREEP
 from manip_dyn.planning.path_timing.rows import SHARES, Limits
 from manip_dyn.planning.path_timing.search import Problem, stiff_intervals
 from manip_dyn.robot.oracle import Oracle
@@ -33,10 +32,12 @@ def worst(timing, count=2000):
     """Return the greatest share of a limit at many times, efforts by pinocchio."""
     robot, oracle = timing.robot, Oracle(timing.robot)
     found = 0.0
-    for t in np.linspace(0.0, timing.t_final, count):
+    for t in np.linspace(0.0, timing.t_final, count)[1:-1]:
         q, v, a = timing.joints(t)
         effort = oracle.inverse_dynamics(q, v, a)
-        effort = effort + robot.coulomb_friction * np.tanh(v / CREEP)
+        extra = robot.static_friction - robot.coulomb_friction
+        fall = np.exp(-((v / np.maximum(robot.stribeck_velocity, 1e-100)) ** 2))
+        effort = effort + np.sign(v) * (robot.coulomb_friction + extra * fall)
         assert effort == pytest.approx(timing.effort(t), abs=1e-8 * robot.tau_max.max())
         found = max(found, np.max(np.abs(effort) / robot.tau_max), np.max(abs(v) / robot.v_max))
     return found
@@ -67,12 +68,12 @@ def fastest_time(arm, begin, end):
     def arc(drive, direction, start):
         def rates(s, y):  # by the position: y is the speed and the time
             v = y[0]
-            rest = weight([s], [v], [0.0])[0] + arm.coulomb_friction[0] * np.tanh(v / CREEP)
+            rest = weight([s], [v], [0.0])[0]
             return [(drive - rest) / inertia / v, 1.0 / v]
 
         # From rest the first bit in closed form: constant acceleration.
         bit = 1e-7
-        first = abs(drive - weight([start], [0.0], [0.0])[0]) / inertia
+        first = abs(drive - weight([start], [1e-12], [0.0])[0]) / inertia
         v, t = np.sqrt(2.0 * first * bit), np.sqrt(2.0 * bit / first)
         span = (start + direction * bit, end if direction > 0 else begin)
         return solve_ivp(
@@ -146,14 +147,41 @@ def test_it_lies_between_minimum_time_and_a_coarse_motion_on_the_same_line(rr):
         {},
         {"viscous_friction": [40.0, 15.0]},
         {"coulomb_friction": [60.0, 20.0]},
+        {"coulomb_friction": [30.0, 10.0], "static": 2.0},
     ],
-    ids=["bare", "damping", "friction"],
+    ids=["bare", "damping", "friction", "static_friction"],
 )
 @pytest.mark.parametrize("blend", [None, 0.2], ids=["spline", "blends"])
 def test_no_sample_exceeds_a_limit(change, blend):
-    timing = md.time_path(md.load_robot("rr", **change), CURVE, blend=blend)
+    static = change.get("static", 1.0)
+    arm = md.load_robot("rr", **{name: each for name, each in change.items() if name != "static"})
+    if static > 1.0:
+        level, speed = static * arm.coulomb_friction, np.full(2, 0.3)
+        arm = replace(arm, static_friction=level, stribeck_velocity=speed)
+    timing = md.time_path(arm, CURVE, blend=blend)
     assert 0.999 < worst(timing) <= 1.0
     assert 0.999 < timing.load <= 1.0
+
+
+def test_a_joint_that_turns_back_is_rubbed_from_the_other_side():
+    """The plan's efforts drive a simulation with the same friction to the goal."""
+    arm = md.load_robot("rr", coulomb_friction=[60.0, 20.0])
+    timing = md.time_path(arm, CURVE)
+    turned = [timing.path(np.array([s]), 1)[0] for s in timing.motion.grid]
+    assert np.sum(np.abs(turned).min(axis=1) < 1e-8) >= 2
+    simulation = md.Simulation(arm, CURVE[0], np.zeros(2), md.Integrator("rkdp87", rtol=1e-10))
+    times = np.arange(0.0, timing.t_final, 1e-4)
+    held = [timing.effort(t + 5e-5) for t in times]
+    simulation.law = md.Schedule(arm, [round(1e9 * t) for t in times], held)
+    simulation.advance(round(1e9 * timing.t_final))
+    assert simulation.q == pytest.approx(CURVE[-1], abs=2e-3)
+    assert simulation.v == pytest.approx([0.0, 0.0], abs=5e-2)
+
+
+def test_friction_that_falls_at_once_is_refused(rr):
+    arm = replace(rr, static_friction=np.array([1.0, 0.0]))
+    with pytest.raises(md.ManipDynError, match=r"'joint_1' has the static .* stribeck_velocity"):
+        md.time_path(arm, CURVE)
 
 
 def test_seven_joints_use_and_keep_their_limits():

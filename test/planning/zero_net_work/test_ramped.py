@@ -162,7 +162,7 @@ def test_the_executor_tracks_the_ramps(name, motion):
         simulation.law = md.Schedule(robot, times, [s.effort for s in segments])
         simulation.advance(round(period * 1e9))
     assert executor.arrived
-    assert np.abs(simulation.q - plan.qf).max() < 1e-5
+    assert np.abs(simulation.q - plan.qf).max() < 1e-8
     assert executor.returns == 0
 
 

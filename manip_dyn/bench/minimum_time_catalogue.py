@@ -1,0 +1,201 @@
+"""Certified minimum-time motions as data: ``python -m manip_dyn.bench.minimum_time_catalogue``.
+
+The motions of the tables of Fan (2003), and which structure is the fastest for the goals of a grid
+of the IBM 7535, with a picture of it. For others to compare theirs with. Written are
+``minimum_time-<commit>.json`` (all of it), ``.csv`` (the grid) and ``.png``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.bench.changed_robot import changed_robot
+from manip_dyn.bench.minimum_time_map import draw
+from manip_dyn.bench.record import clean_commit
+from manip_dyn.bench.timing import setting
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.files import write_whole
+from manip_dyn.core.share import share_directory
+from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.planning import Plan, plan_minimum_time
+from manip_dyn.planning.minimum_time.controls import Control, Kind
+from manip_dyn.robot import Robot, load_robot
+
+ARM, REACH = "ibm7535", 2.0
+"""The arm of the map, and how far its goals are from zero at most, rad."""
+WORDS = {
+    Kind.SINGULAR: "singular",
+    Kind.SPEED: "at speed limit",
+    Kind.POSITION: "at position limit",
+    Kind.CONTACT_POSITION: "touches position limit",
+    Kind.CONTACT_SPEED: "touches speed limit",
+    Kind.ANOTHERS_SPEED: "keeps another at its speed limit",
+}
+
+
+class Entry(NamedTuple):
+    """A motion from rest to rest.
+
+    Attributes:
+        name: Number of the table, or place in the grid.
+        arm: The arm.
+        start: Where it begins (n,), rad or m.
+        goal: Where it ends (n,).
+        status: ``solved`` where it is certified, see `Plan.status`, or ``none``.
+        t_final: Its time, s; NaN for none.
+        structure: What the efforts do at first, and which joint changes it how, in order.
+        switch_times: Of each joint, s.
+        singular: Joint, begin and end (s) of singular arcs.
+        evidence: The certificate's numbers, see `Certificate`.
+        reason: What the plan, or the refusal, says.
+    """
+
+    name: str
+    arm: str
+    start: list[float]
+    goal: list[float]
+    status: str
+    t_final: float
+    structure: str
+    switch_times: list[list[float]]
+    singular: list[list[Any]]
+    evidence: dict[str, Any]
+    reason: str
+
+
+def structure_of(plan: Plan) -> str:
+    """Return a plan's structure in words: ``+- 2+ 1- 2-``, joints counted from 1."""
+    switching = plan.switching
+    if switching is None:
+        return "stands"
+    first = "".join(_told(each, "") for each in switching.controls)
+    later = (f"{joint + 1}{_told(value, ' ')}" for _, joint, value in switching.rows())
+    return " ".join([first, *later])
+
+
+def _told(control: Control, before: str) -> str:
+    if control.is_full:
+        return "+" if control.direction > 0.0 else "-"
+    return f"{before}({WORDS[control.kind]})"
+
+
+def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Entry:
+    """Return a motion, or that none was found."""
+    ends = start.tolist(), goal.tolist()
+    try:
+        found = plan_minimum_time(robot, start, goal)
+    except ManipDynError as error:
+        return Entry(name, arm, *ends, "none", float("nan"), "", [], [], {}, str(error))
+    proof = found.certificate
+    evidence = (
+        {}
+        if proof is None
+        else {
+            "costates": proof.costates.tolist(),
+            "boundary": proof.boundary,
+            "hamiltonian": proof.hamiltonian,
+            "margin": proof.margin,
+            "curvature": proof.curvature if np.isfinite(proof.curvature) else None,
+        }
+    )
+    return Entry(
+        name,
+        arm,
+        *ends,
+        found.status,
+        found.t_final,
+        structure_of(found),
+        [list(times) for times in found.switch_times],
+        [] if proof is None else [list(each) for each in proof.singular_arcs],
+        evidence,
+        found.reason,
+    )
+
+
+def tables() -> Iterator[Entry]:
+    """Yield the motions of the thesis, which ``config/fan2003.yaml`` has; every goal is zero."""
+    content = read_yaml(share_directory() / "config" / "fan2003.yaml", lambda read: read)
+    for name, case in content["cases"].items():
+        robot = changed_robot(case["arm"], **content["arms"][case["arm"]])
+        start, goal = np.array(case["start"]), np.zeros(robot.n)
+        yield entry(name, case["arm"], robot, start, goal)
+
+
+def grid(size: int) -> Iterator[Entry]:
+    """Yield motions from zero to a grid of goals of `size` by `size`."""
+    robot, places = load_robot(ARM), np.linspace(-REACH, REACH, size)
+    start = np.zeros(robot.n)
+    for row, first in enumerate(places):
+        for column, second in enumerate(places):
+            goal = np.array([first, second])
+            yield entry(f"{row},{column}", ARM, robot, start, goal)
+
+
+def write(folder: Path, found: list[Entry], cells: list[Entry], name: str) -> list[Path]:
+    """Write motions of tables, those of a grid, and its picture; return the files."""
+    about = dict(setting(("manip_dyn", "numba", "numpy", "scipy")))
+    content = {"setting": about, "tables": [each._asdict() for each in found]}
+    content["grid"] = [_short(each) for each in cells]
+    text = _text(content).encode("utf-8")
+    files = [folder / f"{name}.{kind}" for kind in ("json", "csv", "png")]
+    for file, data in zip(files, (text, _csv(cells), draw(cells)), strict=True):
+        write_whole(file, data)
+    return files
+
+
+def _text(content: dict[str, Any]) -> str:
+    """Return JSON with a line for every motion."""
+    parts = []
+    for key, value in content.items():
+        told = json.dumps(value, allow_nan=False)
+        if isinstance(value, list):
+            told = ",\n".join(json.dumps(each, allow_nan=False) for each in value)
+            told = f"[\n{told}\n]"
+        parts.append(f"{json.dumps(key)}: {told}")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def _short(cell: Entry) -> dict[str, Any]:
+    kept = ("goal", "status", "t_final", "structure", "switch_times", "singular")
+    values = {name: getattr(cell, name) for name in kept}
+    return values | {"t_final": None if np.isnan(cell.t_final) else cell.t_final}
+
+
+def _csv(cells: list[Entry]) -> bytes:
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["q1_rad", "q2_rad", "status", "t_final_s", "switches", "structure"])
+    for each in cells:
+        switches = sum(len(times) for times in each.switch_times)
+        rows.writerow([*each.goal, each.status, f"{each.t_final:.9g}", switches, each.structure])
+    return out.getvalue().encode("utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the catalogue."""
+    parser = argparse.ArgumentParser(description="Certified minimum-time motions as data.")
+    parser.add_argument("folder", nargs="?", default="benchmarks/catalogue", type=Path)
+    parser.add_argument("--size", type=int, default=21, help="goals a side of the grid")
+    given = parser.parse_args(arguments)
+    try:
+        name = f"minimum_time-{clean_commit(dict(setting(())))}"
+        given.folder.mkdir(parents=True, exist_ok=True)
+        print(*write(given.folder, list(tables()), list(grid(given.size)), name), sep="\n")
+    except (ManipDynError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

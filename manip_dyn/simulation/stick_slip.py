@@ -1,0 +1,124 @@
+"""Which joints slide and which stick, and what changes that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.codegen import Kernels
+from manip_dyn.codegen.stiction import holding_friction
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.specialized import specialized
+from manip_dyn.integrate import Events
+from manip_dyn.robot import Robot
+from manip_dyn.simulation import with_friction
+
+
+def law_parameters(robot: Robot) -> tuple[Vector, ...]:
+    """Return the effort limits (n,) and three scratch arrays (n,), see `saturated`."""
+    limits = np.array(robot.tau_max)
+    return limits, np.zeros_like(limits), np.zeros_like(limits), np.zeros_like(limits)
+
+
+class StickSlip:
+    """The joints of an arm with dry friction.
+
+    Attributes:
+        module: The motion between two changes, see `with_friction`.
+        parameters: Its parameters.
+        events: What ends it; limits of position, if they do, come after the joints.
+        efforts: Efforts (n,) that act, where they are given.
+    """
+
+    def __init__(self, kernels: Kernels, efforts: Any, limits: Events | None, implicit: bool):
+        """Bind the motion.
+
+        Args:
+            kernels: The arm's.
+            efforts: Compiled ``efforts(t, y, p, tau)``; None: given ones.
+            limits: Limits of position that end the motion, or None.
+            implicit: Whether derivatives are needed.
+        """
+        robot = kernels.robot
+        n, count = robot.n, limits.count if limits else 0
+        bound: dict[str, Any] = {
+            "motion": kernels.in_place.motion_and_work,
+            "mass_matrix": kernels.in_place.mass_matrix,
+            "inverse_dynamics": kernels.in_place.inverse_dynamics,
+            "N": n,
+            "LIMITS": count,
+            "VARIES": efforts is not None,
+        }
+        if efforts is not None:
+            bound["efforts"] = efforts
+        if limits is not None:
+            bound["distances"] = limits.function
+        if implicit:
+            bound["linear_motion"] = kernels.linearization_with_work
+        self._kernels, self._n = kernels.unchecked, n
+        self.module: Any = specialized(with_friction, **bound)
+        coulomb, static, stribeck = (np.array(each) for each in robot.friction)
+        self._now = with_friction.Sliding(
+            mode=np.zeros(n),
+            coulomb=coulomb,
+            static=static,
+            stribeck=stribeck,
+            held=np.zeros(n),
+            bias=np.zeros(n),
+            still=np.zeros(n),
+            mass=np.zeros((n, n)),
+            matrix=np.zeros((n, n)),
+            pivots=np.zeros(n),
+        )
+        law = law_parameters(robot)
+        self.efforts, self.parameters = law[0], (law, self._now)
+        self.events = Events(self.module.signals, count=n + count, direction=-1)
+
+    def rates(self, t: float, y: Vector) -> Vector:
+        """Return the rates (2 n + 1,) of the state."""
+        out = np.empty(2 * self._n + 1)
+        self.module.rates(t, y, self.parameters, out)
+        return out
+
+    def signals(self, t: float, y: Vector) -> Vector:
+        """Return what passes zero at a change (n + k,)."""
+        out = np.empty(self.events.count)
+        self.module.signals(t, y, self.parameters, out)
+        return out
+
+    def stop(self, t: float, y: Vector) -> None:
+        """Bring the joints to rest whose velocity has passed zero in the state (2 n + 1,)."""
+        n, mode = self._n, self._now.mode
+        passed = (self.signals(t, y)[:n] <= 0.0) & (mode != 0.0)
+        y[n : 2 * n][passed] = 0.0
+
+    def settle(self, t: float, y: Vector) -> None:
+        """Decide which joints slide from the state (2 n + 1,) on, and in which direction."""
+        n, mode, static = self._n, self._now.mode, self._now.static
+        v = y[n : 2 * n]
+        mode[:] = np.where(static > 0.0, np.sign(v), 1.0)
+        resting = mode == 0.0
+        if not resting.any():
+            return
+        mode[resting] = self._directions(t, y, resting)
+        for _ in range(3 * n):  # what the loop itself computes has the last word
+            beyond = resting & (mode == 0.0) & (self.signals(t, y)[:n] <= 0.0)
+            if beyond.any():
+                mode[beyond] = np.sign(self._now.held[beyond])
+                continue
+            back = resting & (mode * self.rates(t, y)[n : 2 * n] < 0.0)
+            if not back.any():
+                return
+            mode[back] = 0.0
+
+    def _directions(self, t: float, y: Vector, resting: Vector) -> Vector:
+        """Return in which directions (k,) the k resting joints begin to slide; 0: in none."""
+        n, tau, static = self._n, np.empty(self._n), self._now.static
+        self.module.act(t, y, self.parameters, tau)  # as if all of them stuck
+        held = np.where(resting, self._now.held, 0.0)
+        if np.any(np.abs(held) > static):
+            q, v = y[:n], y[n : 2 * n]
+            drive = tau + held - self._kernels.inverse_dynamics(q, v, np.zeros(n))
+            held = holding_friction(static, self._kernels.mass_matrix(q), drive, resting)
+        return np.where(np.abs(held) < static, 0.0, np.sign(held))[resting]

@@ -1,0 +1,34 @@
+"""Plans of arms with dry friction: with it, or refused."""
+
+import numpy as np
+import pytest
+from closed_loop import execute
+
+import manip_dyn as md
+
+START, GOAL = [0.2, -0.8], [-0.9, 1.2]
+REFUSED = "'joint_1' has the friction 20, which .* cannot take into account; expected none"
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return md.load_robot("rr", coulomb_friction=[20.0, 8.0])
+
+
+def test_zero_net_work_is_along_the_straight_path_and_arrives(arm):
+    plan = md.plan_zero_net_work(arm, START, GOAL)
+    assert plan.status == "near_minimum"
+    assert "dry friction" in plan.reason
+    simulation = md.Simulation(arm, START, np.zeros(2))
+    execute(simulation, md.PlanExecutor(arm, plan, 2e-3), 2e-3, plan.t_final + 0.5)
+    assert simulation.q == pytest.approx(GOAL, abs=1e-4)
+    assert simulation.v.tolist() == [0.0, 0.0]
+    work = plan.work_curves.work
+    assert work[-1] == pytest.approx([0.0, 0.0], abs=1e-3 * np.abs(work).max())
+
+
+def test_what_cannot_have_it_is_refused(arm):
+    with pytest.raises(md.ManipDynError, match=REFUSED):
+        md.plan_minimum_time(arm, START, GOAL)
+    with pytest.raises(md.ManipDynError, match=REFUSED):
+        md.plan_zero_net_work(arm, START, GOAL, slew_rate=1e3)
