@@ -1,0 +1,7 @@
+"""A view in the browser of what moves, live or afterwards; needs the extra ``view``."""
+
+from manip_dyn.viewer.motions.robot import view_motion
+from manip_dyn.viewer.scene import Curves, Mark, Motion
+from manip_dyn.viewer.view import View, view
+
+__all__ = ["Curves", "Mark", "Motion", "View", "view", "view_motion"]
