@@ -65,6 +65,8 @@ setup(
             "example-robot-data>=4.1",
         ],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
+        # manip_dyn view: the page in the browser; meshes of URDFs that are COLLADA files
+        "view": ["viser>=1.0", "pycollada>=0.7"],
         # tests in two workers, over random robots and robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",
@@ -88,6 +90,7 @@ setup(
             f"mechanism_node = {NAME}.ros.start:mechanism",
             f"mechanism_monitor_node = {NAME}.ros.start:mechanism_monitor",
             f"monitor_node = {NAME}.ros.start:monitor",
+            f"viewer_node = {NAME}.ros.start:viewer",
         ],
     },
 )

@@ -26,6 +26,15 @@ MAY_IMPORT = {
     "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
     "demo": {"demo", "robot"},
+    "viewer": {
+        "viewer",
+        "simulation",
+        "clik",
+        "planning",
+        "multibody",
+        "codegen",
+        "robot",
+    },
     "studies": {
         "studies",
         "simulation",
@@ -49,6 +58,7 @@ MAY_IMPORT = {
         "simulation",
         "codegen",
         "robot",
+        "viewer",
     },
 }
 """Folder -> folders it may import; `core` is everybody's."""

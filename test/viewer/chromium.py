@@ -11,11 +11,20 @@ import subprocess
 import time
 import urllib.request
 
-FLAGS = """
---headless --no-sandbox --disable-quic --no-first-run --disable-background-networking
---disable-component-update --disable-sync --disable-dev-shm-usage --mute-audio
---use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader
-""".split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """Under which key the protocol names an element."""
@@ -39,7 +48,12 @@ class Chromium:
         )
         line = next(each for each in self._driver.stdout if "started successfully" in each)
         self._url = f"http://127.0.0.1:{line.split()[-1].rstrip('.')}/session"
-        flags = [*FLAGS, NO_NETWORK, f"--user-data-dir={folder}", f"--window-size={width},{height}"]
+        flags = [
+            *FLAGS,
+            NO_NETWORK,
+            f"--user-data-dir={folder}",
+            f"--window-size={width},{height}",
+        ]
         options = {"binary": shutil.which("chromium"), "args": flags}
         if width < 500:  # narrower than a window may be
             metrics = {"width": width, "height": height, "pixelRatio": 1}

@@ -34,9 +34,7 @@ def mechanism_figure(mechanism: Mechanism, name: str = "mechanism") -> Figure:
         parts=tuple(_part(shape) for shape in drawn),
         poses=poses,
         reach=float(max(spread, *(shape.size.max() for shape in drawn))),
-        rods=tuple(
-            Rod(line.bodies, line.points, COLOURS[line.kind]) for line in lines(mechanism)
-        ),
+        rods=tuple(Rod(line.bodies, line.points, COLOURS[line.kind]) for line in lines(mechanism)),
     )
 
 

@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Frame, Robot
-from manip_dyn.viewer.scene import Coordinate, Figure, Poses
 from manip_dyn.viewer.figures.sticks import sticks
 from manip_dyn.viewer.figures.urdf_shapes import urdf_parts
+from manip_dyn.viewer.scene import Coordinate, Figure, Poses
 
 
 def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
@@ -93,4 +93,6 @@ def _reach(robot: Robot, places: _Places) -> float:
         max(abs(low), abs(high)) if body.prismatic and np.isfinite([low, high]).all() else 0.0
         for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True)
     ]
-    return max(sum(lengths) + sum(slides) + float(np.linalg.norm(robot.tip_frame.translation)), 0.1)
+    return max(
+        sum(lengths) + sum(slides) + float(np.linalg.norm(robot.tip_frame.translation)), 0.1
+    )

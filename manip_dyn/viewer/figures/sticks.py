@@ -33,7 +33,7 @@ def sticks(robot: Robot, reach: float) -> list[Part]:
 def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
     """Yield a rod with round ends between two points of a body (3,), m, unless they are one."""
     length = float(np.linalg.norm(end - begin))
-    if length < 1e-6 or body == GROUND and length < radius:
+    if length < 1e-6 or (body == GROUND and length < radius):
         return
     size = np.array([2.0 * radius, 2.0 * radius, length])
     yield Part(body, "cylinder", 0.5 * (begin + end), turned_to(end - begin), size)

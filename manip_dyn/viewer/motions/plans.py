@@ -64,5 +64,3 @@ def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     cuts = [k + 1 for k, (a, b) in enumerate(pairwise(spans)) if b[0] > a[1]]
     begins, ends = [0, *cuts], [*cuts, len(spans)]
     return [(spans[a][0], spans[b - 1][1]) for a, b in zip(begins, ends, strict=True)]
-
-

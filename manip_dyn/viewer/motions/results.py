@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from manip_dyn.planning.path_timing import PathTiming
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import Trajectory
 from manip_dyn.viewer.figures.mechanism import mechanism_figure
+from manip_dyn.viewer.figures.robot import robot_figure
 from manip_dyn.viewer.motions.plans import plan_motion
 from manip_dyn.viewer.motions.robot import unlimited, view_motion
 from manip_dyn.viewer.scene import Mark, Motion
@@ -58,10 +60,17 @@ def motion_of(
     return found[type(result)](result, _given(robot, "robot", result), title)
 
 
-def standing(robot: Robot, title: str = "") -> Motion:
-    """Return a robot that stands still at zero, or where its range does not reach zero, in it."""
+def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -> Motion:
+    """Return a robot that stands still, at zero or where its range comes nearest to it.
+
+    Args:
+        robot: The arm.
+        title: What is told beside it; empty: its name.
+        meshes: Folders in which the packages lie whose meshes the URDF names.
+    """
     q = np.clip(np.zeros(robot.n), robot.q_min, robot.q_max)
-    return view_motion(robot, [0.0], [q], title=title or robot.name)
+    figure = robot_figure(robot, meshes)
+    return view_motion(robot, [0.0], [q], title=title or robot.name, figure=figure)
 
 
 def _given(thing: Any, name: str, result: Any) -> Any:
@@ -84,7 +93,9 @@ def _of_tracking(result: TrackResult, robot: Robot, title: str) -> Motion:
     errors = np.column_stack([result.position_error, result.orientation_error])
     value = result.smallest_singular_value[:, None]
     met = [
-        Mark(float(result.t[k]), float(result.t[k]), f"{robot.joint_names[j]} at its limit", int(j))
+        Mark(
+            float(result.t[k]), float(result.t[k]), f"{robot.joint_names[j]} at its limit", int(j)
+        )
         for k, j in zip(*np.nonzero(np.diff(result.held.astype(int), axis=0) > 0), strict=True)
     ]
     return view_motion(

@@ -11,7 +11,7 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.viewer.figures.robot import robot_figure
-from manip_dyn.viewer.scene import Curves, Figure, Mark, Motion
+from manip_dyn.viewer.scene import Curves, Figure, Mark, Motion, Scope
 
 TRAIL = 400
 """Most points of a line that is drawn where the tool goes."""
@@ -70,6 +70,16 @@ def view_motion(
     )
 
 
+def joint_scopes(robot: Robot) -> list[Scope]:
+    """Return what is plotted of a robot that runs: positions, velocities, efforts."""
+    names = robot.joint_names
+    return [
+        Scope(_title(robot, "position", ""), names, *_range(robot)),
+        Scope(_title(robot, "velocity", "/s"), names, -robot.v_max, robot.v_max),
+        Scope(_title(robot, "effort", ""), names, -robot.tau_max, robot.tau_max),
+    ]
+
+
 def trail(figure: Figure, rows: Matrix) -> Matrix:
     """Return where the tool of a figure goes (m, 3), m, at coordinates (k, N)."""
     if figure.tool is None or len(rows) < 2:
@@ -105,5 +115,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 def _title(robot: Robot, name: str, suffix: str) -> str:
     slides = [kind == "prismatic" for kind in robot.joint_types]
     units = ("N m", "N") if name == "effort" else (f"rad{suffix}", f"m{suffix}")
-    told = [unit for unit, there in zip(units, (not all(slides), any(slides)), strict=True) if there]
+    told = [
+        unit for unit, there in zip(units, (not all(slides), any(slides)), strict=True) if there
+    ]
     return f"{name} [{', '.join(told)}]"

@@ -53,9 +53,9 @@ class AfterwardsPage:
             line(server, f"/m{k}/wanted", motion.wanted, WANTED, 2.0)
             line(server, f"/m{k}/trail", motion.trail, colour)
             if several:
-                self._labels.append(server.scene.add_label(
-                        f"/m{k}/label", motion.title, anchor="bottom-center"
-                    ))
+                self._labels.append(
+                    server.scene.add_label(f"/m{k}/label", motion.title, anchor="bottom-center")
+                )
         self._grid = ground(server, self._reach, dark)
         self._controls(several, dark, playing)
         self._arrange(apart=several)

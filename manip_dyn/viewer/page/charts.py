@@ -95,7 +95,9 @@ class Chart:
             for level in pair:
                 if np.isfinite(level) and self._range[0] <= level <= self._range[1]:
                     levels[float(level)] = GREY if float(level) in levels else colour_of(k)
-        return [(level, GREY if len(self._curves.names) > MANY else c) for level, c in levels.items()]
+        return [
+            (level, GREY if len(self._curves.names) > MANY else c) for level, c in levels.items()
+        ]
 
 
 def legend(names: Sequence[str]) -> str:

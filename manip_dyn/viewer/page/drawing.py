@@ -67,11 +67,11 @@ class Drawing:
             if before is None or np.abs(quaternion - before.quaternions[place]).max() > NEAR:
                 node.wxyz = quaternion
         if self._rods is not None:
-            self._rods.points = self._ends(now)
+            self._rods.points = self._ends(now).astype(np.float32)
 
     def _ends(self, poses: Poses) -> Matrix:
         """Return the ends of the rods (r, 2, 3), m."""
-        ends = np.zeros((len(self._figure.rods), 2, 3), dtype=np.float32)
+        ends = np.zeros((len(self._figure.rods), 2, 3))
         for k, rod in enumerate(self._figure.rods):
             for side, (place, point) in enumerate(zip(rod.bodies, rod.points, strict=True)):
                 ends[k, side] = point if place == GROUND else _moved(poses, place, point)

@@ -14,11 +14,19 @@ import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
 
-FLAGS = """
---headless --no-sandbox --disable-quic --no-first-run --disable-background-networking
---disable-component-update --disable-sync --disable-dev-shm-usage
---use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader
-""".split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 120.0
 """Wall time that a browser has to open a page, s."""

@@ -72,7 +72,9 @@ class LivePage:
             self._parts.append(GoalControls(server, controls, figure, first.coordinates))
             self._parts.append(PushControls(server, controls, figure, efforts))
         self._handle: Any = None
-        self._charts = self._plots(scopes)
+        self._scopes = {scope.title: scope for scope in scopes}
+        self._charts: dict[str, RollingChart] = {}
+        self._named: tuple[str, ...] = ()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="live page", daemon=True)
         self._thread.start()
@@ -82,14 +84,15 @@ class LivePage:
         self._stop.set()
         self._thread.join()
 
-    def _plots(self, scopes: Sequence[Scope]) -> dict[str, RollingChart]:
-        charts, names = {}, ()
-        for scope in scopes:
-            if scope.names != names:
-                names = scope.names
-                self._server.gui.add_html(legend(names))
-            charts[scope.title] = RollingChart(self._server, scope)
-        return charts
+    def _plot(self, t: float, title: str, values: Vector) -> None:
+        """Take values; the first ones make their plot."""
+        if title not in self._charts:
+            scope = self._scopes[title]
+            if scope.names != self._named:
+                self._named = scope.names
+                self._server.gui.add_html(legend(scope.names))
+            self._charts[title] = RollingChart(self._server, scope)
+        self._charts[title].add(t, values)
 
     def _run(self) -> None:
         plotted = asked = last = 0.0
@@ -99,7 +102,7 @@ class LivePage:
             if now is None:
                 continue
             for title, values in now.values.items():
-                self._charts[title].add(now.t, values)
+                self._plot(now.t, title, values)
             with self._server.atomic():
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)

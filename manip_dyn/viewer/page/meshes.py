@@ -18,7 +18,7 @@ def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
     import trimesh
 
     try:
-        mesh = trimesh.load(file, force="mesh")
+        mesh: Any = trimesh.load(file, force="mesh")
         vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
     except Exception as error:  # a reader for each format, with errors of its own
         raise ManipDynError(f"mesh '{file}' cannot be read: {error}") from error
@@ -29,5 +29,7 @@ def _colour(mesh: Any) -> Colour | None:
     """Return the colour of most of a mesh; None where its file has none."""
     if not getattr(mesh.visual, "defined", False):
         return None
-    red, green, blue = (int(each) for each in np.median(mesh.visual.to_color().face_colors, axis=0)[:3])
+    red, green, blue = (
+        int(each) for each in np.median(mesh.visual.to_color().face_colors, axis=0)[:3]
+    )
     return red, green, blue

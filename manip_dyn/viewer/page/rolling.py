@@ -23,7 +23,8 @@ class RollingChart:
         """Add the plot to the page."""
         bounds = np.column_stack([scope.low, scope.high])
         self._shares = len(scope.names) > MANY and bool(np.isfinite(bounds).all())
-        self._middle, self._half = bounds.mean(axis=1), 0.5 * np.ptp(bounds, axis=1)
+        if self._shares:
+            self._middle, self._half = bounds.mean(axis=1), 0.5 * np.ptp(bounds, axis=1)
         title = scope.title
         if self._shares:
             title = f"{title.partition(' [')[0]} [1 at the limits]"

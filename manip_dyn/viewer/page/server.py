@@ -1,4 +1,4 @@
-"""The server of a page: on this machine only unless asked, with what is missing in one sentence."""
+"""The server of a page: on this machine only unless asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def viser() -> Any:
     try:
         return importlib.import_module("viser")
     except ImportError as error:
-        raise ManipDynError("viewing needs viser; expected pip install 'manip_dyn[view]'") from error
+        raise ManipDynError(
+            "viewing needs viser; expected pip install 'manip_dyn[view]'"
+        ) from error
 
 
 def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
