@@ -27,8 +27,8 @@ def configure(command: argparse.ArgumentParser) -> None:
         nargs="?",
         default="/",
         metavar="WHAT",
-        help="name of a shipped robot, path of a URDF, or a ROS namespace, which begins with / and "
-        "is no file (default: /)",
+        help="name of a shipped robot, path of a URDF, or a ROS namespace, which begins with / "
+        "and is no file (default: /)",
     )
     add_robot_options(command)
     command.add_argument(
@@ -58,8 +58,8 @@ def _view(options: argparse.Namespace) -> int:
 def _live(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError(
-            f"'{options.robot}' is a ROS namespace, which needs rclpy; expected a sourced ROS 2 or "
-            "pip install 'manip_dyn[ros]'"
+            f"'{options.robot}' is a ROS namespace, which needs rclpy; expected a sourced ROS 2 "
+            "or pip install 'manip_dyn[ros]'"
         )
     words = ["--ros-args"]
     if options.robot.strip("/"):

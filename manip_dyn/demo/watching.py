@@ -31,7 +31,9 @@ def watched_run(scenario: Scenario) -> str:
 
 
 def await_watcher(output: IO[bytes]) -> None:
-    """Print where the page is, from what the viewer says; return once it is open, or after a while.
+    """Print where the page is, from what the viewer says; return once somebody looks.
+
+    Or after a while: the arm need not wait for ever.
 
     Args:
         output: The viewer's standard output; what it says later is read and forgotten.

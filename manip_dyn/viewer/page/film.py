@@ -14,11 +14,11 @@ import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
 
-FLAGS = [
+FLAGS = (
     "--headless",
     "--no-sandbox",
-    "--disable-quic",
     "--no-first-run",
+    "--disable-quic",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -26,7 +26,7 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-]
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 120.0
 """Wall time that a browser has to open a page, s."""

@@ -11,11 +11,11 @@ import subprocess
 import time
 import urllib.request
 
-FLAGS = [
+FLAGS = (
     "--headless",
     "--no-sandbox",
-    "--disable-quic",
     "--no-first-run",
+    "--disable-quic",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -24,7 +24,7 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-]
+)
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """Under which key the protocol names an element."""
@@ -91,6 +91,17 @@ class Chromium:
     def type(self, element, text):
         """Type into an element."""
         self._ask(f"/element/{element}/value", {"text": text})
+
+    def attribute(self, element, name):
+        """Return an attribute of an element."""
+        return self._ask(f"/element/{element}/attribute/{name}", method="GET")
+
+    def choose(self, label, option):
+        """Choose an option of the dropdown with a label."""
+        (field,) = self.find(f"//label[normalize-space()='{label}']/following::input[1]")
+        self.click(field)
+        wanted = f"//*[@role='option'][normalize-space()='{option}']"
+        self.click(self.until(lambda: self.find(wanted), f"no option {option}")[0])
 
     def picture(self):
         """Return what is shown, as an array (height, width, 3) of bytes."""
