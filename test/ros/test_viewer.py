@@ -11,7 +11,7 @@ from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
-from manip_dyn.ros.nodes.viewer import ViewerNode  # noqa: E402
+from manip_dyn.ros.nodes.viewer import ViewerNode
 
 pytestmark = [
     pytest.mark.ros,

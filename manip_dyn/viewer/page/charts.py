@@ -33,9 +33,13 @@ class Chart:
         self._server, self._title = server, title
         self._handle: Any = None
 
+    def times(self, t: Vector) -> None:
+        """Take the times of the values (k,), s."""
+        self._t = t
+
     def show(self, t: Vector) -> None:
         """Add the plot to the page; times (k,), s."""
-        self._t = t
+        self.times(t)
         low, high = self._range
         colours = [COLOURS[k % len(COLOURS)] for k in range(len(self._curves.names))]
         series: list[dict[str, Any]] = [{"label": "t [s]"}]
