@@ -52,7 +52,9 @@ def perform(
         nodes: dict[str, Node] = {}
         try:
             if view:
-                nodes["viewer"] = Node("viewer", scenario, run, Path(folder))
+                opens = (("viewer", "open_browser", "true"),)
+                shown = run._replace(overrides=run.overrides + opens)
+                nodes["viewer"] = Node("viewer", scenario, shown, Path(folder))
                 await_watcher(nodes["viewer"].output)
             monitor = nodes["monitor"] = Node(scenario.monitor, scenario, run, Path(folder))
             deadline = time.monotonic() + run.timeout
@@ -81,7 +83,8 @@ class Node:
         command = [sys.executable, "-m", "manip_dyn.ros.start", name, "--ros-args"]
         # A namespace of its own: nodes that already run in this domain do not mix in.
         command += ["-r", f"__ns:=/demo_{os.getpid()}"]
-        command += ["--params-file", str(scenario.params_file)]
+        if name != "viewer":  # whose parameters are nobody's business but the user's
+            command += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
                 command += ["-p", f"{parameter}:={value}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -35,7 +36,7 @@ class ViewerNode:
     """Waits for a robot or a mechanism; hears it, and lets the page draw it.
 
     Attributes:
-        url: Where the page is.
+        url: Where the page is; empty before it is there.
         page: What runs on it; None before anything was heard.
     """
 
@@ -44,31 +45,28 @@ class ViewerNode:
     def __init__(self, node: Node):
         """Declare parameters and listen; the page is there with the first state."""
         self.node = node
-        self._parameters = given = declare(node, ViewerParameters)
+        self.url = ""
+        self._parameters = declare(node, ViewerParameters)
         self._levels = HeardLevels(node)
         self._markers = HeardMarkers(node)
-        self._robot: HeardRobot | None = None
+        self._robot = HeardRobot(node)
         self._figure: Figure | None = None
         self.page: LivePage | None = None
         self._spoken = Spoken(node)
         node.create_subscription(String, NAME, self._on_description, LATCHED)
         node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._server = start(given.host, given.port, given.dark)
+        self._server: Any = None
         self._watched = False
-        self.url = address(self._server)
-        node.get_logger().info(f"the view is at {self.url}")
-        say(url=self.url)
-        if given.open_browser:
-            show(self.url)
 
     def close(self) -> None:
         """End the page."""
         if self.page is not None:
             self.page.close()
-        stop(self._server)
+        if self._server is not None:
+            stop(self._server)
 
     def _on_description(self, message: String) -> None:
-        if self._robot is not None:
+        if self._figure is not None:
             return
         try:
             robot = load_robot(message.data)
@@ -77,17 +75,19 @@ class ViewerNode:
             return
         folders = [each for each in self._parameters.meshes.split(os.pathsep) if each]
         self._figure = robot_figure(robot, folders)
-        self._robot = heard = HeardRobot(self.node, robot)
-        self._spoken.know(robot, lambda: _positions(heard.newest()))
+        self._robot.know(robot)
+        self._spoken.know(robot, lambda: _positions(self._robot.newest()))
 
     def _look(self) -> None:
-        """Tell once that somebody watches; draw once something is heard."""
+        """Show the page; tell once that somebody watches; draw once something is heard."""
+        if self._server is None:
+            self._open()
         if not self._watched and self._server.get_clients():
             self._watched = True
             say(watched=True)
         if self.page is not None:
             return
-        if self._robot is not None and self._figure is not None:
+        if self._figure is not None:
             if self._robot.newest() is not None:
                 self._show(self._figure, self._robot.scopes())
             return
@@ -95,12 +95,21 @@ class ViewerNode:
         if figure is not None:
             self._show(figure, [])
 
+    def _open(self) -> None:
+        given = self._parameters
+        self._server = start(given.host, given.port, given.dark)
+        self.url = address(self._server)
+        self.node.get_logger().info(f"the view is at {self.url}")
+        say(url=self.url)
+        if given.open_browser:
+            show(self.url)
+
     def _show(self, figure: Figure, scopes: list[Scope]) -> None:
         dark, controls = self._parameters.dark, self._spoken.controls()
         self.page = LivePage(self._server, figure, self._newest, controls, scopes, dark)
 
     def _newest(self) -> Snapshot | None:
-        source = self._markers if self._robot is None else self._robot
+        source = self._markers if self._figure is None else self._robot
         now = source.newest()
         return None if now is None else replace(now, levels=self._levels())
 

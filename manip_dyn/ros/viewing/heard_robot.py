@@ -37,16 +37,17 @@ class HeardRobot:
         lines: What else is to be drawn, by name: points (m, 3), m.
     """
 
-    def __init__(self, node: Node, robot: Robot):
+    def __init__(self, node: Node):
         """Subscribe."""
-        self._robot, self._lock = robot, threading.Lock()
+        self._robot: Robot | None = None
+        self._lock = threading.Lock()
         self._origin_ns: int | None = None
         self._t = 0.0
         self._q: Vector | None = None
         self._values: dict[str, Vector] = {}
         self.lines: dict[str, Matrix] = {}
         self._sent: tuple[Vector, Vector] | None = None
-        self._titles = [scope.title for scope in joint_scopes(robot)]
+        self._scopes: list[Scope] = []
         hear = node.create_subscription
         hear(JointState, "joint_states", self._on_joints, NEWEST)
         hear(Float64MultiArray, "simulator/energy", self._on_energy, NEWEST)
@@ -55,11 +56,16 @@ class HeardRobot:
         hear(Path, "clik_tracker/desired_path", self._path("desired path"), LATCHED)
         hear(Path, "clik_tracker/actual_path", self._path("actual path"), NEWEST)
 
+    def know(self, robot: Robot) -> None:
+        """Take the robot whose joints are heard."""
+        with self._lock:
+            self._scopes, self._robot = joint_scopes(robot), robot
+
     def scopes(self) -> list[Scope]:
         """Return what is plotted."""
         none = np.full(3, np.inf)
         return [
-            *joint_scopes(self._robot),
+            *self._scopes,
             Scope(ENERGY, ("kinetic", "potential", "work of efforts"), -none, none),
             Scope(ERROR, ("position", "orientation"), -none[:2], none[:2]),
         ]
@@ -72,10 +78,12 @@ class HeardRobot:
             return Snapshot(self._t, self._q, dict(self._values), dict(self.lines), (), self._sent)
 
     def _on_joints(self, message: JointState) -> None:
-        stamp = to_nanoseconds(message.header.stamp)
+        stamp, robot = to_nanoseconds(message.header.stamp), self._robot
+        if robot is None:
+            return
         try:
             found = [
-                by_name(message, self._robot, field) if getattr(message, field) else None
+                by_name(message, robot, field) if getattr(message, field) else None
                 for field in ("position", "velocity", "effort")
             ]
         except ManipDynError:
@@ -86,9 +94,9 @@ class HeardRobot:
             if self._origin_ns is None or stamp < self._origin_ns:
                 self._origin_ns = stamp
             self._t, self._q = (stamp - self._origin_ns) * 1e-9, found[0]
-            for title, values in zip(self._titles, found, strict=True):
+            for scope, values in zip(self._scopes, found, strict=True):
                 if values is not None:
-                    self._values[title] = values
+                    self._values[scope.title] = values
 
     def _on_energy(self, message: Float64MultiArray) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from manip_dyn.core.checks import Vector
 
 FIELD = 0.7
 """Vertical field of view, rad."""
-WIDE = 1.3
+WIDE = 1.15
 """Width over height from which on a picture is wide enough."""
 PHONE, HIDDEN = 576, 0.6
 """Narrower pages than this, in pixels, have their controls below, over such a share of them."""
