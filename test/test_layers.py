@@ -80,6 +80,8 @@ def forbidden(folder, name):
         return allowed is not None and (rest[0] if rest else "bench") not in (*allowed, "core")
     if top == "pinocchio":
         return folder not in ("robot", "bench")
+    if top in ("viser", "trimesh"):
+        return folder != "viewer"
     return bool(ROS.match(top)) and folder != "ros"
 
 
