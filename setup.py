@@ -65,8 +65,12 @@ setup(
             "example-robot-data>=4.1",
         ],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
-        # manip_dyn view: the page in the browser; meshes of URDFs that are COLLADA files
-        "view": ["viser>=1.0", "pycollada>=0.7"],
+        "view": [
+            "viser>=1.0",  # manip_dyn view: the page in the browser
+            "trimesh>=4",  # meshes of URDFs
+            "pycollada>=0.7",  # those that are COLLADA files
+            "pillow>=10",  # the README's moving picture
+        ],
         # tests in two workers, over random robots and robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",
