@@ -3,8 +3,6 @@
 Plain HTTP and JSON: it takes no client library. Nothing is asked of any network.
 """
 
-import base64
-import io
 import json
 import shutil
 import subprocess
@@ -102,18 +100,6 @@ class Chromium:
         self.click(field)
         wanted = f"//*[@role='option'][normalize-space()='{option}']"
         self.click(self.until(lambda: self.find(wanted), f"no option {option}")[0])
-
-    def picture(self):
-        """Return what is shown, as an array (height, width, 3) of bytes."""
-        import numpy as np
-        from PIL import Image
-
-        with Image.open(io.BytesIO(self.screenshot())) as image:
-            return np.asarray(image.convert("RGB"))
-
-    def screenshot(self):
-        """Return what is shown as a PNG."""
-        return base64.b64decode(self._ask("/screenshot", method="GET"))
 
     def log(self):
         """Return the messages on the console that came since the last call."""

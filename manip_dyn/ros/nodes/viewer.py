@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
@@ -20,6 +21,7 @@ from manip_dyn.ros.monitors.report import say
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.viewer import ViewerParameters
 from manip_dyn.ros.runtime.run import run
+from manip_dyn.ros.viewing.heard_plan import HeardPlan
 from manip_dyn.ros.viewing.heard_robot import HeardLevels, HeardRobot
 from manip_dyn.ros.viewing.markers import HeardMarkers
 from manip_dyn.ros.viewing.spoken import Spoken
@@ -50,6 +52,7 @@ class ViewerNode:
         self._levels = HeardLevels(node)
         self._markers = HeardMarkers(node)
         self._robot = HeardRobot(node)
+        self._plan = HeardPlan(node, self._positions, partial(self._robot.draw, "plan"))
         self._figure: Figure | None = None
         self.page: LivePage | None = None
         self._spoken = Spoken(node)
@@ -76,7 +79,8 @@ class ViewerNode:
         folders = [each for each in self._parameters.meshes.split(os.pathsep) if each]
         self._figure = robot_figure(robot, folders)
         self._robot.know(robot)
-        self._spoken.know(robot, lambda: _positions(self._robot.newest()))
+        self._plan.know(robot)
+        self._spoken.know(robot, self._positions)
 
     def _look(self) -> None:
         """Show the page; tell once that somebody watches; draw once something is heard."""
@@ -108,14 +112,14 @@ class ViewerNode:
         dark, controls = self._parameters.dark, self._spoken.controls()
         self.page = LivePage(self._server, figure, self._newest, controls, scopes, dark)
 
+    def _positions(self) -> Vector | None:
+        now = self._robot.newest()
+        return None if now is None else now.coordinates
+
     def _newest(self) -> Snapshot | None:
         source = self._markers if self._figure is None else self._robot
         now = source.newest()
         return None if now is None else replace(now, levels=self._levels())
-
-
-def _positions(now: Snapshot | None) -> Vector | None:
-    return None if now is None else now.coordinates
 
 
 def main(args: list[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -31,11 +32,7 @@ ENERGY, ERROR = "energy [J]", "error of the tool [m, rad]"
 
 
 class HeardRobot:
-    """The newest of joint states, energies, errors, paths.
-
-    Attributes:
-        lines: What else is to be drawn, by name: points (m, 3), m.
-    """
+    """The newest of joint states, energies, errors, paths."""
 
     def __init__(self, node: Node):
         """Subscribe."""
@@ -45,7 +42,7 @@ class HeardRobot:
         self._t = 0.0
         self._q: Vector | None = None
         self._values: dict[str, Vector] = {}
-        self.lines: dict[str, Matrix] = {}
+        self._lines: dict[str, Matrix] = {}
         self._sent: tuple[Vector, Vector] | None = None
         self._scopes: list[Scope] = []
         hear = node.create_subscription
@@ -70,12 +67,19 @@ class HeardRobot:
             Scope(ERROR, ("position", "orientation"), -none[:2], none[:2]),
         ]
 
+    def draw(self, name: str, points: Matrix) -> None:
+        """Show a line through points (m, 3), m, under a name from now on."""
+        with self._lock:
+            self._lines[name] = points
+
     def newest(self) -> Snapshot | None:
         """Return what is known now; None before the first joint state."""
         with self._lock:
             if self._q is None:
                 return None
-            return Snapshot(self._t, self._q, dict(self._values), dict(self.lines), (), self._sent)
+            return Snapshot(
+                self._t, self._q, dict(self._values), dict(self._lines), (), self._sent
+            )
 
     def _on_joints(self, message: JointState) -> None:
         stamp, robot = to_nanoseconds(message.header.stamp), self._robot
@@ -112,11 +116,10 @@ class HeardRobot:
         with self._lock:
             self._sent = numbers[:3], numbers[[6, 3, 4, 5]]
 
-    def _path(self, name: str):
+    def _path(self, name: str) -> Callable[[Path], None]:
         def take(message: Path) -> None:
             points = np.array([pose_numbers(each.pose)[:3] for each in message.poses])
-            with self._lock:
-                self.lines[name] = points.reshape(-1, 3)
+            self.draw(name, points.reshape(-1, 3))
 
         return take
 

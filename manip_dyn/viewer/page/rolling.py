@@ -56,6 +56,8 @@ class RollingChart:
         if not self._rows or t - self._rows[-1][0] >= LASTS / POINTS:
             shown = (values - self._middle) / self._half if self._shares else values
             self._rows.append((t, np.array(shown, dtype=float)))
+        while t - self._rows[0][0] > LASTS:
+            self._rows.popleft()
 
     def show(self) -> None:
         """Draw what was taken."""
