@@ -76,6 +76,12 @@ setup(
             "sphinx-design>=0.6",  # cards
             "matplotlib>=3.7",  # the examples' pictures
         ],
+        "view": [
+            "viser>=1.0",  # manip_dyn view: the page in the browser
+            "trimesh>=4",  # meshes of URDFs
+            "pycollada>=0.7",  # those that are COLLADA files
+            "pillow>=10",  # the README's moving picture
+        ],
         # tests in two workers, over random robots and robots that nobody here wrote, lint, types
         "test": [
             "pytest>=7.4",
@@ -99,6 +105,7 @@ setup(
             f"mechanism_node = {NAME}.ros.start:mechanism",
             f"mechanism_monitor_node = {NAME}.ros.start:mechanism_monitor",
             f"monitor_node = {NAME}.ros.start:monitor",
+            f"viewer_node = {NAME}.ros.start:viewer",
         ],
     },
 )

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         gravity_compensation,
         simulate,
     )
+    from manip_dyn.viewer import View, view, view_motion
 else:
     # Each folder is loaded when one of its names is first used.
     __getattr__, __dir__ = on_demand(
@@ -175,6 +176,7 @@ else:
                 "Trajectory",
                 "simulate",
             ),
+            "viewer": ("View", "view", "view_motion"),
         },
     )
 
@@ -246,6 +248,7 @@ __all__ = [
     "Tyre",
     "UserForce",
     "VelocitySolver",
+    "View",
     "Waypoints",
     "compile_engine",
     "customize",
@@ -263,4 +266,6 @@ __all__ = [
     "tableaus",
     "time_path",
     "track",
+    "view",
+    "view_motion",
 ]

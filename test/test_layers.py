@@ -26,6 +26,15 @@ MAY_IMPORT = {
     "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
     "demo": {"demo", "robot"},
+    "viewer": {
+        "viewer",
+        "simulation",
+        "clik",
+        "planning",
+        "multibody",
+        "codegen",
+        "robot",
+    },
     "studies": {
         "studies",
         "simulation",
@@ -49,6 +58,7 @@ MAY_IMPORT = {
         "simulation",
         "codegen",
         "robot",
+        "viewer",
     },
 }
 """Folder -> folders it may import; `core` is everybody's."""
@@ -70,6 +80,8 @@ def forbidden(folder, name):
         return allowed is not None and (rest[0] if rest else "bench") not in (*allowed, "core")
     if top == "pinocchio":
         return folder not in ("robot", "bench")
+    if top in ("viser", "trimesh"):
+        return folder != "viewer"
     return bool(ROS.match(top)) and folder != "ros"
 
 

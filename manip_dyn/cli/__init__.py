@@ -16,6 +16,7 @@ COMMANDS = {
     "plan": "plan a zero-net-work or minimum-time motion",
     "simulate": "simulate an arm under constant efforts",
     "track": "follow a path with the tool by closed-loop inverse kinematics",
+    "view": "show a robot, or what runs, on a page in the browser",
     "methods": "list the integration methods",
     "bench": "time this package, beside its peers in one process",
     "prepare": "compile ahead what commands, nodes and examples use",

@@ -22,6 +22,9 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--all", action="store_true", help="every run of all scenarios")
     command.add_argument("--mode", help="only the run of this label, such as lockstep")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.add_argument(
+        "--view", action="store_true", help="show one run in the browser, until Ctrl-C"
+    )
     command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
     command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
     command.add_argument(
@@ -37,4 +40,4 @@ def _run(options: argparse.Namespace) -> int:
     if options.log is not None:
         raise ManipDynError(f"--log is '{options.log}' without --soak; expected both or neither")
     chosen = options.scenario, options.mode, options.json, options.urdf, options.tip, options.all
-    return demo(*chosen)
+    return demo(*chosen, options.view)

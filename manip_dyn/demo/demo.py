@@ -10,8 +10,11 @@ from typing import Any
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
+from manip_dyn.demo.watching import check_viser, watched_run
 
 REPORT_EVERY = 0.25
+WATCHED = "ibm7535_minimum_time"
+"""What is shown where no scenario is named."""
 
 
 def demo(
@@ -21,6 +24,7 @@ def demo(
     urdf: str | None = None,
     tip: str | None = None,
     everything: bool = False,
+    view: bool = False,
 ) -> int:
     """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
@@ -31,9 +35,14 @@ def demo(
         urdf: Robot for a scenario that takes any.
         tip: Its tool link.
         everything: Whether all runs of all scenarios are meant where none is named.
+        view: Show one run on a page in the browser, until Ctrl-C.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
+    if view:
+        check_viser()
+        name = name or WATCHED
+        mode = mode or watched_run(scenario(name))
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
     isolate()
@@ -46,7 +55,7 @@ def demo(
         each = plain.with_robot(urdf, tip)
         for run in each.runs:
             if run.label in labels:
-                summary = _perform(each, run, as_json)
+                summary = _perform(each, run, as_json, view)
                 summaries.setdefault(each.name, {})[run.label] = summary
     success = all(run["success"] for runs in summaries.values() for run in runs.values())
     if as_json:
@@ -75,10 +84,10 @@ def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
         raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
 
 
-def _perform(each: Scenario, run: Run, quiet: bool) -> dict[str, Any]:
+def _perform(each: Scenario, run: Run, quiet: bool, view: bool) -> dict[str, Any]:
     show = _silence if quiet else _Progress(f"{each.name} / {run.label}: {run.title}")
     try:
-        summary = perform(each, run, show)
+        summary = perform(each, run, show, view=view)
     except RunFailedError as error:
         print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
         return {"success": False, "reason": str(error)}

@@ -19,6 +19,7 @@ from typing import IO, Any
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.demo.scenarios import Run, Scenario
+from manip_dyn.demo.watching import await_watcher, stay
 
 
 class RunFailedError(ManipDynError):
@@ -38,8 +39,11 @@ def perform(
     run: Run,
     progress: Callable[[float], None],
     watch: Watch | None = None,
+    view: bool = False,
 ) -> dict[str, Any]:
     """Run the nodes of `scenario` and return the monitor's summary.
+
+    With a view a page in the browser shows them; they go on until Ctrl-C.
 
     Raises:
         RunFailedError: If a node dies or the run takes longer than its timeout.
@@ -47,6 +51,11 @@ def perform(
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
         nodes: dict[str, Node] = {}
         try:
+            if view:
+                opens = (("viewer", "open_browser", "true"),)
+                shown = run._replace(overrides=run.overrides + opens)
+                nodes["viewer"] = Node("viewer", scenario, shown, Path(folder))
+                await_watcher(nodes["viewer"].output)
             monitor = nodes["monitor"] = Node(scenario.monitor, scenario, run, Path(folder))
             deadline = time.monotonic() + run.timeout
             for content in _lines(nodes, monitor, run, deadline):
@@ -58,6 +67,8 @@ def perform(
                 elif "sample" in content and watch is not None:
                     watch(content["sample"], {name: n.process.pid for name, n in nodes.items()})
                 elif "summary" in content:
+                    if view:
+                        stay(content["summary"], [each.process for each in nodes.values()])
                     return content["summary"]
             raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")
         finally:
@@ -72,7 +83,8 @@ class Node:
         command = [sys.executable, "-m", "manip_dyn.ros.start", name, "--ros-args"]
         # A namespace of its own: nodes that already run in this domain do not mix in.
         command += ["-r", f"__ns:=/demo_{os.getpid()}"]
-        command += ["--params-file", str(scenario.params_file)]
+        if name != "viewer":  # whose parameters are nobody's business but the user's
+            command += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
                 command += ["-p", f"{parameter}:={value}"]

@@ -18,6 +18,7 @@ NODES = (
     "mechanism",
     "mechanism_monitor",
     "monitor",
+    "viewer",
 )
 
 
@@ -59,6 +60,11 @@ def mechanism_monitor() -> int:
 def monitor() -> int:
     """Run the monitor of an arm."""
     return start("monitor")
+
+
+def viewer() -> int:
+    """Run the viewer."""
+    return start("viewer")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ the state. What disturbs the arm begins with the first command.
 from __future__ import annotations
 
 from manip_dyn.control.joint_drive import JointDrive
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule
 from manip_dyn.simulation.simulation import Disturbance, Simulation
@@ -69,6 +70,11 @@ class CommandedArm:
             self.simulation.disturbance = Disturbance(effort, begin + now, end + now)
         last = law.times_ns[-1] if isinstance(law, Schedule) else now
         self._commanded_ns, self.timed_out = max(now, last), False
+
+    def push(self, effort: Vector, duration_ns: int) -> None:
+        """Let efforts (n,) act beside the commands from now on for a while, ns."""
+        now = self.time_ns
+        self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
 
     def time_out(self) -> None:
         """Let the safe law take over."""

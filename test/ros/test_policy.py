@@ -59,7 +59,7 @@ def test_only_controllers_command_the_arm(profiles):
     assert those_who("publish", "simulator/commands") == {"bang_bang_planner", "clik_tracker"}
     assert those_who("subscribe", "simulator/commands") == {"simulator"}
     assert those_who("publish", "/clock") == {"simulator", "mechanism"}
-    assert those_who("request", "simulator/reset") == {"monitor"}
+    assert those_who("request", "simulator/reset") == {"monitor", "viewer"}
 
 
 SAY_ONE_STATE = """

@@ -5,6 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.simulation import Disturbance, Simulation
+from manip_dyn.simulation.commanded import CommandedArm
 
 
 def test_a_disturbance_is_an_impulse_at_exact_times():
@@ -17,6 +18,22 @@ def test_a_disturbance_is_an_impulse_at_exact_times():
     impulse = 2.0 * 5e-3 + 30.0 * (3_456_789 - 1_234_567) * 1e-9
     assert simulation.v[0] == pytest.approx(impulse / 10.0, rel=1e-12)
     assert abs(simulation.energy().residual) < 1e-12
+
+
+def test_an_arm_that_moves_is_pushed_from_now_on_for_a_while():
+    robot = md.load_robot("one_link_horizontal")
+    simulation = Simulation(robot, [0.0], [0.0])
+    rest = md.Schedule(robot, [0], [[0.0]])
+    arm = CommandedArm(simulation, rest)
+    arm.command(rest)
+    arm.advance(5_000_000)
+    arm.push(np.array([30.0]), 2_000_000)
+    arm.advance(5_000_000)
+    assert simulation.v[0] == pytest.approx(30.0 * 2e-3 / 10.0, rel=1e-12)
+    arm.push(np.array([-30.0]), 2_000_000)
+    arm.reset()
+    arm.advance(5_000_000)
+    assert simulation.v[0] == 0.0
 
 
 @pytest.mark.parametrize("name", ["pa10", "ibm7535"])

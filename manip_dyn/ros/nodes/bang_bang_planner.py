@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 
 import numpy as np
 from rclpy.node import Node
@@ -24,7 +25,7 @@ from manip_dyn.ros.parameters.bang_bang_planner import (
     planner_from,
     tuning_from,
 )
-from manip_dyn.ros.parameters.declare import declare
+from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.robot import prepare, robot_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
@@ -78,11 +79,16 @@ class BangBangPlannerNode:
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         every(node, WATCH_PERIOD, self._watch)
+        on_change(node, parameters, self._use, _refused_together)
 
     def close(self) -> None:
         """Wait a little for the plan that is being made."""
         self._worker.close()
         self._trajectories.close()
+
+    def _use(self, parameters: BangBangPlannerParameters) -> None:
+        """Plan by another method from the next goal on; a motion that goes on is not changed."""
+        self._parameters, self._plan = parameters, planner_from(parameters)
 
     # ------------------------------------------------------------------- input
     def _positions(self) -> Vector | None:
@@ -341,6 +347,14 @@ class BangBangPlannerNode:
         q = self._positions()
         outside = "" if q is None else outside_limits(self._robot, q)
         return self._status.overlaid(outside, self._efforts.others(), self._efforts.name)
+
+
+def _refused_together(parameters: BangBangPlannerParameters, _changed: Collection[str]) -> str:
+    try:
+        planner_from(parameters)
+    except ManipDynError as error:
+        return str(error)
+    return ""
 
 
 def main(args: list[str] | None = None) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -93,6 +94,8 @@ class SimulatorNode:
                 OwnSubscription(node, kind, topic, call, depth, executed=self._standing_still)
             )
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
+        # rclpy calls the one that was added last first.
+        node.add_post_set_parameters_callback(self._push)
         on_change(node, parameters, self._use, self._refuse)
         self._stepper.start()
 
@@ -153,6 +156,10 @@ class SimulatorNode:
 
     # -------------------------------------------------------------- parameters
     def _refuse(self, parameters: SimulatorParameters, changed: Collection[str]) -> str:
+        try:
+            disturbance_from(parameters, self._robot)
+        except ManipDynError as error:
+            return str(error)
         chosen = [name for name in INTEGRATION if name in changed]
         if not chosen:
             return ""
@@ -172,6 +179,13 @@ class SimulatorNode:
                 self._simulation.prepare(self._simulation.law)
             self._parameters, self._arm.timeout = parameters, parameters.command_timeout
             self._stepper.use(parameters)
+
+    def _push(self, given: list[Parameter]) -> None:
+        """Push the arm from now on, where that was set."""
+        if any(each.name in ("disturbance", "disturbance_duration") for each in given):
+            with self._stepper.lock:
+                effort, begin, end = disturbance_from(self._parameters, self._robot)
+                self._arm.push(effort, end - begin)
 
     # -------------------------------------------------------------- publishing
     def _publish(self) -> None:

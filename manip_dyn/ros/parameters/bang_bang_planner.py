@@ -35,6 +35,7 @@ class BangBangPlannerParameters(RobotParameters):
         "zero_net_work",
         "How to plan; pd: not at all, feedback leads to the goal",
         choices=tuple(PLANNERS),
+        dynamic=True,
     )
     goal: Numbers = parameter(
         (), "Goal of all joints, in joint order; not set: wait for ~/goal", "rad or m"

@@ -11,12 +11,14 @@ from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.parameters.mechanism import MechanismParameters
 from manip_dyn.ros.parameters.rows import Row, rows
 from manip_dyn.ros.parameters.simulator import SimulatorParameters
+from manip_dyn.ros.parameters.viewer import ViewerParameters
 
 NODES: dict[str, Any] = {
     "simulator": SimulatorParameters,
     "clik_tracker": ClikTrackerParameters,
     "bang_bang_planner": BangBangPlannerParameters,
     "mechanism": MechanismParameters,
+    "viewer": ViewerParameters,
 }
 TITLE = "## Parameters\n"
 HEAD = """

@@ -83,14 +83,16 @@ class SimulatorParameters(TransformParameters, SteppingParameters, RobotParamete
     )
     disturbance: Numbers = parameter(
         (),
-        "Efforts that act beside the commands for a while, in joint order",
+        "Efforts that act beside the commands for a while, in joint order; set while the node "
+        "runs, from then on",
         "N m or N",
+        dynamic=True,
         each=0.0,
     )
     disturbance_start: float = parameter(
         0.0, "When they begin, in simulated time after the first command", "s", 0.0, 1e6
     )
-    disturbance_duration: float = parameter(0.0, "How long they act", "s", 0.0, 1e6)
+    disturbance_duration: float = parameter(0.0, "How long they act", "s", 0.0, 1e6, dynamic=True)
     joint_limits: str = parameter(
         "mechanical_stops",
         "What a joint meets at a position limit: a stiff, damped stop; the end of the run, with a "

@@ -24,6 +24,7 @@ from manip_dyn.ros.nodes.mechanism import MechanismNode
 from manip_dyn.ros.nodes.mechanism_monitor import MechanismMonitorNode
 from manip_dyn.ros.nodes.monitor import MonitorNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros.nodes.viewer import ViewerNode
 from manip_dyn.ros.runtime.discovery import local
 from manip_dyn.ros.runtime.run import Work, build
 
@@ -57,7 +58,7 @@ Names = dict[Rule, set[str]]
 
 
 def cases() -> tuple[tuple[type[Work], str, dict[str, str]], ...]:
-    """Return nodes, a scenario and parameters for each, which make all that nodes can make."""
+    """Return nodes, a scenario, if it has the node, and parameters, which make all they can."""
     return (
         (SimulatorNode, "ibm7535_zero_net_work", {"publish_clock": "true", "mode": "lockstep"}),
         (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false"}),
@@ -68,14 +69,17 @@ def cases() -> tuple[tuple[type[Work], str, dict[str, str]], ...]:
         (MonitorNode, "ibm7535_zero_net_work", {}),
         (MonitorNode, "stiff_pendulum", {}),
         (MechanismMonitorNode, "hmmwv", {}),
+        (ViewerNode, "", {}),
     )
 
 
 def uses(kind: type[Work], scenario: str, parameters: dict[str, str]) -> Names:
     """Return the names that a node uses, those in its own namespace relative to it."""
-    file = share_directory() / "config" / f"{scenario}.yaml"
     pairs = (f"{name}:={value}" for name, value in parameters.items())
-    arguments = ["--ros-args", "--params-file", str(file)]
+    arguments = ["--ros-args"]
+    if scenario:
+        file = share_directory() / "config" / f"{scenario}.yaml"
+        arguments += ["--params-file", str(file)]
     arguments += [part for pair in pairs for part in ("-p", pair)]
     context = Context()
     rclpy.init(context=context)

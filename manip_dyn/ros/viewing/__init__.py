@@ -1,0 +1,1 @@
+"""Parts of the viewer: what it hears, and what it says for the page."""

@@ -1,0 +1,1 @@
+"""Robots and mechanisms as figures."""

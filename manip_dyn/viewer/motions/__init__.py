@@ -1,0 +1,1 @@
+"""What was computed, as motions."""

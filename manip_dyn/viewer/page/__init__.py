@@ -1,0 +1,1 @@
+"""The page in the browser; the only folder that imports viser."""

@@ -1,0 +1,140 @@
+"""Plots of curves beside their limits, with what is marked on them and where time is."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.viewer.scene import Curves, Mark
+
+COLOURS = ("#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#ec4899", "#14b8a6", "#84848f")
+GREY = "#8a8f98"
+MANY = 3
+"""With more curves than these, they are shown as shares of their limits."""
+FAR = 4.0
+"""Limits further away than this, as a multiple of the values, are not drawn."""
+HEIGHT = 150
+
+
+class Chart:
+    """One plot: curves, their limits, arcs as thick lines, switches as dots, now as a line."""
+
+    def __init__(self, server: Any, curves: Curves, marks: Sequence[Mark] = ()):
+        """Prepare the plot; `data` gives what is in it."""
+        self._curves = curves
+        self._values, self._bounds, title = _shown(curves)
+        self._range = _range(self._values, self._bounds)
+        self._marks = [mark for mark in marks if mark.curve is not None]
+        self._arcs = [mark for mark in self._marks if mark.end > mark.begin]
+        self._server, self._title = server, title
+        self._handle: Any = None
+
+    def times(self, t: Vector) -> None:
+        """Take the times of the values (k,), s."""
+        self._t = t
+
+    def show(self, t: Vector) -> None:
+        """Add the plot to the page; times (k,), s."""
+        self.times(t)
+        low, high = self._range
+        colours = [COLOURS[k % len(COLOURS)] for k in range(len(self._curves.names))]
+        series: list[dict[str, Any]] = [{"label": "t [s]"}]
+        for name, colour in zip(self._curves.names, colours, strict=True):
+            series.append({"label": name, "stroke": colour, "width": 1.75, "points": _NONE})
+        for _, colour in self._limits():
+            series.append({"stroke": colour, "width": 1, "dash": [5, 4], "points": _NONE})
+        for arc in self._arcs:
+            series.append({"stroke": colours[arc.curve or 0], "width": 6, "points": _NONE})
+        for colour in colours:
+            dot = {"show": True, "size": 7, "width": 1.5, "fill": colour, "stroke": "#ffffff"}
+            series.append({"stroke": colour, "width": 0, "points": dot})
+        series.append({"stroke": GREY, "width": 1.5, "points": _NONE})
+        self._handle = self._server.gui.add_uplot(
+            data=self.data(float(t[0])),
+            series=tuple(series),
+            title=self._title,
+            scales={"x": {"time": False}, "y": {"range": [low, high]}},
+            legend={"show": False},
+            cursor={"drag": {"x": False, "y": False}},
+            height=HEIGHT,
+            padding=(4, 12, 0, 0),
+        )
+
+    def move(self, now: float) -> None:
+        """Put the line where time is, s."""
+        self._handle.data = self.data(now)
+
+    def data(self, now: float) -> tuple[Vector, ...]:
+        """Return times and all columns, with two more rows for the line where time is."""
+        t = np.sort(np.concatenate([self._t, [now, now]]))
+        here = int(np.searchsorted(t, now))
+        columns = [np.interp(t, self._t, column) for column in self._values.T]
+        found = [t, *columns]
+        found += [np.full(t.size, level) for level, _ in self._limits()]
+        for arc in self._arcs:
+            inside = (t >= arc.begin) & (t <= arc.end)
+            found.append(np.where(inside, columns[arc.curve or 0], np.nan))
+        for k, column in enumerate(columns):
+            found.append(self._dots(k, t, column))
+        line = np.full(t.size, np.nan)
+        line[here], line[here + 1] = self._range
+        return (*found, line)
+
+    def _dots(self, curve: int, t: Vector, column: Vector) -> Vector:
+        dots = np.full(t.size, np.nan)
+        for mark in self._marks:
+            if mark.curve == curve and mark.begin == mark.end:
+                place = min(int(np.searchsorted(t, mark.begin)), t.size - 1)
+                dots[place] = column[place]
+        return dots
+
+    def _limits(self) -> list[tuple[float, str]]:
+        """Return the limits that are drawn, each once, with their colours."""
+        levels = {}
+        for k, pair in enumerate(self._bounds):
+            for level in pair:
+                if np.isfinite(level) and self._range[0] <= level <= self._range[1]:
+                    levels[float(level)] = GREY if float(level) in levels else colour_of(k)
+        return [
+            (level, GREY if len(self._curves.names) > MANY else c) for level, c in levels.items()
+        ]
+
+
+def legend(names: Sequence[str]) -> str:
+    """Return the names of curves with their colours, as HTML."""
+    entry = '<span style="white-space:nowrap;margin-right:1em"><b style="color:{}">■</b> {}</span>'
+    entries = (entry.format(colour_of(k), html.escape(name)) for k, name in enumerate(names))
+    return f'<div style="font-size:0.8em;line-height:1.5;padding:0 0.8em">{"".join(entries)}</div>'
+
+
+_NONE = {"show": False}
+
+
+def colour_of(curve: int) -> str:
+    """Return the colour of a curve by its place."""
+    return COLOURS[curve % len(COLOURS)]
+
+
+def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
+    """Return values, limits (n, 2) and title; shares of the limits where there are many."""
+    bounds = np.column_stack([curves.low, curves.high])
+    if len(curves.names) <= MANY or not np.isfinite(bounds).all():
+        return curves.values, bounds, curves.title
+    middle, half = bounds.mean(axis=1), 0.5 * np.ptp(bounds, axis=1)
+    share = (curves.values - middle) / np.where(half > 0.0, half, 1.0)
+    title = f"{curves.title.partition(' [')[0]} [1 at the limits]"
+    return share, np.tile([-1.0, 1.0], (len(half), 1)), title
+
+
+def _range(values: Matrix, bounds: Matrix) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    size = max(abs(low), abs(high), 1e-9)
+    near = bounds[np.isfinite(bounds) & (np.abs(bounds) <= FAR * size)]
+    if near.size:
+        low, high = min(low, float(near.min())), max(high, float(near.max()))
+    room = max(0.08 * (high - low), 0.02 * size)
+    return low - room, high + room

@@ -1,0 +1,117 @@
+"""The controls of something that runs: time, a goal for the joints, a push; and what they say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.viewer.page.drawing import Drawing, line
+from manip_dyn.viewer.page.sliders import JointSliders
+from manip_dyn.viewer.scene import Colour, Controls, Figure
+
+GHOST: Colour = (16, 185, 129)
+PREVIEWED: Colour = (16, 150, 105)
+
+
+class TimeControls:
+    """Pause, step and reset."""
+
+    def __init__(self, server: Any, controls: Controls):
+        """Add the buttons."""
+        self._paused = False
+        self._controls = controls
+        words = ("pause", "go on", "step", "reset")
+        self._buttons = server.gui.add_button_group("time", words)
+        self._buttons.on_click(lambda _: self._do(self._buttons.value))
+
+    def show(self, able: frozenset[str]) -> None:
+        """Show what somebody listens to."""
+        self._buttons.visible = bool(able & {"pause", "reset"})
+
+    def _do(self, word: str) -> None:
+        actions: dict[str, Callable[[], None]] = {
+            "pause": lambda: self._controls.pause(True),
+            "go on": lambda: self._controls.pause(False),
+            "step": self._controls.step,
+            "reset": self._controls.reset,
+        }
+        actions[word]()
+
+
+class GoalControls:
+    """A slider for each joint, a ghost where they stand, a plan drawn before it runs, and go."""
+
+    def __init__(self, server: Any, controls: Controls, figure: Figure, q: Vector):
+        """Add the controls, hidden; q (n,) is where the joints are."""
+        self._server, self._controls = server, controls
+        self._ghost: Drawing | None = None
+        self._figure = figure
+        gui = server.gui
+        self._folder = gui.add_folder("goal", visible=False)
+        with self._folder:
+            self._sliders = JointSliders(server, figure, q, self._moved)
+            self._method = gui.add_dropdown("method", controls.methods)
+            self._buttons = gui.add_button_group("plan", ("preview", "go", "stop"))
+            self._said = gui.add_markdown("")
+        self._buttons.on_click(lambda _: self._do(self._buttons.value))
+
+    def show(self, able: frozenset[str]) -> None:
+        """Show the controls while somebody listens."""
+        self._folder.visible = "goal" in able
+
+    def _moved(self, q: Vector) -> None:
+        if self._ghost is None:
+            self._ghost = Drawing(self._server, "/goal", self._figure, GHOST, opacity=0.3)
+        self._ghost.move(q)
+
+    def _do(self, word: str) -> None:
+        goal = self._sliders.value.copy()
+        if word == "go":
+            self._controls.goal(self._method.value, goal)
+            self._said.content = ""
+        elif word == "stop":
+            self._controls.abort()
+        else:
+            self._said.content = "planning ..."
+            threading.Thread(target=self._preview, args=(goal,), daemon=True).start()
+
+    def _preview(self, goal: Vector) -> None:
+        try:
+            trail, self._said.content = self._controls.preview(self._method.value, goal)
+        except ManipDynError as error:
+            trail, self._said.content = np.zeros((0, 3)), f"no plan: {error}"
+        if line(self._server, "/preview", trail, PREVIEWED, 5.0) is None:
+            self._server.scene.remove_by_name("/preview")
+
+
+class PushControls:
+    """Efforts that push a joint for a moment."""
+
+    def __init__(self, server: Any, controls: Controls, figure: Figure, efforts: Vector):
+        """Add the controls, hidden; the greatest efforts are (n,), N m or N."""
+        self._names = [joint.name for joint in figure.joints]
+        self._efforts, self._controls = efforts, controls
+        gui = server.gui
+        self._folder = gui.add_folder("push", visible=False, expand_by_default=False)
+        with self._folder:
+            self._joint = gui.add_dropdown("joint", tuple(self._names))
+            self._share = gui.add_slider("share of limit", -1.0, 1.0, 0.05, 0.5)
+            self._time = gui.add_slider("for [s]", 0.02, 1.0, 0.02, 0.1)
+            button = gui.add_button("push")
+        button.on_click(lambda _: self._push())
+
+    def show(self, able: frozenset[str]) -> None:
+        """Show the controls while somebody listens."""
+        self._folder.visible = "push" in able
+
+    def _push(self) -> None:
+        efforts = np.zeros(len(self._names))
+        place = self._names.index(self._joint.value)
+        most = self._efforts[place]
+        efforts[place] = self._share.value * (most if np.isfinite(most) else 10.0)
+        self._controls.push(efforts, self._time.value)

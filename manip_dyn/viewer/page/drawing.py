@@ -1,0 +1,135 @@
+"""Draws figures: a node of the scene for each body, below it the body's shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.viewer.page.meshes import mesh_of
+from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
+
+PLAIN: Colour = (176, 184, 194)
+"""Of shapes without a colour of their own."""
+TINTED = 0.6
+"""Share of the tint in a colour."""
+NEAR = 1e-7
+"""Bodies that have moved by less are not drawn anew."""
+
+
+class Drawing:
+    """One figure on a page.
+
+    Attributes:
+        node: The node of the scene that all its shapes hang on.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        name: str,
+        figure: Figure,
+        tint: Colour | None = None,
+        opacity: float = 1.0,
+    ):
+        """Draw a figure below `name`; a tint tells it from others of its kind."""
+        self._server, self._figure = server, figure
+        self.node = server.scene.add_frame(name, show_axes=False)
+        self._bodies: dict[int, Any] = {}
+        self._drawn: Poses | None = None
+        places = {part.body for part in figure.parts} - {GROUND}
+        for place in sorted(places):
+            self._bodies[place] = server.scene.add_frame(f"{name}/body{place}", show_axes=False)
+        for number, part in enumerate(figure.parts):
+            above = name if part.body == GROUND else f"{name}/body{part.body}"
+            draw(server, f"{above}/part{number}", part, tint, opacity)
+        self._rods = (
+            server.scene.add_line_segments(
+                f"{name}/rods",
+                points=np.zeros((len(figure.rods), 2, 3), dtype=np.float32),
+                colors=np.array([[rod.colour, rod.colour] for rod in figure.rods], dtype=np.uint8),
+                thickness=4.0,
+                thickness_units="screen",
+            )
+            if figure.rods
+            else None
+        )
+
+    def move(self, coordinates: Vector) -> None:
+        """Show the figure at its coordinates (N,)."""
+        now, before = self._figure.poses(coordinates), self._drawn
+        self._drawn = now
+        for place, node in self._bodies.items():
+            position, quaternion = now.positions[place], now.quaternions[place]
+            if before is None or np.abs(position - before.positions[place]).max() > NEAR:
+                node.position = position
+            if before is None or np.abs(quaternion - before.quaternions[place]).max() > NEAR:
+                node.wxyz = quaternion
+        if self._rods is not None:
+            self._rods.points = self._ends(now).astype(np.float32)
+
+    def _ends(self, poses: Poses) -> Matrix:
+        """Return the ends of the rods (r, 2, 3), m."""
+        ends = np.zeros((len(self._figure.rods), 2, 3))
+        for k, rod in enumerate(self._figure.rods):
+            for side, (place, point) in enumerate(zip(rod.bodies, rod.points, strict=True)):
+                ends[k, side] = point if place == GROUND else _moved(poses, place, point)
+        return ends
+
+
+def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 3.0) -> Any:
+    """Draw a line through points (m, 3), m; return its node, or None where there are none."""
+    if len(points) < 2:
+        return None
+    pieces = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+    return server.scene.add_line_segments(
+        name, points=pieces, colors=colour, thickness=width, thickness_units="screen"
+    )
+
+
+def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float) -> None:
+    """Draw one shape."""
+    share = opacity * part.opacity
+    common = {
+        "position": part.position,
+        "wxyz": _quaternion(part.rotation),
+        "opacity": None if share >= 1.0 else share,
+    }
+    colour = _mixed(part.colour or PLAIN, tint)
+    scene, size = server.scene, part.size
+    if part.kind == "box":
+        scene.add_box(name, color=colour, dimensions=tuple(size), **common)
+    elif part.kind == "cylinder":
+        wide = (1.0, float(size[1] / size[0]), 1.0)
+        scene.add_cylinder(
+            name, 0.5 * float(size[0]), float(size[2]), color=colour, scale=wide, **common
+        )
+    elif part.kind == "sphere":
+        scene.add_icosphere(name, radius=0.5 * float(size[0]), color=colour, **common)
+    else:
+        vertices, faces, own = mesh_of(part.file)
+        shown = _mixed(part.colour or own or PLAIN, tint)
+        scene.add_mesh_simple(name, vertices * size, faces, color=shown, **common)
+
+
+def _mixed(colour: Colour, tint: Colour | None) -> Colour:
+    if tint is None:
+        return colour
+    light = sum(colour) / (3.0 * 170.0)  # what was dark stays darker
+    return tuple(
+        round(min(TINTED * each * min(light, 1.15) + (1.0 - TINTED) * own, 255.0))
+        for own, each in zip(colour, tint, strict=True)
+    )  # type: ignore[return-value]
+
+
+def _quaternion(rotation: Matrix) -> Vector:
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(rotation).as_quat()[[3, 0, 1, 2]]
+
+
+def _moved(poses: Poses, place: int, point: Vector) -> Vector:
+    w, *axis = poses.quaternions[place]
+    across = 2.0 * np.cross(axis, point)
+    return poses.positions[place] + point + w * across + np.cross(axis, across)

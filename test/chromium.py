@@ -1,0 +1,122 @@
+"""A headless Chromium behind the distribution's chromedriver, by the W3C's WebDriver protocol.
+
+Plain HTTP and JSON: it takes no client library. Nothing is asked of any network.
+"""
+
+import json
+import shutil
+import subprocess
+import time
+import urllib.request
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+)
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+"""Under which key the protocol names an element."""
+TIMEOUT = 600.0
+
+
+def missing():
+    """Return what is missing to run the tests, or nothing."""
+    for program in ("chromium", "chromedriver"):
+        if shutil.which(program) is None:
+            return f"no {program}; expected apt-get install chromium chromium-driver"
+    return ""
+
+
+class Chromium:
+    """A browser with one page."""
+
+    def __init__(self, folder, width=1280, height=800):
+        self._driver = subprocess.Popen(
+            [shutil.which("chromedriver"), "--port=0"], stdout=subprocess.PIPE, text=True
+        )
+        line = next(each for each in self._driver.stdout if "started successfully" in each)
+        self._url = f"http://127.0.0.1:{line.split()[-1].rstrip('.')}/session"
+        flags = [
+            *FLAGS,
+            NO_NETWORK,
+            f"--user-data-dir={folder}",
+            f"--window-size={width},{height}",
+        ]
+        options = {"binary": shutil.which("chromium"), "args": flags}
+        if width < 500:  # narrower than a window may be
+            metrics = {"width": width, "height": height, "pixelRatio": 1}
+            options["mobileEmulation"] = {"deviceMetrics": metrics}
+        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        made = self._ask("", {"capabilities": {"alwaysMatch": wanted}})
+        self._url += f"/{made['sessionId']}"
+
+    def close(self):
+        """End the browser and its driver."""
+        try:
+            self._ask("", method="DELETE")
+        finally:
+            self._driver.terminate()
+            self._driver.wait()
+            self._driver.stdout.close()
+
+    def open(self, url):
+        """Load a page."""
+        self._ask("/url", {"url": url})
+
+    def run(self, script, *arguments):
+        """Run JavaScript and return what it returns."""
+        return self._ask("/execute/sync", {"script": script, "args": list(arguments)})
+
+    def find(self, xpath):
+        """Return all elements by an XPath expression."""
+        found = self._ask("/elements", {"using": "xpath", "value": xpath})
+        return [each[ELEMENT] for each in found]
+
+    def click(self, element):
+        """Click on the middle of an element."""
+        self._ask(f"/element/{element}/click", {})
+
+    def type(self, element, text):
+        """Type into an element."""
+        self._ask(f"/element/{element}/value", {"text": text})
+
+    def attribute(self, element, name):
+        """Return an attribute of an element."""
+        return self._ask(f"/element/{element}/attribute/{name}", method="GET")
+
+    def choose(self, label, option):
+        """Choose an option of the dropdown with a label."""
+        (field,) = self.find(f"//label[normalize-space()='{label}']/following::input[1]")
+        self.click(field)
+        wanted = f"//*[@role='option'][normalize-space()='{option}']"
+        self.click(self.until(lambda: self.find(wanted), f"no option {option}")[0])
+
+    def log(self):
+        """Return the messages on the console that came since the last call."""
+        return self._ask("/se/log", {"type": "browser"})
+
+    def until(self, condition, what):
+        """Wait until a condition holds; return what it returned."""
+        deadline = time.monotonic() + TIMEOUT
+        while not (found := condition()):
+            assert time.monotonic() < deadline, f"timed out: {what}; {self.log()}"
+            time.sleep(0.1)
+        return found
+
+    def _ask(self, path, content=None, method=None):
+        body = None if content is None else json.dumps(content).encode()
+        request = urllib.request.Request(
+            self._url + path, body, {"Content-Type": "application/json"}, method=method
+        )
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+            return json.load(answer)["value"]

@@ -1,0 +1,88 @@
+"""The page in a real browser: what was computed, and an arm that is sent to a goal."""
+
+import chromium
+import numpy as np
+import pytest
+from harness import Ros
+from sensor_msgs.msg import JointState
+
+import manip_dyn as md
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+
+pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
+from manip_dyn.ros.nodes.viewer import ViewerNode
+
+pytestmark = [
+    pytest.mark.ros,
+    pytest.mark.skipif(bool(chromium.missing()), reason=chromium.missing()),
+]
+RIGHT = "\ue014"
+"""The arrow key, in WebDriver's own code."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    found = chromium.Chromium(tmp_path_factory.mktemp("chromium"), 480, 320)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def ros():
+    with Ros() as found:
+        yield found
+
+
+def colours(view):
+    """Return how many different colours the browser draws; an empty canvas has one."""
+    clients = list(view.server.get_clients().values())
+    if not clients:
+        return 0
+    picture = clients[0].get_render(120, 200) // 16
+    return len(np.unique(picture.reshape(-1, 3), axis=0))
+
+
+def errors(browser):
+    return [each["message"] for each in browser.log() if each["level"] == "SEVERE"]
+
+
+def test_a_plan_is_drawn_and_follows_the_slider(browser):
+    robot = md.load_robot("rr")
+    q, t = np.array([[0.0, 0.0], [0.5, 0.5]]), [0.0, 1.0]
+    shown = md.view(
+        md.view_motion(robot, t, q, title="a motion"), port=0, browser=False, wait=False
+    )
+    try:
+        browser.open(shown.url)
+        (slider,) = browser.until(lambda: browser.find("//*[@role='slider']"), "no slider")
+        browser.until(lambda: colours(shown) > 5, "the canvas stays empty")
+        assert browser.find("//*[contains(text(), 'a motion')]")
+        browser.until(
+            lambda: float(browser.attribute(slider, "aria-valuenow")) > 0.0, "it does not play"
+        )
+        assert len(browser.find("//*[contains(@class, 'uplot')]//canvas")) == 1
+        assert errors(browser) == []
+    finally:
+        shown.close()
+
+
+def test_a_slider_sends_a_goal_and_the_arm_arrives(browser, ros):
+    states = ros.listen(JointState, "joint_states")
+    common = {"robot": "rr", "control_period": 0.01}
+    ros.start(SimulatorNode, mode="lockstep", command_timeout=0.0, **common)
+    ros.start(BangBangPlannerNode, state_timeout=0.0, **common)
+    viewer = ros.start(ViewerNode, port=0)
+    ros.until(lambda: viewer.page is not None, "the arm is not heard")
+    browser.open(viewer.url)
+    goals = "//button[normalize-space()='go']"
+    ros.until(lambda: browser.find(goals), "no goal can be sent")
+    slider = browser.find("//*[@role='slider']")[0]
+    browser.type(slider, RIGHT * 50)
+    ros.until(lambda: browser.attribute(slider, "aria-valuenow") == "0.05", "it stands still")
+    browser.choose("method", "pd")
+    browser.click(browser.find(goals)[0])
+    ros.until(lambda: abs(states[-1].position[0] - 0.05) < 1e-3, "the arm does not arrive")
+    ros.until(lambda: browser.find("//*[contains(text(), 'reached')]"), "no level is told")
+    assert abs(states[-1].position[1]) < 1e-3
+    assert errors(browser) == []

@@ -1,0 +1,107 @@
+"""Figures: bodies and shapes are where pinocchio has them, from the same URDF."""
+
+import numpy as np
+import pinocchio
+import pytest
+
+import manip_dyn as md
+from manip_dyn.multibody.poses import body_poses
+from manip_dyn.viewer.figures.mechanism import mechanism_figure
+from manip_dyn.viewer.figures.robot import robot_figure
+from manip_dyn.viewer.figures.urdf_shapes import find_mesh
+from manip_dyn.viewer.scene import GROUND
+
+BARE = """<robot name="bare"><link name="base"/>
+<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+  <origin xyz="0 0 0.2"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+</joint>
+<link name="arm"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{shape}</link>
+<joint name="end" type="fixed"><parent link="arm"/><child link="tool0"/>
+  <origin xyz="0.5 0 0"/></joint>
+<link name="tool0"/></robot>"""
+
+
+def matrix(quaternion):
+    w, x, y, z = quaternion
+    return pinocchio.Quaternion(w, x, y, z).matrix()
+
+
+def random_positions(robot):
+    low, high = np.maximum(robot.q_min, -3.0), np.minimum(robot.q_max, 3.0)
+    return np.random.default_rng(1).uniform(low, high)
+
+
+@pytest.mark.parametrize("name", ["pa10", "cylindrical", "panda", "ur5"])
+def test_shapes_are_where_pinocchio_has_them(name):
+    robot = md.load_robot(name)
+    figure, q = robot_figure(robot), random_positions(robot)
+    shapes = pinocchio.buildGeomFromUrdfString(
+        robot.model, robot.urdf, pinocchio.GeometryType.VISUAL, None, None
+    )
+    data, placed = robot.model.createData(), pinocchio.GeometryData(shapes)
+    pinocchio.framesForwardKinematics(robot.model, data, pinocchio.neutral(robot.model) * 0 + q)
+    pinocchio.updateGeometryPlacements(robot.model, data, shapes, placed)
+    poses = figure.poses(q)
+    drawn = []
+    for part in figure.parts:
+        place, turn = np.zeros(3), np.eye(3)
+        if part.body != GROUND:
+            place, turn = poses.positions[part.body], matrix(poses.quaternions[part.body])
+        drawn.append((place + turn @ part.position, turn @ part.rotation))
+    expected = [(each.translation, each.rotation) for each in placed.oMg]
+    assert len(drawn) == len(expected) > 0
+    for place, turn in expected:  # in an order of pinocchio's own
+        gaps = [np.abs(place - p).max() + np.abs(turn - r).max() for p, r in drawn]
+        assert min(gaps) < 1e-9
+    tip = data.oMf[robot.model.getFrameId(robot.tip, pinocchio.BODY)]
+    place, quaternion = figure.tool(q)
+    np.testing.assert_allclose(place, tip.translation, atol=1e-12)
+    np.testing.assert_allclose(matrix(quaternion), tip.rotation, atol=1e-9)
+    assert figure.reach >= np.linalg.norm(place)
+
+
+def test_links_that_nothing_draws_are_sticks_between_the_joints():
+    robot = md.load_robot(BARE.format(shape=""))
+    figure = robot_figure(robot)
+    rods = [part for part in figure.parts if part.kind == "cylinder"]
+    assert {part.body for part in rods} == {GROUND, 0}
+    (link,) = (part for part in rods if part.size[2] == pytest.approx(0.5))
+    np.testing.assert_allclose(link.position, [0.25, 0.0, 0.0])
+    np.testing.assert_allclose(link.rotation[:, 2], [1.0, 0.0, 0.0])
+
+
+MESH = '<geometry><mesh filename="package://my_arm/arm.stl" scale="2 2 2"/></geometry>'
+
+
+def test_a_mesh_is_drawn_where_it_is_found_else_the_collision_shape(tmp_path):
+    box = '<collision><geometry><box size="1 2 3"/></geometry></collision>'
+    robot = md.load_robot(BARE.format(shape=f"<visual>{MESH}</visual>{box}"))
+    (part,) = robot_figure(robot).parts
+    assert (part.kind, part.size.tolist()) == ("box", [1.0, 2.0, 3.0])
+    (tmp_path / "my_arm").mkdir()
+    (tmp_path / "my_arm" / "arm.stl").touch()
+    for folder in (tmp_path, tmp_path / "my_arm"):
+        (part,) = robot_figure(robot, [folder]).parts
+        assert (part.kind, part.size.tolist()) == ("mesh", [2.0, 2.0, 2.0])
+        assert part.file == str(tmp_path / "my_arm" / "arm.stl")
+
+
+def test_meshes_are_looked_for_in_a_workspace(tmp_path, monkeypatch):
+    (tmp_path / "share" / "arms").mkdir(parents=True)
+    file = tmp_path / "share" / "arms" / "a.stl"
+    file.touch()
+    assert find_mesh("package://arms/a.stl") == ""
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
+    assert find_mesh("package://arms/a.stl") == find_mesh(f"file://{file}") == str(file)
+    assert find_mesh("https://example.org/a.stl") == ""
+
+
+def test_a_mechanism_has_a_body_for_each_of_its_own():
+    mechanism = md.load_mechanism("four_bar")
+    figure = mechanism_figure(mechanism)
+    poses = figure.poses(mechanism.q0)
+    positions, turns = body_poses(mechanism, mechanism.q0)
+    np.testing.assert_array_equal(poses.positions, positions)
+    np.testing.assert_allclose(poses.quaternions, turns, atol=1e-12)
+    assert {part.body for part in figure.parts} == set(range(len(mechanism.bodies)))
