@@ -41,6 +41,7 @@ class DynamicMode:
     ):
         """Subscribe and publish."""
         self._node, self._reference, self._parameters = node, reference, parameters
+        self._log = node.get_logger()
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self._measured: Stamped | None = None
@@ -129,7 +130,7 @@ class DynamicMode:
             q = by_name(message, self._robot, "position")
             v = by_name(message, self._robot, "velocity")
         except ManipDynError as error:
-            self._warn(f"dropped: {error}")
+            self._log.warning(f"dropped: {error}", throttle_duration_sec=1.0)
             return
         stamp, now = to_nanoseconds(message.header.stamp), time.perf_counter()
         repeated = self._measured is not None and stamp == self._measured.stamp_ns
@@ -150,12 +151,15 @@ class DynamicMode:
         self._effort = driver.answer(*measured).effort
         self._send()
         self._publish_error(*measured)
+        # A call for each kind of sentence: rclpy throttles what one line of code says.
         if driver.pick_ups > pick_ups:
-            self._warn(f"the arm is picked up where it is: {driver.reason}")
+            sentence = f"the arm is picked up where it is: {driver.reason}"
+            self._log.warning(sentence, throttle_duration_sec=1.0)
         if driver.resets > resets:
-            self._warn(f"the arm was reset: {driver.reason}; the path begins anew")
+            sentence = f"the arm was reset: {driver.reason}; the path begins anew"
+            self._log.warning(sentence, throttle_duration_sec=1.0)
         while self._driver.news:
-            self._node.get_logger().warning(self._driver.news.pop(0))
+            self._log.warning(self._driver.news.pop(0))
         self._tell(*measured)
 
     def _time(self, stamp: int, now: float) -> None:
@@ -184,6 +188,3 @@ class DynamicMode:
             kind = self._reference.follower.settings.orientation_error
             error = task_error(wanted.desired, actual, kind)
             self._calls.told(stamp, wanted._replace(q=q, v=v, actual=actual, error=error))
-
-    def _warn(self, sentence: str) -> None:
-        self._node.get_logger().warning(sentence, throttle_duration_sec=1.0)
