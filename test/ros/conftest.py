@@ -6,8 +6,7 @@ from pathlib import Path
 from domains import taken
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-DOMAIN = taken()
-os.environ["ROS_DOMAIN_ID"] = str(DOMAIN.number)
+os.environ["ROS_DOMAIN_ID"] = taken()
 # Nodes that start together are discovered at once, not after 3 s.
 os.environ.setdefault(
     "FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).parents[2] / "config" / "discovery.xml")

@@ -1,34 +1,20 @@
-"""Domains of ROS that no other process on this machine uses: who has locked a file has its domain."""
+"""A domain of ROS that no other process on this machine uses: it belongs to who locks a file."""
 
 from __future__ import annotations
 
 import fcntl
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 NUMBERS = range(1, 101)
 """Their ports lie below those that systems give away."""
 STRANGERS = 101
 """A domain in which nothing is ever expected."""
+_locked = []
 
 
-@dataclass(frozen=True)
-class Domain:
-    """A domain that is ours for as long as the file is open.
-
-    Attributes:
-        number: Its number.
-        file: The locked file.
-    """
-
-    number: int
-    file: TextIO
-
-
-def taken() -> Domain:
-    """Return a domain that nobody else has; it is given back when the process ends."""
+def taken() -> str:
+    """Return the number of a domain that nobody else has, until this process ends."""
     folder = Path(tempfile.gettempdir()) / "manip_dyn_ros_domains"
     folder.mkdir(exist_ok=True)
     for number in NUMBERS:
@@ -38,5 +24,6 @@ def taken() -> Domain:
         except OSError:
             file.close()
         else:
-            return Domain(number, file)
+            _locked.append(file)
+            return str(number)
     raise RuntimeError(f"all domains of {folder} are in use")

@@ -23,7 +23,11 @@ KEPT = ("mean rate [Hz]", "p99 period error [s]", "max period error [s]", "overr
 
 
 class SoakMonitor:
-    """Measures for a duration of wall time after the first joint state."""
+    """Measures for a duration of wall time after the first joint state.
+
+    Attributes:
+        progress: What was heard so far.
+    """
 
     def __init__(
         self,
@@ -34,7 +38,7 @@ class SoakMonitor:
     ):
         """Subscribe; `finish` takes the summary."""
         self._node, self._finish = node, finish
-        self._duration, self._progress = parameters.duration, Progress()
+        self._duration, self.progress = parameters.duration, Progress()
         self._log = SoakLog(parameters.period)
         self._nodes: dict[str, dict[str, object]] = {}
         node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
@@ -43,6 +47,7 @@ class SoakMonitor:
         every(node, 1.0, self._sample)
 
     def _on_joints(self, message: JointState) -> None:
+        self.progress.heard()
         self._log.add(time.monotonic(), to_nanoseconds(message.header.stamp))
 
     def _on_energy(self, message: Float64MultiArray) -> None:
@@ -73,7 +78,7 @@ class SoakMonitor:
                 "nodes": self._nodes,
             }
         )
-        self._progress(log.elapsed / self._duration)
+        self.progress(log.elapsed / self._duration)
         if log.elapsed >= self._duration:
             ends = {
                 f"{node}_{key}": values[name]

@@ -20,11 +20,15 @@ from manip_dyn.ros.messages.efforts import effort_command
 from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
+from manip_dyn.ros.other_publishers import other_publishers
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
+from manip_dyn.ros.recent_overruns import RecentOverruns
 from manip_dyn.ros.runtime.pacing import Deadlines, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.states import Facts
 
+STANDING = 0.5
+"""Wall time from which on states of one stamp mean that time stands still, s."""
 SEND_AGAIN = 1.0
 """Wall time after which an unanswered command is sent again: it may have been lost, s."""
 
@@ -45,8 +49,8 @@ class DynamicMode:
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self._measured: Stamped | None = None
-        self._unheard, self._told_overruns = False, 0
-        self._heard_at = self._sent_at = time.perf_counter()
+        self._unheard, self._recent = False, RecentOverruns()
+        self._heard_at = self._fresh_at = self._sent_at = time.perf_counter()
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
         self._errors = node.create_publisher(JointState, "~/joint_error", 100)
@@ -67,23 +71,23 @@ class DynamicMode:
 
     def facts(self) -> Facts:
         """Return what is known of the arm now: nothing that it said too long ago."""
-        topic, before = self._commands.topic_name, self._told_overruns
-        self._told_overruns = self.statistics().overruns
+        topic, overruns = self._commands.topic_name, self._recent(self.statistics().overruns)
         if self._measured is None:
             return Facts(waiting=self._states.topic_name)
         silence = time.perf_counter() - self._heard_at
         if silence > self._parameters.state_timeout:
             return Facts(silence=silence)
-        q, v = self._measured.q, self._measured.v
+        q, v, stood = self._measured.q, self._measured.v, self._heard_at - self._fresh_at
         led = not self._unheard and self._driver.stamp_ns is not None
         return Facts(
             outside=outside_limits(self._robot, q),
             unheard=topic if self._unheard else "",
             braking=fastest(self._robot, v) if self._driver.braking else "",
-            others=max(0, self._node.count_publishers(topic) - 1),
+            others=other_publishers(self._node, topic),
             topic=topic,
             approaching=self._distance(q) if led and not self._reference.on_path else "",
-            overruns=max(0, self._told_overruns - before),
+            overruns=overruns,
+            standing=stood if stood > STANDING else 0.0,
         )
 
     def _distance(self, q: Vector) -> str:
@@ -136,6 +140,7 @@ class DynamicMode:
         repeated = self._measured is not None and stamp == self._measured.stamp_ns
         if not repeated:
             self._time(stamp, now)
+            self._fresh_at = now
         self._heard_at, self._measured = now, Stamped(stamp, q, v)
         self._unheard = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:

@@ -112,7 +112,9 @@ CASES = (
         "unknown_frame_goal_pose", "a goal pose in a frame that is none", "nowhere",
         frame="nowhere",
     ),
-    refused_pose("unreachable_goal_pose", "a goal pose 9 m away", "is not reached by", (9.0, 0.0, 0.0)),
+    refused_pose(
+        "unreachable_goal_pose", "a goal pose 9 m away", "is not reached by", (9.0, 0.0, 0.0)
+    ),
     Case(
         "clock_set_ahead", "planner", "the simulator's wall clock is set an hour ahead",
         clock_jump(3600), "bang_bang_planner", "idle", WARN, "the goal is not held any more",
