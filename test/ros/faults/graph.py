@@ -127,6 +127,16 @@ class Graph:
             f"{node} does not tell {states}: {self.told[-4:]}",
         )
 
+    def ends(self, how):
+        """Return whether the arm, or the mechanism, has ended so."""
+        if how == "gone":
+            return True
+        if how == "moving":
+            return self.speed > REST
+        if how == "still":
+            return len(self.states) > 1 and self.states[-1] == self.states[-2]
+        return self.speed < REST and (how == "rest" or self.follows())
+
     def wait(self, seconds):
         """Let time pass: a part of what is done, never of what is expected."""
         self.ros.spin(seconds)
@@ -162,9 +172,8 @@ class Graph:
         self.until(found, f"{case.name}: expected {case.state}, {case.words!r}")
         self.until(lambda: not case.logged or logged(), f"{case.name}: expected {case.logged}")
         self.until(lambda: self.witness.count or case.ends == "gone", f"{case.name}: no states")
-        follows = case.ends == "following"
         self.until(
-            lambda: case.ends == "gone" or (self.speed < REST and (not follows or self.follows())),
+            lambda: self.ends(case.ends),
             f"{case.name}: the arm is at {self.q}, {self.speed} rad/s; expected it {case.ends}",
         )
         sentence = said or (logged()[0] if case.logged else found()[0][3])
