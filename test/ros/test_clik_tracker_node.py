@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import LATCHED
 from nav_msgs.msg import Path
@@ -121,6 +121,16 @@ def test_a_clock_that_goes_back_begins_the_path_anew(ros):
     ros.expect_warning("time went back on /clock", "the path begins anew")
     anew = next(m for m in states[6:] if stamp(m) < before)
     assert list(anew.position) == begun
+
+
+def test_another_publisher_of_joint_states_is_named(ros):
+    """A simulator in the same namespace: both publish joint_states. It went unsaid."""
+    ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    ros.start(ClikTrackerNode, **CIRCLE)
+    ros.probe.create_publisher(JointState, "joint_states", 1)
+    ros.expect_warning("other publishers on /joint_states: /probe; expected this node alone")
+    told = [each.status[0] for each in ros.diagnostics]
+    assert {each.level for each in told if "/probe" in each.message} == {DiagnosticStatus.WARN}
 
 
 def test_a_met_limit_is_reported(ros, tmp_path):
