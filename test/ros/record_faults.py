@@ -16,7 +16,6 @@ import harness
 from faults.matrix import CASES, SYSTEMS
 from faults.page import written
 
-
 TRIES = 3
 """How often a case is done at most: a machine that stands still amid one says nothing of nodes."""
 
