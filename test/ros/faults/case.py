@@ -24,8 +24,7 @@ class Case:
         words: What their sentence has.
         logged: What the log has, one sentence, as a warning or an error; empty: nothing.
         ends: Whether the arm then is at "rest", is "following" what it is told, or is "gone" with
-            the simulator that was killed; whether a mechanism is "moving", stands "still" or is
-            "gone".
+            the simulator that was killed; whether a mechanism is "moving" or "gone".
         by_hand: Whether only `record_faults.py` runs it, not the tests.
     """
 

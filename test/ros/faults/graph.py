@@ -133,8 +133,6 @@ class Graph:
             return True
         if how == "moving":
             return self.speed > REST
-        if how == "still":
-            return len(self.states) > 1 and self.states[-1] == self.states[-2]
         return self.speed < REST and (how == "rest" or self.follows())
 
     def wait(self, seconds):

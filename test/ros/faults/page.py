@@ -42,5 +42,5 @@ def _cells(row, case):
         row["sentence"].replace("|", "\\|"),
         f"{row['beyond']:.2g}",
         f"{row['speed']:.2g}",
-        {"rest": "at rest", "still": "standing still"}.get(row["ends"], row["ends"]),
+        {"rest": "at rest"}.get(row["ends"], row["ends"]),
     )
