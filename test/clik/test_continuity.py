@@ -15,6 +15,10 @@ PUT = {
     "joint 'joint_2' jumped by 3 rad in 0.4 s": Stamped(
         5_400_000_000, np.array([0.1, 3.2]), np.array([0.5, -1.0])
     ),
+    # Seen: a reset amid a motion, heard 60 ms later, was led on to the target from before it.
+    "joint 'joint_2' jumped by 0.0876 rad in 0.0667 s": Stamped(
+        5_066_700_000, np.array([0.12, 0.2876]), np.zeros(2)
+    ),
     "": Stamped(5_100_000_000, np.array([0.15, 0.1]), np.array([0.5, -1.0])),
 }
 

@@ -3,11 +3,10 @@
 import os
 from pathlib import Path
 
+from domains import taken
+
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# No two workers of a run, gw0 to gw7, share a domain, and two runs at once rarely do.
-os.environ["ROS_DOMAIN_ID"] = str(
-    1 + (8 * os.getppid() + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])) % 100
-)
+os.environ["ROS_DOMAIN_ID"] = taken()
 # Nodes that start together are discovered at once, not after 3 s.
 os.environ.setdefault(
     "FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).parents[2] / "config" / "discovery.xml")

@@ -10,18 +10,33 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from manip_dyn.ros import recent_overruns
+from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.runtime.run import build
 
+diagnostics.PERIOD = 0.1
+"""Nodes of the tests' own process report ten times as often, s: many a test waits for it."""
+recent_overruns.WINDOW = 0.0
+"""And on a busy machine they overrun, which is told once."""
 LATCHED = QoSProfile(
-    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+    depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
+"""For listeners to what is latched: also to all of what follows fast."""
 WARN = Log.WARN[0] if isinstance(Log.WARN, bytes) else Log.WARN
 TIMEOUT = 600.0
 """Bounds every wait, s: a node that compiles first, on a busy machine, may take minutes."""
+AFTER_FAILURE = 60.0
+"""Bounds every wait after one that was in vain, s: many failures are not to take an hour."""
 
 
 class Ros:
-    """Everything spins in the test's thread, so that waits are bounded and order is known."""
+    """Everything spins in the test's thread, so that waits are bounded and order is known.
+
+    Attributes:
+        patience: Bounds every wait that has no bound of its own, in all graphs, s.
+    """
+
+    patience = TIMEOUT
 
     def __enter__(self):
         self.context = Context()
@@ -62,12 +77,33 @@ class Ros:
         self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens on {topic}")
         return publisher
 
-    def until(self, condition, what, timeout=TIMEOUT):
+    def until(self, condition, what, timeout=None):
         """Spin until `condition()` holds; fail with `what` after `timeout` s."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + (timeout or Ros.patience)
         while not condition():
-            assert time.monotonic() < deadline, f"timed out: {what}"
+            if time.monotonic() >= deadline:
+                Ros.patience = min(Ros.patience, AFTER_FAILURE)
+                raise AssertionError(f"timed out: {what}")
             self.executor.spin_once(timeout_sec=0.05)
+
+    def insist(self, do, condition, what):
+        """Do something, and again every 20 ms, until a condition holds.
+
+        A message that is published once may never be taken: another one that comes before its
+        reader looks takes its place on a topic that keeps the newest alone.
+        """
+        timer = self.probe.create_timer(0.02, do)
+        try:
+            self.until(condition, what)
+        finally:
+            self.probe.destroy_timer(timer)
+
+    def until_still(self, messages, seconds=0.2):
+        """Spin until a list of messages does not grow for so long."""
+        count = -1
+        while count != len(messages):
+            count = len(messages)
+            self.spin(seconds)
 
     def spin(self, duration):
         """Spin for `duration` s of wall time."""

@@ -150,6 +150,19 @@ def test_a_jolt_beyond_the_joint_error_is_survived(ros):
     assert distance(ros.errors[-1]) < 1e-3
 
 
+def test_a_tracker_whose_simulator_is_paused_says_that_time_stands_still(ros):
+    """Seen: "tracking" for as long as the pause lasted."""
+    start(ros)
+    after(ros, 0.1)
+    assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=True)).success
+    told = lambda: report(ros) and values(ros)["state"]  # noqa: E731
+    ros.until(lambda: told() == "standing", "it is not told")
+    assert report(ros).level == DiagnosticStatus.OK
+    assert "time stands still: the same joint state for" in report(ros).message
+    assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=False)).success
+    ros.until(lambda: told() != "standing", "it does not go on")
+
+
 def test_a_fast_arm_is_braked_first_and_diagnostics_say_so(ros):
     """Seen: at 200 rad/s "tracking", level OK, error 0."""
     speeds = [100.0, -50.0, 100.0, 200.0, -200.0, 200.0, 200.0]

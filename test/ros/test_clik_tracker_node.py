@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import LATCHED
 from nav_msgs.msg import Path
@@ -43,13 +43,27 @@ def tracker(ros):
     return ros
 
 
+def heard_together(ros, *topics, count=100):
+    """Wait for messages of one stamp on all topics; return tuples of them, by their stamps."""
+    found = []
+
+    def enough():
+        by_stamp = [{stamp(m): m for m in messages} for messages in topics]
+        common = set.intersection(*map(set, by_stamp))
+        found[:] = [tuple(each[t] for each in by_stamp) for t in sorted(common)]
+        return len(found) >= count
+
+    ros.until(lambda: len(topics[0]) % 20 == 0 and enough(), "too few messages of one stamp")
+    return found
+
+
 def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
-    tracker.until(lambda: len(tracker.states) > 100, "too few joint states")
+    pairs = heard_together(tracker, tracker.states, tracker.desired)
     desired = {stamp(m): position(m.pose) for m in tracker.desired}
     kernels = md.customize(md.load_robot("pa10"))
     errors = [
-        np.linalg.norm(kernels.forward_kinematics(m.position)[:3, 3] - desired[stamp(m)])
-        for m in tracker.states[50:100]
+        np.linalg.norm(kernels.forward_kinematics(m.position)[:3, 3] - position(there.pose))
+        for m, there in pairs[50:100]
     ]
     assert max(errors) < 1e-6
     center = np.array(CIRCLE["circle.center"])
@@ -58,15 +72,13 @@ def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
 
 
 def test_published_error_is_the_error(tracker):
-    tracker.until(lambda: len(tracker.errors) > 20, "no errors")
     kernels = md.customize(md.load_robot("pa10"))
-    desired = {stamp(m): position(m.pose) for m in tracker.desired}
-    states = {stamp(m): m.position for m in tracker.states}
-    for message in tracker.errors[5:15]:
-        actual = kernels.forward_kinematics(states[stamp(message)])[:3, 3]
+    found = heard_together(tracker, tracker.errors, tracker.desired, tracker.states, count=20)
+    for message, desired, state in found:
+        actual = kernels.forward_kinematics(state.position)[:3, 3]
         linear = message.twist.linear
         published = np.array([linear.x, linear.y, linear.z])
-        assert published == pytest.approx(desired[stamp(message)] - actual, abs=1e-12)
+        assert published == pytest.approx(position(desired.pose) - actual, abs=1e-12)
 
 
 def test_paths_are_published_in_the_base_frame(tracker):
@@ -81,10 +93,8 @@ def test_paths_are_published_in_the_base_frame(tracker):
 
 def test_pause_and_reset(tracker):
     assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=True)).success
-    tracker.spin(0.1)
+    tracker.until_still(tracker.states)
     count = len(tracker.states)
-    tracker.spin(0.2)
-    assert len(tracker.states) == count
     assert tracker.call(Trigger, "clik_tracker/reset").success
     assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=False)).success
     tracker.until(lambda: len(tracker.states) > count, "it does not go on")
@@ -95,22 +105,33 @@ def test_a_clock_that_goes_back_begins_the_path_anew(ros):
     """The simulator was reset: /clock tells."""
     states = ros.listen(JointState, "joint_states")
     ros.start(ClikTrackerNode, use_sim_time=True, step=0.02, **CIRCLE | {"real_time_factor": 1.0})
-    clock = ros.publisher(Clock, "/clock")
-    for k in range(600):
-        clock.publish(Clock(clock=Time(sec=5, nanosec=20_000_000 * (k % 50))))
-        ros.spin(0.005)
-        if len(states) > 5 or k == 49:
-            break
-    assert states
-    begun, count = list(states[0].position), len(states)
-    clock.publish(Clock(clock=Time(sec=1)))
-    ros.expect_warning("time went back on /clock", "the path begins anew")
-    for k in range(1, 50):
-        clock.publish(Clock(clock=Time(sec=1, nanosec=20_000_000 * k)))
-        ros.spin(0.005)
-    ros.until(lambda: any(stamp(m) < 2e9 for m in states[count:]), "it does not go on")
-    anew = next(m for m in states[count:] if stamp(m) < 2e9)
-    assert list(anew.position) == begun
+    clock, now = ros.publisher(Clock, "/clock"), [5_000_000_000]
+
+    def tick():
+        now[0] += 20_000_000
+        time = Time(sec=now[0] // 10**9, nanosec=now[0] % 10**9)
+        clock.publish(Clock(clock=time))
+
+    ros.insist(tick, lambda: len(states) > 5, "no joint states")
+    begun, now[0] = list(states[0].position), 0
+    # It goes on until the node has seen it go back, however long that takes.
+    back = lambda: ros.warned("time went back on /clock", "the path begins anew")  # noqa: E731
+    ros.insist(tick, back, "it goes unnoticed")
+    anew = lambda: begun in [list(each.position) for each in states[6:]]  # noqa: E731
+    ros.insist(tick, anew, "the path does not begin anew")
+
+
+def test_another_publisher_of_joint_states_is_named(ros):
+    """A simulator in the same namespace: both publish joint_states. It went unsaid."""
+    ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    ros.start(ClikTrackerNode, **CIRCLE)
+    ros.probe.create_publisher(JointState, "joint_states", 1)
+    ros.expect_warning("other publishers on /joint_states: /probe; expected this node alone")
+    levels = lambda: {  # noqa: E731
+        m.status[0].level for m in ros.diagnostics if "/probe" in m.status[0].message
+    }
+    ros.until(levels, "no diagnostics of it")
+    assert levels() == {DiagnosticStatus.WARN}
 
 
 def test_a_met_limit_is_reported(ros, tmp_path):

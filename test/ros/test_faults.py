@@ -1,6 +1,7 @@
 """Nodes under fault: each case of the table of docs/reliability.md."""
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,19 +20,23 @@ HERE = sorted(
 
 @pytest.fixture(scope="module")
 def system():
-    """Return what gives the running system of a name; one runs at a time."""
+    """Return what gives the running system of a name; one runs at a time, until a case fails."""
     running = {}
 
+    @contextmanager
     def get(name):
         if name not in running:
             close()
             running[name] = SYSTEMS[name]().__enter__()
-        return running[name]
+        try:
+            yield running[name]
+        except BaseException:
+            close()
+            raise
 
     def close():
-        for each in running.values():
-            each.__exit__()
-        running.clear()
+        while running:
+            running.popitem()[1].__exit__()
 
     yield get
     close()
@@ -39,8 +44,8 @@ def system():
 
 @pytest.mark.parametrize("case", HERE, ids=lambda case: case.name)
 def test_a_fault_is_told_and_ends_at_rest_or_following(system, case):
-    graph = system(case.system)
-    seen = graph.outcome(case)
+    with system(case.system) as graph:
+        seen = graph.outcome(case)
     assert seen.beyond <= GIVE
     assert seen.speed <= graph.robot.v_max.max()
     assert seen.rise <= TINY

@@ -171,7 +171,7 @@ def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path):
     )
     code, said = run_node("mechanism", "-p", f"mechanism:={path}")
     assert code == 2
-    assert f"'{path}': there is no body 'c'" in said
+    assert f"[mechanism]: '{path}': there is no body 'c'" in said
     assert "Traceback" not in said
 
 

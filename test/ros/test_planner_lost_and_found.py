@@ -63,11 +63,23 @@ def test_two_planners_do_not_both_brake(ros):
     ros.until(
         lambda: (
             level(ros) == (DiagnosticStatus.WARN, ros.statuses[-1].message)
-            or "others publish" in level(ros)[1]
+            or "other publishers" in level(ros)[1]
         ),
         "no level",
     )
     assert others.topic_name == "/simulator/commands"
+
+
+def test_a_resting_arm_that_another_node_commands_is_not_taken_over(ros):
+    """Seen: the planner took the goal and both drove the arm."""
+    ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
+    start(ros)
+    ros.until(lambda: told(ros, "state") == "idle", "the planner does not hear the arm")
+    goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    goals.publish(JointState(name=["shoulder"], position=[0.1]))
+    ros.until(lambda: told(ros, "code") == "not_alone", "it is not refused")
+    assert "other publishers on /simulator/commands: /probe" in ros.statuses[-1].message
+    assert {tuple(each.position) for each in ros.states} == {(0.975, 0.3)}
 
 
 def test_a_reset_without_a_clock_is_noticed_and_a_held_goal_given_up(ros):

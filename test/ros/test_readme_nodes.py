@@ -1,12 +1,15 @@
-"""The nodes of the README, run as they stand, beside the node that their first line starts."""
+"""The nodes of the README, run as they stand, beside the node that the command above starts."""
 
 import re
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import TIMEOUT
 from sensor_msgs.msg import JointState
 from targets import tool
 
@@ -15,13 +18,17 @@ from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 README = Path(md.__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = re.findall(
+    r"```console\n\$ ros2 run manip_dyn (\w+) --ros-args (.*?)\n```\n\n```python\n(.*?)```",
+    README.read_text(encoding="utf-8"),
+    re.DOTALL,
+)
 STARTED = {"simulator_node": SimulatorNode, "clik_tracker_node": ClikTrackerNode}
 
 
 def code_with(words):
-    """Return the one example that has these words."""
-    (found,) = [block for block in BLOCKS if words in block]
+    """Return node, arguments and code of the one example that has these words."""
+    (found,) = [block for block in BLOCKS if words in block[2]]
     return found
 
 
@@ -31,16 +38,19 @@ def shown(ros, tmp_path):
     processes = []
 
     def run(words):
-        code = code_with(words)
-        first = code.partition("\n")[0]
-        node = re.search(r"# ros2 run manip_dyn (\w+) --ros-args ", first)
+        node, arguments, code = code_with(words)
         states = ros.listen(JointState, "joint_states")
-        ros.start(STARTED[node.group(1)], first[node.end() :].split())
+        ros.start(STARTED[node], shlex.split(arguments))
         ros.until(lambda: states, "no joint states")
         file = tmp_path / "own_node.py"
         file.write_text(code, encoding="utf-8")
         processes.append(
-            subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [sys.executable, file],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
         )
         return states
 
@@ -58,7 +68,19 @@ def lines(code):
 
 @pytest.mark.parametrize("words", ["joint_commands", "target_pose", "ActionClient"])
 def test_an_own_node_is_short(words):
-    assert len(lines(code_with(words))) <= 25
+    assert len(lines(code_with(words)[2])) <= 25
+
+
+def ended(process):
+    """Whether an example ended by itself: then nothing is to be waited for."""
+    return process.poll() is not None
+
+
+def ends_quietly(process):
+    """Whether a Ctrl-C ends an example without a word; it ended with a traceback."""
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=TIMEOUT)
+    return "Traceback" not in error and process.returncode == 0
 
 
 def test_efforts_bring_the_arm_to_a_posture(ros, shown):
@@ -69,7 +91,8 @@ def test_efforts_bring_the_arm_to_a_posture(ros, shown):
         last = states[-1]
         return np.allclose(last.position, goal, atol=1e-2) and np.abs(last.velocity).max() < 1e-2
 
-    ros.until(there, f"the arm does not come to {goal}")
+    ros.until(lambda: there() or ended(*shown.processes), f"the arm does not come to {goal}")
+    assert ends_quietly(*shown.processes)
 
 
 def test_targets_move_the_tool_to_and_fro(ros, shown):
@@ -80,8 +103,10 @@ def test_targets_move_the_tool_to_and_fro(ros, shown):
         found = np.linalg.norm(tool(np.array(states[-1].position)) - begin)
         return found == pytest.approx(distance, abs=2e-3)
 
-    ros.until(lambda: away(0.1), "the tool does not go")
-    ros.until(lambda: away(0.0), "the tool does not come back")
+    alone = lambda: ended(*shown.processes)  # noqa: E731
+    ros.until(lambda: away(0.1) or alone(), "the tool does not go")
+    ros.until(lambda: away(0.0) or alone(), "the tool does not come back")
+    assert ends_quietly(*shown.processes)
 
 
 def test_a_goal_by_action_is_reached(ros, shown):

@@ -15,7 +15,7 @@ STOP = OUTSIDE._replace(at_stops=True)
 TWO = Situation(commanders=("/planner", "/tracker"))
 LOST = Situation(handover="no command for 0.5 s")
 HOLDING = Situation(holding=True, commanders=("/controller_manager",))
-OVERRUNS = Situation(overruns=3)
+OVERRUNS = Situation(overruns=1)
 
 ROWS = [
     (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to start anew"),
@@ -24,7 +24,7 @@ ROWS = [
     (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
     (Situation(holding=True), "lost_commander", WARN, f"nobody publishes commands: {HELD}"),
     (STOP, "at_stop", WARN, "at its stop: W1 0.3 rad beyond its upper limit"),
-    (OVERRUNS, "overruns", WARN, "3 overruns since the last report"),
+    (OVERRUNS, "overruns", WARN, "overruns in the last while: 1"),
     (Situation(paused=True), "paused", OK, "paused"),
     (Situation(commanded=False), "waiting", OK, "no command yet: brake"),
     (HOLDING, "holding", OK, f"no new command: {HELD}"),

@@ -10,10 +10,14 @@ from harness import LATCHED
 from std_msgs.msg import Header
 
 import manip_dyn as md
+from manip_dyn.ros import mechanism_states as mechanism
+from manip_dyn.ros import recent_overruns
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.joint_sentences import fastest, outside_limits
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
 from manip_dyn.ros.messages.states import rows
+from manip_dyn.ros.monitors import states as monitor
+from manip_dyn.ros.monitors.report import Progress
 from manip_dyn.ros.planner import states as planner
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.tracker import states as tracker
@@ -33,11 +37,12 @@ FACTS = [
     ),
     (Facts(unheard="/c", topic="/c"), "unheard", WARN, "nobody listens on /c"),
     (Facts(braking="joint 'S1' at 200 rad/s"), "braking", WARN, "joint 'S1' at 200 rad/s"),
-    (Facts(others=1, topic="/c"), "not_alone", WARN, "1 others publish on /c"),
+    (Facts(others="/a, /b", topic="/c"), "not_alone", WARN, "other publishers on /c: /a, /b;"),
     (Facts(approaching="0.1 m and 0 rad"), "approaching", WARN, "path: 0.1 m and 0 rad from it"),
     (Facts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
-    (Facts(overruns=3), "overruns", WARN, "3 overruns since the last report"),
+    (Facts(overruns=1), "overruns", WARN, "overruns in the last while: 1"),
     (Facts(paused=True), "paused", OK, "paused"),
+    (Facts(standing=3.0), "standing", OK, "time stands still: the same joint state for 3.0 s"),
     (Facts(), "tracking", OK, "tracking"),
 ]
 
@@ -53,19 +58,71 @@ def test_every_state_of_the_tracker_is_tested():
     assert [name for _, name, _, _ in FACTS] == [state.name for state in tracker.STATES]
 
 
+MECHANISM = [
+    ({"fault": "it fell apart", "overruns": 2}, "fault", ERROR, "it fell apart; call ~/reset"),
+    ({"overruns": 2, "paused": True}, "overruns", WARN, "overruns in the last while: 2"),
+    ({"paused": True}, "paused", OK, "paused"),
+    ({}, "running", OK, "running"),
+]
+
+
+@pytest.mark.parametrize(("facts", "name", "level", "words"), MECHANISM)
+def test_a_mechanism_tells_the_worst_that_holds(facts, name, level, words):
+    state, sentence = mechanism.state_of(**facts)
+    assert (state.name, state.level) == (name, level)
+    assert words in sentence
+
+
+MONITOR = [
+    (None, 0.0, "waiting", WARN, "nothing was heard yet on /joint_states"),
+    (10.0, 0.5, "silent", WARN, "nothing was heard on /joint_states for 2.5 s"),
+    (12.0, 0.5, "measuring", OK, "measuring: 50 % of the run was heard"),
+]
+
+
+@pytest.mark.parametrize(("heard_at", "fraction", "name", "level", "words"), MONITOR)
+def test_a_monitor_tells_the_worst_that_holds(heard_at, fraction, name, level, words):
+    progress = Progress()
+    progress.heard_at, progress.fraction = heard_at, fraction
+    report = monitor.report_of("/joint_states", progress, now=12.5)
+    assert (report.level, report.message) == (level, words)
+    assert report.values["state"] == name
+
+
+def test_every_state_of_mechanism_and_monitor_is_tested():
+    assert [row[1] for row in MECHANISM] == [state.name for state in mechanism.STATES]
+    assert [row[2] for row in MONITOR] == [state.name for state in monitor.STATES]
+
+
+def test_an_overrun_is_told_for_a_while_not_in_one_report_alone(monkeypatch):
+    """Seen: on a loaded machine OK and WARN took turns every second."""
+    monkeypatch.setattr(recent_overruns, "WINDOW", 10.0)
+    recent = recent_overruns.RecentOverruns()
+    assert [recent(total, now) for now, total in enumerate([0, 1, 1, 1, 3])] == [0, 1, 1, 1, 3]
+    assert [recent(3, now) for now in (11.0, 11.5, 14.0, 14.5)] == [3, 2, 2, 0]
+    assert recent(0, 15.0) == 0  # counted anew after a reset
+    assert recent(1, 16.0) == 1
+
+
 @pytest.mark.parametrize(
     "states",
-    [tracker.STATES, planner.STATES, planner.OVERLAYS],
-    ids=["tracker", "planner", "over"],
+    [tracker.STATES, planner.STATES, planner.OVERLAYS, mechanism.STATES, monitor.STATES],
+    ids=["tracker", "planner", "over", "mechanism", "monitor"],
 )
 def test_the_page_has_the_rows(states):
     assert [row for row in rows(states) if row not in PAGE] == []
+
+
+def test_no_row_of_the_page_has_the_words_of_a_template():
+    assert [line for line in PAGE if line.startswith("|") and "{" in line] == []
 
 
 WORDS = {
     "topic": "/t",
     "silence": 2.0,
     "reason": "because",
+    "beginning": "executing: pd",
+    "end": "reached the goal",
     "fastest": "joint 'S1' at 2 rad/s",
     "method": "pd",
 }
@@ -89,16 +146,16 @@ def test_a_planner_tells_each_of_its_states_on_status(ros):
 
 def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
     status = PlannerStatus(ros.probe, "pa10")
-    status.tell("reached", reason="reached the goal")
-    assert status.overlaid("", 0, "/c").level == OK
-    assert status.overlaid("", 2, "/c").message == (
-        "2 others publish on /c; expected this node alone (reached)"
+    status.tell("reached", end="reached the goal")
+    assert status.overlaid("", "", "/c").level == OK
+    assert status.overlaid("", "/a", "/c").message == (
+        "other publishers on /c: /a; expected this node alone (reached)"
     )
-    outside = status.overlaid("S1 at 3 rad (-1 to 1)", 2, "/c")
+    outside = status.overlaid("S1 at 3 rad (-1 to 1)", "/a", "/c")
     assert outside.level == ERROR
     assert "joint outside its limits: S1 at 3 rad" in outside.message
     status.tell("lost", "silence", reason="no joint states for 2 s")
-    assert "gave up" in status.overlaid("", 2, "/c").message
+    assert "gave up" in status.overlaid("", "/a", "/c").message
 
 
 class Clocked:

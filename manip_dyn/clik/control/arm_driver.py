@@ -107,6 +107,7 @@ class ArmDriver:
             "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
             "times the arm was picked up": self.pick_ups,
             "times the arm was reset": self.resets,
+            "taken up anew because": self.reason or None,
         }
         if self._braked or self._newest is None:
             return counts

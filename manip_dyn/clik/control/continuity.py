@@ -26,20 +26,21 @@ class Stamped(NamedTuple):
 def reset_between(robot: Robot, before: Stamped, after: Stamped) -> str:
     """Return why the arm must have been reset between two states, or nothing.
 
-    Time went back; or a joint moved more than twice what the larger of its two speeds makes of
-    the time between the stamps, or, in a gap longer than `UNSEEN`, twice what its highest speed
-    makes of it. So a reset shows whether stamps begin anew or are wall-clock time.
+    Time went back; or a joint moved more than twice what its two velocities make of the time
+    between the stamps, in a direction that one of them has; or, in a gap longer than `UNSEEN`,
+    twice what its highest speed makes of it. So a reset shows whether stamps begin anew or are
+    wall-clock time.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"
     duration = 1e-9 * (after.stamp_ns - before.stamp_ns)
-    moved = np.abs(after.q - before.q)
-    speed = np.maximum(np.abs(after.v), np.abs(before.v))
-    if duration > UNSEEN:
-        speed = np.maximum(speed, robot.v_max)
-    excess = moved - (JUMP + 2.0 * speed * duration)
+    moved = after.q - before.q
+    unseen = robot.v_max if duration > UNSEEN else 0.0
+    forward = np.maximum(np.maximum(after.v, before.v), unseen)
+    backward = np.minimum(np.minimum(after.v, before.v), -unseen)
+    excess = np.maximum(moved - 2.0 * forward * duration, 2.0 * backward * duration - moved) - JUMP
     joint = int(excess.argmax())
     if excess[joint] <= 0.0:
         return ""
     name, unit = robot.joint_names[joint], robot.unit(joint)
-    return f"joint '{name}' jumped by {moved[joint]:.3g} {unit} in {duration:.3g} s"
+    return f"joint '{name}' jumped by {abs(moved[joint]):.3g} {unit} in {duration:.3g} s"

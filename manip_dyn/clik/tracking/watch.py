@@ -11,6 +11,7 @@ from manip_dyn.clik.paths import Path
 from manip_dyn.clik.paths.smooth_target import SmoothTarget
 from manip_dyn.clik.task.task_error import task_error
 from manip_dyn.clik.tracking.record import TrackingSample
+from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
@@ -76,14 +77,25 @@ class TrackerWatch:
         if (sample.damping > 0.0) != self._damped:
             self._damped = not self._damped
             if self._damped:
-                value = sample.smallest_singular_value
-                self.news.append(
-                    f"near a singularity at {sample.t:.3f} s: smallest singular value {value:.3g}"
-                )
+                self.news.append(f"near a singularity at {sample.t:.3f} s: {self._value(sample)}")
         if isinstance(self._path, SmoothTarget):
             self._look_at_target(sample, self._path)
         else:
             self._look_at_path(sample, gain)
+
+    def _value(self, sample: TrackingSample) -> str:
+        """Return the smallest singular value of what the joints can do that are free to move."""
+        if not sample.at_limit:
+            return f"smallest singular value {sample.smallest_singular_value:.3g}"
+        free = [name not in sample.at_limit for name in self._robot.joint_names]
+        rows = customize(self._robot).jacobian(sample.q)[np.array(self.controlled, dtype=bool)]
+        value = 0.0
+        if any(free):
+            value = float(np.linalg.svd(rows[:, free], compute_uv=False)[len(rows) - 1 :].sum())
+        return (
+            f"smallest singular value {value:.3g} without what is at its limit, "
+            f"{', '.join(sample.at_limit)} ({sample.smallest_singular_value:.3g} with it)"
+        )
 
     def _look_at_path(self, sample: TrackingSample, gain: float) -> None:
         miss = _miss(np.array(self.controlled) * sample.error, sample.desired.position, sample.t)

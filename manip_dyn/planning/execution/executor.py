@@ -171,7 +171,7 @@ class PlanExecutor:
     # -------------------------------------------------------------------------- off the plan
     def _return(self, t: float, q: Vector, v: Vector) -> None:
         """Go to the goal from the measured state; stop first where that needs more efforts."""
-        self.returns += 1
+        self.returns += not self._stopping  # what follows a stop belongs to it
         self.arrived, self.arrival_time = False, None
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)
         if motion is not None:

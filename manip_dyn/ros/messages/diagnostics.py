@@ -12,6 +12,8 @@ from rclpy.node import Node
 from manip_dyn.ros.runtime.pacing import PacingStatistics
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+PERIOD = 1.0
+"""Wall time between reports, s."""
 
 
 class Report(NamedTuple):
@@ -58,7 +60,7 @@ def publish_every_second(node: Node, report: Callable[[], Report], hardware: str
         publisher.publish(message)
 
     # Not the node's clock: with use_sim_time it stands still where nobody publishes /clock.
-    node.create_timer(1.0, publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    node.create_timer(PERIOD, publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def _text(value: object) -> str:

@@ -20,7 +20,11 @@ from manip_dyn.ros.parameters.monitor import MonitorParameters
 
 
 class FreeMonitor:
-    """Listens to the simulator until the motion is over."""
+    """Listens to the simulator until the motion is over.
+
+    Attributes:
+        progress: What was heard so far.
+    """
 
     def __init__(
         self,
@@ -33,12 +37,13 @@ class FreeMonitor:
         self._robot, self._finish = robot, finish
         goal = finite_vector("parameter 'goal'", parameters.goal, robot.n)
         self._log = FreeLog(goal, parameters.duration)
-        self._asked, self._progress = False, Progress()
+        self._asked, self.progress = False, Progress()
         node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
         self._reset = node.create_client(Trigger, "simulator/reset")
 
     def _on_joints(self, message: JointState) -> None:
         """Start the motion anew once a state was heard, so that no sample is missed."""
+        self.progress.heard()
         if not self._asked:
             if self._reset.service_is_ready():
                 self._asked = True
@@ -49,6 +54,6 @@ class FreeMonitor:
         if stamp == 0:
             self._log = FreeLog(self._log.goal, self._log.duration)
         self._log.add(stamp, q, v)
-        self._progress(self._log.fraction)
+        self.progress(self._log.fraction)
         if self._log.fraction >= 1.0:
             self._finish(self._log.summary())

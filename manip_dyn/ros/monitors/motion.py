@@ -22,7 +22,11 @@ from manip_dyn.ros.parameters.monitor import MonitorParameters
 
 
 class MotionMonitor:
-    """Listens to the arm until it has settled, or has had its time."""
+    """Listens to the arm until it has settled, or has had its time.
+
+    Attributes:
+        progress: What was heard so far.
+    """
 
     def __init__(
         self,
@@ -35,7 +39,7 @@ class MotionMonitor:
         self._node, self._robot, self._finish = node, robot, finish
         self._log = MotionLog(finite_vector("parameter 'goal'", parameters.goal, robot.n))
         self._rest, self._patience = parameters.rest, parameters.patience
-        self._asked, self._progress = False, Progress()
+        self._asked, self.progress = False, Progress()
         self._planned: tuple[int, float] | None = None
         self._said: dict[str, str] = {}
         node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
@@ -71,6 +75,7 @@ class MotionMonitor:
             self._node.context.try_shutdown()
 
     def _on_joints(self, message: JointState) -> None:
+        self.progress.heard()
         stamp = to_nanoseconds(message.header.stamp)
         fields = ("position", "velocity", "effort")
         self._log.add(stamp, *(by_name(message, self._robot, field) for field in fields))
@@ -78,7 +83,7 @@ class MotionMonitor:
             return
         start, final = self._planned
         t = (stamp - start) * 1e-9
-        self._progress(t / (final + self._rest))
+        self.progress(t / (final + self._rest))
         settled = (self._log.settled_ns - start) * 1e-9
         late = t >= final + self._rest + self._patience
         if late or t >= max(final, settled) + self._rest:

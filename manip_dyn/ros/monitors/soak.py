@@ -27,7 +27,11 @@ TAKE_EVERY = 0.05
 
 
 class SoakMonitor:
-    """Measures for a duration of wall time after the first joint state."""
+    """Measures for a duration of wall time after the first joint state.
+
+    Attributes:
+        progress: What was heard so far.
+    """
 
     def __init__(
         self,
@@ -38,7 +42,7 @@ class SoakMonitor:
     ):
         """Subscribe; `finish` takes the summary."""
         self._node, self._finish = node, finish
-        self._duration, self._progress = parameters.duration, Progress()
+        self._duration, self.progress = parameters.duration, Progress()
         self._log = SoakLog(parameters.period)
         self._nodes: dict[str, dict[str, object]] = {}
         self._states = OwnSubscription(
@@ -50,6 +54,7 @@ class SoakMonitor:
         every(node, 1.0, self._sample)
 
     def _on_joints(self, message: bytes, info: Mapping[str, Any]) -> None:
+        self.progress.heard()
         age = 1e-9 * (time.time_ns() - info["received_timestamp"])
         self._log.add(time.monotonic() - age, serialized_stamp(message))
 
@@ -81,7 +86,7 @@ class SoakMonitor:
                 "nodes": self._nodes,
             }
         )
-        self._progress(log.elapsed / self._duration)
+        self.progress(log.elapsed / self._duration)
         if log.elapsed >= self._duration:
             ends = {
                 f"{node}_{key}": values[name]

@@ -23,7 +23,11 @@ from manip_dyn.ros.parameters.monitor import MonitorParameters
 
 
 class TrackingMonitor:
-    """Joins joint states and desired poses by their stamps."""
+    """Joins joint states and desired poses by their stamps.
+
+    Attributes:
+        progress: What was heard so far.
+    """
 
     def __init__(
         self,
@@ -40,7 +44,7 @@ class TrackingMonitor:
         self._desired: dict[int, Pose] = {}
         self._path: tuple[int, float] | None = None
         self._begin: float | None = None
-        self._progress, self._done = Progress(), False
+        self.progress, self._done = Progress(), False
         node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
         node.create_subscription(
             PoseStamped, "clik_tracker/desired_pose", self._on_desired, EVERY_MESSAGE
@@ -52,6 +56,7 @@ class TrackingMonitor:
         self._path = (first, self._duration or (last - first) * 1e-9)
 
     def _on_joints(self, message: JointState) -> None:
+        self.progress.heard()
         stamp = to_nanoseconds(message.header.stamp)
         q, v = (by_name(message, self._robot, field) for field in ("position", "velocity"))
         self._joints[stamp] = q, v
@@ -76,7 +81,7 @@ class TrackingMonitor:
                     self._begin = first_whole_lap(t, duration)
                 if t >= self._begin:
                     self._log.add(t, *state, pose)
-        self._progress(self._log.duration / duration)
+        self.progress(self._log.duration / duration)
         if self._log.duration >= duration:
             self._done = True
             digest = {"round_s": duration, "log_sha256": self._log.digest()}

@@ -178,7 +178,8 @@ class BangBangPlannerNode:
         if self._arm.measured is None:
             return NOT_HEARD
         moves, listened = self._moves(self._arm.measured), self._efforts.connected()
-        found = hindrance(moves, self._motion is None, False, listened, self._efforts.name)
+        topic, others = self._efforts.name, self._efforts.others()
+        found = hindrance(moves, self._motion is None, False, listened, topic, others)
         return "" if found is None else found.sentence
 
     def follow(self, motion: FollowedMotion) -> None:
@@ -267,13 +268,14 @@ class BangBangPlannerNode:
     def _hindrance(self, measured: Stamped) -> Hindrance | None:
         waiting = self._prepared is not None or self._pending is not None
         own = isinstance(self._motion, (PlannedMotion, FollowedMotion))
-        led = own or self._efforts.others() > 0
+        others = self._efforts.others()
         return hindrance(
             self._moves(measured),
-            led,
+            own or bool(others),
             self._worker.busy or waiting,
             self._efforts.connected(),
             self._efforts.name,
+            others,
         )
 
     def _on_prepared(self, result: PlannedMotion | FollowedMotion | ManipDynError) -> None:
@@ -296,15 +298,15 @@ class BangBangPlannerNode:
             self._goal = motion.goal
             self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
         self._status.values = dict(motion.told)
-        self._status.tell("executing", reason=motion.beginning)
+        self._status.tell("executing", beginning=motion.beginning)
         self._control(motion, measured)
 
     def _control(self, motion: AnyMotion, measured: Stamped) -> None:
         segments = motion.segments(measured)
         if self._pending is not None and motion.arrived:
             self._make_plan(self._pending, measured.q)
-        if motion.returned():
-            self._status.tell("executing", "off_plan")
+        if motion.returned() and self._status.code != "off_plan":
+            self._status.tell("executing", "off_plan")  # once; `returns` counts them
         if isinstance(motion, PlannedMotion) and motion.arrived:
             self._tell_arrival(motion, measured)
         if isinstance(motion, FollowedMotion) and motion.outcome is not None:
@@ -322,7 +324,7 @@ class BangBangPlannerNode:
         if self._status.state == "executing" and motion.outcome is not None:
             reason = motion.outcome.sentence
             if motion.reached:
-                self._status.tell("reached", reason=f"{reason} of the trajectory; holding it")
+                self._status.tell("reached", end=f"{reason} of the trajectory; holding it")
             else:
                 self._status.tell("aborted", "aborted", reason=reason)
             self._goals.show()
@@ -330,7 +332,7 @@ class BangBangPlannerNode:
     def _tell_arrival(self, motion: PlannedMotion, measured: Stamped) -> None:
         if self._status.state == "executing":
             self._status.values |= motion.cost
-            self._status.tell("reached", reason=motion.end)
+            self._status.tell("reached", end=motion.end)
             self._goals.show()
 
     def _refuse(self, code: str, reason: object) -> None:

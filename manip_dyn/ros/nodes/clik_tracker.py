@@ -62,7 +62,7 @@ class ClikTrackerNode:
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)
         self._lock = threading.RLock()
-        self._paused, self._steps = False, 0
+        self._paused, self._steps, self._told = False, 0, ""
         self._sample: TrackingSample | None = None
         self._target: LiveTarget | None = None
         calls = Calls(self._begin, self._before_step, self._tell, self._lock)
@@ -145,6 +145,9 @@ class ClikTrackerNode:
     def _report(self) -> diagnostics.Report:
         with self._lock:
             state, sentence = state_of(self._facts())
+            if state.name == "not_alone" != self._told:
+                self.node.get_logger().warning(sentence)
+            self._told = state.name
             values: dict[str, object] = {"state": state.name, "mode": self._parameters.mode}
             if state.name not in WITHOUT_ERRORS and self._sample is not None:
                 values |= self._watch.values(self._sample)

@@ -12,12 +12,14 @@ from visualization_msgs.msg import MarkerArray
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
 from manip_dyn.multibody.poses import JointCoordinates
+from manip_dyn.ros.mechanism_states import state_of
 from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
 from manip_dyn.ros.messages.geometry import header
 from manip_dyn.ros.messages.markers import Markers, pose_array
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.mechanism import MechanismParameters
+from manip_dyn.ros.recent_overruns import RecentOverruns
 from manip_dyn.ros.runtime.introduction import introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
@@ -50,6 +52,7 @@ class MechanismNode:
         self._moved = _Periods(self._simulation)
         self._stepper = Stepper(node, self._moved, parameters, self._publish)
         StepperServices(node, self._stepper)
+        self._recent_overruns = RecentOverruns()
         publish_every_second(node, self._report, parameters.mechanism)
         on_change(node, parameters, self._use)
         self._stepper.start()
@@ -74,15 +77,16 @@ class MechanismNode:
 
     def _report(self) -> Report:
         with self._stepper.lock:
-            return self._stepper.report(
-                "",
-                {
-                    "mechanism": str(self._mechanism),
-                    "violation of the constraints": self._simulation.violation,
-                    "integrator": self._parameters.integrator,
-                    **self._simulation.statistics,
-                },
-            )
+            values = {
+                "mechanism": str(self._mechanism),
+                "violation of the constraints": self._simulation.violation,
+                "integrator": self._parameters.integrator,
+                **self._simulation.statistics,
+            }
+            values = self._stepper.report("", values).values
+            overruns = self._recent_overruns(int(str(values["overruns"])))
+            state, sentence = state_of(self._stepper.fault, overruns, self._stepper.paused)
+            return Report(state.level, sentence, {"state": state.name, **values})
 
 
 class _Periods:

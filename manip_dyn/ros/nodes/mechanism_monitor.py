@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from manip_dyn.multibody import load_mechanism
+from manip_dyn.ros.messages.diagnostics import publish_every_second
 from manip_dyn.ros.messages.markers import coordinates
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.monitors.mechanism_log import MechanismLog
 from manip_dyn.ros.monitors.report import Progress, say
+from manip_dyn.ros.monitors.states import report_of
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.monitor import MechanismMonitorParameters
 from manip_dyn.ros.runtime.run import run
@@ -32,8 +35,14 @@ class MechanismMonitorNode:
         self._log = MechanismLog(mechanism, given.body, given.height, given.duration)
         self._asked = self._done = False
         self._progress = Progress()
-        node.create_subscription(PoseArray, "mechanism/poses", self._on_poses, EVERY_MESSAGE)
+        poses = node.create_subscription(
+            PoseArray, "mechanism/poses", self._on_poses, EVERY_MESSAGE
+        )
         self._reset = node.create_client(Trigger, "mechanism/reset")
+        topic, progress = poses.topic_name, self._progress
+        publish_every_second(
+            node, lambda: report_of(topic, progress, time.monotonic()), given.mechanism
+        )
         say(ready=True)
 
     def close(self) -> None:
@@ -41,6 +50,7 @@ class MechanismMonitorNode:
 
     def _on_poses(self, message: PoseArray) -> None:
         """Start the motion anew once a pose was heard, so that no sample is missed."""
+        self._progress.heard()
         if self._done:
             return
         if not self._asked:

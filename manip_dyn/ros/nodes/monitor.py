@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
 from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.diagnostics import publish_every_second
 from manip_dyn.ros.messages.robot_description import heard
 from manip_dyn.ros.monitors.free import FreeMonitor
 from manip_dyn.ros.monitors.motion import MotionMonitor
-from manip_dyn.ros.monitors.report import say
+from manip_dyn.ros.monitors.report import Progress, say
 from manip_dyn.ros.monitors.soak import SoakMonitor
+from manip_dyn.ros.monitors.states import report_of
 from manip_dyn.ros.monitors.tracking import TrackingMonitor
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.monitor import MonitorParameters
@@ -22,7 +25,19 @@ from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.runtime.run import run
 
 Finish = Callable[[dict[str, Any]], None]
-MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], object]] = {
+
+
+class Measuring(Protocol):
+    """What measures a run.
+
+    Attributes:
+        progress: What was heard so far.
+    """
+
+    progress: Progress
+
+
+MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], Measuring]] = {
     "tracking": TrackingMonitor,
     "motion": MotionMonitor,
     "free": FreeMonitor,
@@ -42,7 +57,11 @@ class MonitorNode:
         self._pacing: dict[str, dict[str, str]] = {}
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
         robot = robot_from(heard(node, parameters))
-        MONITORS[parameters.measure](node, robot, parameters, self._finish)
+        measuring = MONITORS[parameters.measure](node, robot, parameters, self._finish)
+        topic, progress = node.resolve_topic_name("joint_states"), measuring.progress
+        publish_every_second(
+            node, lambda: report_of(topic, progress, time.monotonic()), robot.name
+        )
         say(ready=True)
 
     def close(self) -> None:

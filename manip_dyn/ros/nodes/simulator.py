@@ -32,6 +32,7 @@ from manip_dyn.ros.parameters.simulator import (
     safe_law_from,
     simulation_from,
 )
+from manip_dyn.ros.recent_overruns import RecentOverruns
 from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.own_subscription import OwnSubscription
 from manip_dyn.ros.runtime.run import run
@@ -69,7 +70,8 @@ class SimulatorNode:
         timeout = parameters.command_timeout
         self._arm = CommandedArm(self._simulation, safe_law, timeout, disturbance)
         self._commands = FreshCommands(self._arm)
-        self._dropped, self._energies, self._told, self._overruns = 0, 0, "", 0
+        self._dropped, self._energies, self._told = 0, 0, ""
+        self._recent_overruns = RecentOverruns()
         every = round(parameters.energy_period / parameters.control_period)
         self._energy_ns = every * nanoseconds("control_period", parameters.control_period)
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
@@ -216,7 +218,7 @@ class SimulatorNode:
         with self._stepper.lock:
             beyond = beyond_limits(self._robot, self._simulation.q)
             report = self._stepper.report("", {})
-            overruns = int(str(report.values["overruns"]))
+            overruns = self._recent_overruns(int(str(report.values["overruns"])))
             stops = self._parameters.joint_limits == "mechanical_stops"
             found = condition(
                 Situation(
@@ -226,13 +228,12 @@ class SimulatorNode:
                     commanders=senders,
                     handover=self._commands.handover,
                     safe_command=self._parameters.safe_command,
-                    overruns=max(overruns - self._overruns, 0),
+                    overruns=overruns,
                     paused=self._stepper.paused,
                     commanded=self._arm.commanded,
                     holding=self._arm.silent and self._arm.holding,
                 )
             )
-            self._overruns = overruns
             values = {
                 "state": found.state,
                 **report.values,

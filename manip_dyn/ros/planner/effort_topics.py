@@ -12,6 +12,7 @@ from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.efforts import effort_command, trajectory_from
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
+from manip_dyn.ros.other_publishers import other_publishers
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 
 
@@ -40,9 +41,9 @@ class EffortTopics:
         needed = (self._commands,) if self._sampled else (self._commands, self._switches)
         return all(topic.get_subscription_count() > 0 for topic in needed)
 
-    def others(self) -> int:
-        """Return how many other publishers the command topic has."""
-        return max(0, self._node.count_publishers(self.name) - 1)
+    def others(self) -> str:
+        """Return the names of the other nodes that publish on the command topic."""
+        return other_publishers(self._node, self.name)
 
     def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:
         """Publish the efforts that act from a stamp on."""

@@ -12,7 +12,9 @@ class Hindrance(NamedTuple):
     sentence: str
 
 
-def hindrance(moves: str, led: bool, busy: bool, listened: bool, topic: str) -> Hindrance | None:
+def hindrance(
+    moves: str, led: bool, busy: bool, listened: bool, topic: str, others: str
+) -> Hindrance | None:
     """Return what is in the way, or nothing.
 
     Args:
@@ -21,9 +23,13 @@ def hindrance(moves: str, led: bool, busy: bool, listened: bool, topic: str) -> 
         busy: Whether a plan is being made.
         listened: Whether somebody listens on all topics of efforts.
         topic: The name of the command topic.
+        others: The names of other nodes that publish there.
     """
     if moves and led:
         return Hindrance("arm_moves", f"the arm moves, {moves}; a new motion expects it to rest")
+    if others:
+        sentence = f"other publishers on {topic}: {others}; expected this node alone"
+        return Hindrance("not_alone", sentence)
     if busy:
         sentence = "a plan is being made; expected its end or ~/abort before a new goal"
         return Hindrance("busy", sentence)

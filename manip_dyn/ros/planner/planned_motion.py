@@ -10,6 +10,9 @@ from manip_dyn.planning import Plan, PlanExecutor, Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 
+ON_TIME = 5e-7
+"""How much later than planned an arrival is that the sentence for people calls planned, s."""
+
 
 class PlannedMotion:
     """Executes a plan.
@@ -102,10 +105,11 @@ class PlannedMotion:
     @property
     def end(self) -> str:
         """What was done, in a sentence."""
-        return (
-            f"reached the goal after {self._executor.arrival_time:.6f} s, "
-            f"{self._executor.extra_time:.6f} s beyond the plan; holding it"
-        )
+        if self._plan.t_final == 0.0 and not self._executor.returns:
+            return "the arm is at the goal already; holding it"
+        late = self._executor.extra_time or 0.0
+        how = "as planned" if abs(late) < ON_TIME else f"{late:.6f} s later than planned"
+        return f"reached the goal after {self._executor.arrival_time:.6f} s, {how}; holding it"
 
     def _time(self, measured: Stamped) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
 from manip_dyn.ros.messages.states import State
 
-REASON, REFUSED, GAVE_UP = "{reason}", "refused: {reason}", "gave up: {reason}"
+REFUSED, GAVE_UP = "refused: {reason}", "gave up: {reason}"
 STATES = (
     State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
     State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
@@ -14,14 +14,15 @@ STATES = (
     State("idle", WARN, "the goal is not held any more: {reason}", "silence"),
     State("braking", WARN, "the arm moves: {fastest}; braking before a plan is made", "arm_moves"),
     State("planning", OK, "planning: {method}"),
-    State("executing", OK, REASON),
+    State("executing", OK, "{beginning}"),
     State(
         "executing", WARN, "the plan no longer fits: a new motion leads to the goal", "off_plan"
     ),
-    State("reached", OK, REASON),
+    State("reached", OK, "{end}"),
     State("refused", WARN, REFUSED, "no_joint_states"),
     State("refused", WARN, REFUSED, "bad_goal"),
     State("refused", WARN, REFUSED, "arm_moves"),
+    State("refused", WARN, REFUSED, "not_alone"),
     State("refused", WARN, REFUSED, "busy"),
     State("refused", WARN, REFUSED, "nobody_listens"),
     State("refused", WARN, REFUSED, "out_of_reach"),
@@ -34,7 +35,7 @@ STATES = (
 
 OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
-    State("not_alone", WARN, "{others} others publish on {topic}; expected this node alone"),
+    State("not_alone", WARN, "other publishers on {topic}: {others}; expected this node alone"),
 )
 """What /diagnostics tells instead while it holds, if the state is not as bad."""
 

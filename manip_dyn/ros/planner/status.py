@@ -15,6 +15,7 @@ class PlannerStatus:
 
     Attributes:
         state: What the planner does.
+        code: Why, where there is something to say.
         values: Named values that belong to the motion.
         dropped: How many messages were dropped.
         report: What was told last.
@@ -26,7 +27,7 @@ class PlannerStatus:
         """Make the publisher; `hardware` names the robot."""
         self._node, self._hardware = node, hardware
         self._publisher = node.create_publisher(DiagnosticStatus, "~/status", LATCHED)
-        self.state, self.dropped = "", 0
+        self.state, self.code, self.dropped = "", "", 0
         self.values: dict[str, object] = {}
 
     def tell(self, name: str, code: str = "", goes_on: str = "", **words: object) -> None:
@@ -39,7 +40,7 @@ class PlannerStatus:
             words: The values of its sentence.
         """
         row = BY_KEY[name, code]
-        self.state = goes_on or name
+        self.state, self.code = goes_on or name, code
         values = {"state": self.state, "code": code, "dropped messages": self.dropped}
         self.report = Report(row.level, row.says(**words), {**values, **self.values})
         self._publisher.publish(status_message(self._node, self.report, self._hardware))
@@ -49,7 +50,7 @@ class PlannerStatus:
         else:
             self._node.get_logger().warning(self.report.message)
 
-    def overlaid(self, outside: str, others: int, topic: str) -> Report:
+    def overlaid(self, outside: str, others: str, topic: str) -> Report:
         """Return what was told last, or what is as bad or worse now."""
         row = None
         if outside:

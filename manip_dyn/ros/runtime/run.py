@@ -95,12 +95,12 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except ManipDynError as error:
-        get_logger("manip_dyn").fatal(str(error))
+        get_logger(kind.name).fatal(str(error))
         return BAD_INPUT
     except (RCLError, NotInitializedException) as error:
         if begun and not rclpy.ok():
             return STOPPED  # by a signal, while the node was being built
-        get_logger("manip_dyn").fatal(str(error).strip().splitlines()[0])
+        get_logger(kind.name).fatal(str(error).strip().splitlines()[0])
         return BAD_INPUT
     except Exception:
         if begun and not rclpy.ok():

@@ -23,7 +23,7 @@ class Situation(NamedTuple):
         commanders: Names of those who publish commands.
         handover: Why the safe command has taken over; empty if it has not.
         safe_command: Its name.
-        overruns: Periods that were missed since the last report.
+        overruns: Periods that were missed in the last while.
         paused: Whether time stands still.
         commanded: Whether a command has come.
         holding: Whether the arm rests where it was told to be, without a command for so long.
@@ -68,7 +68,7 @@ def condition(now: Situation) -> Condition:
     if now.beyond:
         return Condition("at_stop", WARN, f"at its stop: {where}")
     if now.overruns:
-        return Condition("overruns", WARN, f"{now.overruns} overruns since the last report")
+        return Condition("overruns", WARN, f"overruns in the last while: {now.overruns}")
     if now.paused:
         return Condition("paused", OK, "paused")
     if not now.commanded:

@@ -20,12 +20,16 @@ from manip_dyn.ros.messages.efforts import effort_command
 from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
+from manip_dyn.ros.other_publishers import other_publishers
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
+from manip_dyn.ros.recent_overruns import RecentOverruns
 from manip_dyn.ros.runtime.own_subscription import Listener, OwnSubscription
 from manip_dyn.ros.runtime.pacing import Deadlines, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.states import Facts
 
+STANDING = 0.5
+"""Wall time from which on states of one stamp mean that time stands still, s."""
 SEND_AGAIN = 1.0
 """Wall time after which an unanswered command is sent again: it may have been lost, s."""
 
@@ -42,11 +46,12 @@ class DynamicMode:
     ):
         """Subscribe and publish."""
         self._node, self._reference, self._parameters = node, reference, parameters
+        self._log = node.get_logger()
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self._measured: Stamped | None = None
-        self._unheard, self._told_overruns = False, 0
-        self._heard_at = self._sent_at = time.perf_counter()
+        self._unheard, self._recent = False, RecentOverruns()
+        self._heard_at = self._fresh_at = self._sent_at = time.perf_counter()
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
         # Lockstep sends no second state before the first is answered.
@@ -72,23 +77,23 @@ class DynamicMode:
 
     def facts(self) -> Facts:
         """Return what is known of the arm now: nothing that it said too long ago."""
-        topic, before = self._commands.topic_name, self._told_overruns
-        self._told_overruns = self.statistics().overruns
+        topic, overruns = self._commands.topic_name, self._recent(self.statistics().overruns)
         if self._measured is None:
             return Facts(waiting=self._states.topic_name)
         silence = time.perf_counter() - self._heard_at
         if silence > self._parameters.state_timeout:
             return Facts(silence=silence)
-        q, v = self._measured.q, self._measured.v
+        q, v, stood = self._measured.q, self._measured.v, self._heard_at - self._fresh_at
         led = not self._unheard and self._driver.stamp_ns is not None
         return Facts(
             outside=outside_limits(self._robot, q),
             unheard=topic if self._unheard else "",
             braking=fastest(self._robot, v) if self._driver.braking else "",
-            others=max(0, self._node.count_publishers(topic) - 1),
+            others=other_publishers(self._node, topic),
             topic=topic,
             approaching=self._distance(q) if led and not self._reference.on_path else "",
-            overruns=max(0, self._told_overruns - before),
+            overruns=overruns,
+            standing=stood if stood > STANDING else 0.0,
         )
 
     def _distance(self, q: Vector) -> str:
@@ -137,12 +142,13 @@ class DynamicMode:
             q = by_name(message, self._robot, "position")
             v = by_name(message, self._robot, "velocity")
         except ManipDynError as error:
-            self._warn(f"dropped: {error}")
+            self._log.warning(f"dropped: {error}", throttle_duration_sec=1.0)
             return
         stamp, now = to_nanoseconds(message.header.stamp), time.perf_counter()
         repeated = self._measured is not None and stamp == self._measured.stamp_ns
         if not repeated:
             self._time(stamp, now)
+            self._fresh_at = now
         self._heard_at, self._measured = now, Stamped(stamp, q, v)
         self._unheard = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:
@@ -158,12 +164,15 @@ class DynamicMode:
         self._effort = driver.answer(*measured).effort
         self._send()
         self._publish_error(*measured)
+        # A call for each kind of sentence: rclpy throttles what one line of code says.
         if driver.pick_ups > pick_ups:
-            self._warn(f"the arm is picked up where it is: {driver.reason}")
+            sentence = f"the arm is picked up where it is: {driver.reason}"
+            self._log.warning(sentence, throttle_duration_sec=1.0)
         if driver.resets > resets:
-            self._warn(f"the arm was reset: {driver.reason}; the path begins anew")
+            sentence = f"the arm was reset: {driver.reason}; the path begins anew"
+            self._log.warning(sentence, throttle_duration_sec=1.0)
         while self._driver.news:
-            self._node.get_logger().warning(self._driver.news.pop(0))
+            self._log.warning(self._driver.news.pop(0))
         self._tell(*measured)
 
     def _time(self, stamp: int, now: float) -> None:
@@ -192,6 +201,3 @@ class DynamicMode:
             kind = self._reference.follower.settings.orientation_error
             error = task_error(wanted.desired, actual, kind)
             self._calls.told(stamp, wanted._replace(q=q, v=v, actual=actual, error=error))
-
-    def _warn(self, sentence: str) -> None:
-        self._node.get_logger().warning(sentence, throttle_duration_sec=1.0)

@@ -15,7 +15,9 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.ros.joint_sentences import outside_limits
 from manip_dyn.ros.messages.joints import joint_state
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
+from manip_dyn.ros.other_publishers import other_publishers
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
+from manip_dyn.ros.recent_overruns import RecentOverruns
 from manip_dyn.ros.runtime.pacing import Pacer, PacingStatistics
 from manip_dyn.ros.runtime.run import unless_shut_down
 from manip_dyn.ros.runtime.wall_anchor import WallAnchor, fell_behind
@@ -41,7 +43,7 @@ class KinematicMode:
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._pacer = Pacer(self._cycle, self._wall_period())
         self._paused, self._steps, self._origin_ns = False, 0, 0
-        self._told_overruns = 0
+        self._recent = RecentOverruns()
         self._anchor = WallAnchor()
         self._transforms = Transforms(node, self._robot, parameters)
         self.problem = ""
@@ -56,10 +58,12 @@ class KinematicMode:
         return ""
 
     def facts(self) -> Facts:
-        """Return how many periods were missed since the last time."""
-        before, self._told_overruns = self._told_overruns, self.statistics().overruns
+        """Return what is known of time, of the joints and of others that publish them."""
+        topic = self._states.topic_name
         return Facts(
-            overruns=max(0, self._told_overruns - before),
+            others=other_publishers(self._node, topic),
+            topic=topic,
+            overruns=self._recent(self.statistics().overruns),
             outside=outside_limits(self._robot, self.positions),
         )
 

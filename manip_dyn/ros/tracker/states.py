@@ -14,11 +14,12 @@ STATES = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("unheard", WARN, "nobody listens on {topic}"),
     State("braking", WARN, "braking: {fastest}; the arm is led on when it is slow"),
-    State("not_alone", WARN, "{others} others publish on {topic}; expected this node alone"),
+    State("not_alone", WARN, "other publishers on {topic}: {others}; expected this node alone"),
     State("approaching", WARN, "on the way to the path: {distance} from it"),
     State("off_path", WARN, "{news}"),
-    State("overruns", WARN, "{overruns} overruns since the last report"),
+    State("overruns", WARN, "overruns in the last while: {overruns}"),
     State("paused", OK, "paused"),
+    State("standing", OK, "time stands still: the same joint state for {seconds:.1f} s"),
     State("tracking", OK, "tracking"),
 )
 """In the order in which they are told where several hold."""
@@ -38,12 +39,13 @@ class Facts:
         outside: The joints outside their limits.
         unheard: The topic of commands to which nobody listens.
         braking: The fastest joint of an arm that is braked.
-        others: Publishers on `topic` beside this node.
-        topic: The topic of commands.
+        others: Nodes that publish on `topic` beside this one.
+        topic: The topic of commands, or of joint states in kinematic mode.
         approaching: The distance to the path on the way to it.
         off_path: What the watch says of the path or target.
-        overruns: How many since the last report.
+        overruns: How many in the last while.
         paused: Whether the node was paused.
+        standing: For how long the same joint state has come again and again, s.
     """
 
     fault: bool = False
@@ -52,12 +54,13 @@ class Facts:
     outside: str = ""
     unheard: str = ""
     braking: str = ""
-    others: int = 0
+    others: str = ""
     topic: str = field(default="", compare=False)
     approaching: str = ""
     off_path: str = ""
     overruns: int = 0
     paused: bool = False
+    standing: float = 0.0
 
 
 def state_of(facts: Facts) -> tuple[State, str]:
@@ -74,6 +77,7 @@ def state_of(facts: Facts) -> tuple[State, str]:
         "off_path": facts.off_path,
         "overruns": facts.overruns,
         "paused": facts.paused,
+        "standing": facts.standing,
         "tracking": True,
     }
     state = next(state for state in STATES if holds[state.name])
@@ -86,5 +90,6 @@ def state_of(facts: Facts) -> tuple[State, str]:
         distance=facts.approaching,
         news=facts.off_path,
         overruns=facts.overruns,
+        seconds=facts.standing,
     )
     return state, sentence

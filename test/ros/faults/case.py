@@ -24,7 +24,7 @@ class Case:
         words: What their sentence has.
         logged: What the log has, one sentence, as a warning or an error; empty: nothing.
         ends: Whether the arm then is at "rest", is "following" what it is told, or is "gone" with
-            the simulator that was killed.
+            the simulator that was killed; whether a mechanism is "moving" or "gone".
         by_hand: Whether only `record_faults.py` runs it, not the tests.
     """
 
@@ -53,7 +53,7 @@ class Outcome:
         beyond: How far a joint was beyond its limits at most, rad or m.
         speed: The highest speed of a joint, rad/s or m/s.
         rise: By how much the kinetic energy rose at most from one braked state to the next, J.
-        ends: How the arm ended: "rest", "following" or "gone".
+        ends: How the arm ended, see `Case`.
     """
 
     case: str

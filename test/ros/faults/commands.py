@@ -33,18 +33,22 @@ def trajectory(names=JOINTS, efforts=((1.0, 0.5),), times=(0.0,), seconds=0):
 
 def dropped(name, done, do, *words):
     """Return the case of a message that is dropped while good commands come."""
-    return Case(name, "simulator", done, do, "simulator", "running", OK, "running",
-                ("dropped", *words), "following")  # fmt: skip
+    return Case(name, "simulator", done, lambda s: do(s, *words), "simulator", "running", OK,
+                "running", words, "following")  # fmt: skip
 
 
 def pushed(name, done, effort, *words):
     """Return the case of efforts that are dropped."""
-    return dropped(name, done, lambda s: s.push(effort), *words)
+    return dropped(name, done, lambda s, *all_: s.mislead(effort, *all_), "dropped", *words)
 
 
 def scheduled(name, done, words, **what):
     """Return the case of an effort trajectory that is dropped."""
-    return dropped(name, done, lambda s: s.trajectories.publish(trajectory(**what)), *words)
+
+    def do(system, *logged):
+        system.insist(lambda: system.trajectories.publish(trajectory(**what)), *logged)
+
+    return dropped(name, done, do, "dropped", *words)
 
 
 def silence(system):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import Ros
@@ -23,10 +20,6 @@ ARM |= {"command_timeout": TIMEOUT}
 """The simulator's parameters: an arm at 50 Hz that is braked after 0.3 s without a command."""
 REST = 2e-3
 """Joint speed below which the arm rests, rad/s."""
-DOMAINS = range(215, 232)
-"""Domains that no other test uses: a node from elsewhere would be a fault of its own."""
-THROTTLE = 1.1
-"""Wall time after which a node logs the like of a sentence again, s."""
 LEVELS = {b"\x00": OK, b"\x01": WARN, b"\x02": ERROR}
 FIELDS = ("state", "level", "sentence")
 
@@ -39,6 +32,7 @@ class Graph:
         robot: The arm.
         states: All joint states of the topic, those of faults among them.
         told: (node, state, level, sentence) of all diagnostics so far.
+        values: The named values that each node told last.
         witness: Watches the simulated arm.
     """
 
@@ -48,12 +42,9 @@ class Graph:
 
     def __enter__(self):
         """Start the nodes."""
-        self._domain = os.environ["ROS_DOMAIN_ID"]
-        os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[int(self._domain) % len(DOMAINS)])
         self.ros = Ros().__enter__()
         self.robot = md.load_robot(self.robot_name)
-        self.witness, self.told = Witness(self.robot), []
-        self._logged_at = 0.0
+        self.witness, self.told, self.values = Witness(self.robot), [], {}
         self.states = []
         listen = self.ros.probe.create_subscription
         listen(JointState, "joint_states", self._on_joints, 1000)
@@ -65,7 +56,6 @@ class Graph:
     def __exit__(self, *_):
         """End the nodes."""
         self.ros.__exit__()
-        os.environ["ROS_DOMAIN_ID"] = self._domain
 
     def start(self):
         """Start the nodes."""
@@ -89,6 +79,7 @@ class Graph:
         for status in message.status:
             values = {each.key: each.value for each in status.values}
             node = status.name.rpartition("/")[2].rpartition(":")[2].strip()
+            self.values[node] = values
             told = node, values.get("state", ""), LEVELS[status.level], status.message
             self.told.append(told)
 
@@ -114,6 +105,20 @@ class Graph:
             news = self.told[-4:], self.ros.messages()[-6:], self.states[-1:]
             raise AssertionError(f"{error}; {news}") from None
 
+    def logged(self, since, *words):
+        """Return what the log has since its line number `since` with all words."""
+        lines = [each.msg for each in self.ros.log[since:]]
+        return [line for line in lines if all(word in line for word in words)]
+
+    def insist(self, do, *words):
+        """Do something, and again every 20 ms, until the log has a sentence with all words.
+
+        What is done once may be overtaken by what others send meanwhile, or be dropped without a
+        word within a second of the like.
+        """
+        since = len(self.ros.log)
+        self.ros.insist(do, lambda: self.logged(since, *words), f"{words} is not logged")
+
     def until_told(self, node, *states):
         """Spin until a node tells, from now on, that it is in one of the states."""
         since = len(self.told)
@@ -121,6 +126,14 @@ class Graph:
             lambda: any(told[0] == node and told[1] in states for told in self.told[since:]),
             f"{node} does not tell {states}: {self.told[-4:]}",
         )
+
+    def ends(self, how):
+        """Return whether the arm, or the mechanism, has ended so."""
+        if how == "gone":
+            return True
+        if how == "moving":
+            return self.speed > REST
+        return self.speed < REST and (how == "rest" or self.follows())
 
     def wait(self, seconds):
         """Let time pass: a part of what is done, never of what is expected."""
@@ -140,7 +153,6 @@ class Graph:
     def outcome(self, case: Case) -> Outcome:
         """Do what the case says and return what was seen; fail if it is something else."""
         self.ready()
-        self.wait(max(0.0, self._logged_at + THROTTLE - time.monotonic()))
         self.witness.begin()
         told, log = len(self.told), len(self.ros.log)
         said = case.do(self) or ""
@@ -153,19 +165,15 @@ class Graph:
             return [each for each in mine if case.words in (said or each[3])]
 
         def logged():
-            return [
-                m.msg for m in self.ros.log[log:] if all(word in m.msg for word in case.logged)
-            ]
+            return self.logged(log, *case.logged)
 
         self.until(found, f"{case.name}: expected {case.state}, {case.words!r}")
         self.until(lambda: not case.logged or logged(), f"{case.name}: expected {case.logged}")
         self.until(lambda: self.witness.count or case.ends == "gone", f"{case.name}: no states")
-        follows = case.ends == "following"
         self.until(
-            lambda: case.ends == "gone" or (self.speed < REST and (not follows or self.follows())),
+            lambda: self.ends(case.ends),
             f"{case.name}: the arm is at {self.q}, {self.speed} rad/s; expected it {case.ends}",
         )
-        self._logged_at = time.monotonic() if case.logged else self._logged_at
         sentence = said or (logged()[0] if case.logged else found()[0][3])
         seen = self.witness
         return Outcome(

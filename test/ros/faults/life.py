@@ -48,11 +48,22 @@ def reset_tracked(moving):
             system.goal = system.places[1]
             system.send(system.goal)
             system.until(system.follows, "the second target is not reached")
+        before = taken_up_anew(system)
         system.reset()
+        # Of two sentences in a second the log has one; the counts have all. On a machine that
+        # stood still meanwhile the jump looks like a silence, and the arm is picked up.
+        system.until(lambda: taken_up_anew(system) > before, "it goes unnoticed")
         system.until(lambda: np.abs(system.q - BENT).max() < 10 * AT_GOAL, "not reset")
         system.goal = system.place(system.q)[:3, 3]
+        return system.values["clik_tracker"]["taken up anew because"]
 
     return do
+
+
+def taken_up_anew(system):
+    """Return how often the tracker began anew with the arm, or picked it up where it was."""
+    values = system.values["clik_tracker"]
+    return sum(int(values.get(f"times the arm was {how}", 0)) for how in ("reset", "picked up"))
 
 
 def pause_tracked(moving):
@@ -99,8 +110,7 @@ _CASES = (
         Case(
             f"reset_while_{'moving' if moving else 'holding'}", "tracker",
             f"~/reset of the simulator while the tracker is {'moving' if moving else 'holding'}",
-            reset_tracked(moving), "clik_tracker", "tracking", OK, "tracking",
-            ("the arm was reset",), "following",
+            reset_tracked(moving), "clik_tracker", "tracking", OK, "", (), "following",
         )
         for moving in (False, True)
     ),

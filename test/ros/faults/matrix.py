@@ -1,13 +1,22 @@
 """All cases, in the order of the table of docs/reliability.md."""
 
-from faults import commands, life, planning, processes, surroundings, targets_of_tools
+from faults import (
+    commands,
+    life,
+    mechanisms,
+    planning,
+    processes,
+    surroundings,
+    targets_of_tools,
+)
 from faults.systems import Commanded, Planned, Tracked
 
 SYSTEMS = {"simulator": Commanded, "planner": Planned, "tracker": Tracked}
 SYSTEMS |= {
     "planner_processes": processes.PlannedProcesses,
     "tracker_processes": processes.TrackedProcesses,
+    "mechanism": mechanisms.MechanismProcesses,
     "alone": surroundings.Alone,
 }
 CASES = (*commands.CASES, *planning.CASES, *life.CASES, *targets_of_tools.CASES)
-CASES += (*processes.CASES, *surroundings.CASES)
+CASES += (*processes.CASES, *mechanisms.CASES, *surroundings.CASES)

@@ -24,8 +24,10 @@ def state(names=JOINTS, position=(0.7, 0.1), velocity=(0.0, 0.0), seconds=0):
 
 def unheard(name, done, words, **what):
     """Return the case of a joint state that is dropped while the goal is held."""
-    return Case(name, "planner", done, lambda s: s.foreign.publish(state(**what)),
-                "bang_bang_planner", "reached", OK, "reached the goal", ("dropped", *words),
+    words = "dropped", *words
+    return Case(name, "planner", done,
+                lambda s: s.insist(lambda: s.foreign.publish(state(**what)), *words),
+                "bang_bang_planner", "reached", OK, "reached the goal", words,
                 "following")  # fmt: skip
 
 
@@ -44,11 +46,11 @@ def refused_pose(name, done, words, place=(0.5, 0.5, 0.0), quaternion=UPRIGHT, f
 
 
 def amid_motion(**what):
-    """Return what publishes a joint state while a motion is executed."""
+    """Return what publishes a joint state while a motion is executed, until it is given up."""
 
     def do(system):
         system.phase("executing")
-        system.foreign.publish(state(**what))
+        system.insist(lambda: system.foreign.publish(state(**what)), "gave up")
 
     return do
 
@@ -110,7 +112,9 @@ CASES = (
         "unknown_frame_goal_pose", "a goal pose in a frame that is none", "nowhere",
         frame="nowhere",
     ),
-    refused_pose("unreachable_goal_pose", "a goal pose 9 m away", "refused", (9.0, 0.0, 0.0)),
+    refused_pose(
+        "unreachable_goal_pose", "a goal pose 9 m away", "is not reached by", (9.0, 0.0, 0.0)
+    ),
     Case(
         "clock_set_ahead", "planner", "the simulator's wall clock is set an hour ahead",
         clock_jump(3600), "bang_bang_planner", "idle", WARN, "the goal is not held any more",

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import rclpy
+from domains import STRANGERS
 from rclpy.context import Context
 from std_msgs.msg import Float64MultiArray
 
@@ -53,7 +54,7 @@ def other_namespace(system):
 def other_domain(system):
     """Send full efforts on the same topic of another domain."""
     context = Context()
-    rclpy.init(context=context, domain_id=(int(os.environ["ROS_DOMAIN_ID"]) + 1) % 100)
+    rclpy.init(context=context, domain_id=STRANGERS)
     stranger = rclpy.create_node("stranger", context=context)
     topic = stranger.create_publisher(Float64MultiArray, "simulator/commands", 10)
     for _ in range(10):

@@ -35,7 +35,7 @@ class Commanded(Graph):
 
     def start(self):
         """Start the simulator."""
-        self.commanding = False
+        self.commanding, self._bad, self._count = False, None, 0
         self.inertia = md.customize(self.robot).mass_matrix
         self.ros.start(SimulatorNode, **ARM)
         self.commands = self.ros.publisher(Float64MultiArray, "simulator/commands")
@@ -43,7 +43,10 @@ class Commanded(Graph):
         self.ros.probe.create_timer(0.02, self._command)
 
     def _command(self):
-        if self.commanding and self.states:
+        self._count += 1
+        if self._bad is not None and self._count % 3:
+            self.push(self._bad)
+        elif self.commanding and self.states:
             off = START - self.q
             wanted = STIFFNESS * off - DAMPING * np.array(self.states[-1].velocity)
             self.push((self.inertia(self.q) @ wanted).tolist())
@@ -51,6 +54,19 @@ class Commanded(Graph):
     def push(self, effort):
         """Send efforts once."""
         self.commands.publish(Float64MultiArray(data=effort))
+
+    def mislead(self, effort, *words):
+        """Have two of three commands be bad ones, until the log has a sentence with all words.
+
+        The simulator takes the newest alone. One that is sent beside good ones might never be
+        taken; and of every second command a slow reader might always see the good one.
+        """
+        since = len(self.ros.log)
+        self._bad = effort
+        try:
+            self.until(lambda: self.logged(since, *words), f"{words} is not logged")
+        finally:
+            self._bad = None
 
     def ready(self):
         """Command the arm at its start."""

@@ -18,22 +18,23 @@ def tracked(name, done, do, *words, ends="following"):
 
 def sent(name, done, words, place=(0.5, 0.5, 0.0), **what):
     """Return the case of a target pose that is dropped."""
-    return tracked(name, done, lambda s: s.send(place, **what), "dropped", words)
+    logged = "dropped", words
+    return tracked(name, done, lambda s: s.insist(lambda: s.send(place, **what), *logged), *logged)
 
 
 def nan_twist(system):
     """Send a twist with NaN."""
     message = TwistStamped()
     message.twist.linear.x = NAN
-    system.twists.publish(message)
+    system.insist(lambda: system.twists.publish(message), "dropped", "finite")
 
 
-def amid_motion(**what):
-    """Return what publishes a joint state on the way to the second target."""
+def amid_motion(*words, **what):
+    """Return what publishes a joint state on the way to the second target, until that is told."""
 
     def do(system):
         system.move()
-        system.foreign.publish(state(**what))
+        system.insist(lambda: system.foreign.publish(state(**what)), *words)
 
     return do
 
@@ -47,9 +48,10 @@ CASES = (
     sent("future_target", "a target from 100 s ahead", "s ahead", seconds=100),
     tracked("nan_twist", "a target twist with NaN", nan_twist, "dropped", "finite"),
     tracked("nan_state_amid_motion", "a joint state with NaN, on the way to a target",
-            amid_motion(position=[NAN, 0.0]), "dropped", "nan"),
+            amid_motion("dropped", "nan", position=[NAN, 0.0]), "dropped", "nan"),
     tracked("stale_state_amid_motion", "a joint state from 10 s ago, on the way to a target",
-            amid_motion(seconds=-10), "the arm was reset", ends="rest"),
+            amid_motion("the arm was reset", seconds=-10), "the arm was reset", ends="rest"),
     tracked("impossible_state_amid_motion", "a joint state 2 rad away, on the way to a target",
-            amid_motion(position=[-2.0, 2.0]), "the arm", ends="rest"),
+            amid_motion("the arm was reset", position=[-2.0, 2.0]), "the arm was reset",
+            ends="rest"),
 )  # fmt: skip

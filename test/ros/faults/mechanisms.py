@@ -1,0 +1,156 @@
+"""A mechanism that is killed, stopped or reset, and its monitor, which listens to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from geometry_msgs.msg import PoseArray
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from faults.case import OK, WARN, Case
+from faults.graph import PERIOD, Graph
+from faults.processes import STOPS, Many, Processes
+from manip_dyn.multibody import load_mechanism
+from manip_dyn.ros.messages.markers import coordinates
+
+NAME = "slider_crank"
+NODE = {"mechanism": NAME, "control_period": PERIOD}
+MONITOR = {"mechanism": NAME, "body": "rod", "height": 0.0, "duration": 1e6}
+
+
+class MechanismWitness:
+    """Watches a mechanism by its poses and joint states: its constraints and its speed.
+
+    Attributes:
+        beyond: The largest violation of a constraint, m.
+        speed: The highest speed of a joint, rad/s or m/s.
+        rise: 0: nothing brakes a mechanism.
+        count: How many states there were.
+    """
+
+    def __init__(self):
+        """Take the mechanism."""
+        self._mechanism = load_mechanism(NAME)
+        self.begin()
+
+    def begin(self):
+        """Forget what was."""
+        self.beyond = self.speed = self.rise = 0.0
+        self.count = 0
+
+    def see(self, message):
+        """Take a joint state."""
+        self.speed = max(self.speed, float(np.abs(message.velocity).max()))
+        self.count += 1
+
+    def see_poses(self, message):
+        """Take the poses of the bodies."""
+        violations = self._mechanism.violations(coordinates(message))
+        self.beyond = max(self.beyond, float(np.abs(violations).max()))
+
+
+class MechanismProcesses(Many, Graph):
+    """A mechanism and its monitor, a process each."""
+
+    robot_name = "one_link_vertical"
+    heard_first = False
+
+    def start(self):
+        """Start both."""
+        self.witness = MechanismWitness()
+        listen = self.ros.probe.create_subscription
+        listen(PoseArray, "mechanism/poses", lambda each: self.witness.see_poses(each), 100)
+        self.processes = Processes()
+        self.processes.start("mechanism_monitor", **MONITOR)
+        self.processes.start("mechanism", **NODE)
+
+    def _on_joints(self, message: JointState):
+        self.states.append(message)
+        self.witness.see(message)
+
+    def ready(self):
+        """Have both nodes, and the mechanism run."""
+        for name in ("mechanism_monitor", "mechanism"):
+            self.start_again(name)
+        # It is there: a service of one that was killed seems to be for a while.
+        self.until_told("mechanism", "running", "paused", "overruns")
+        if self.state_of("mechanism") == "paused":
+            self.pause(False)
+        self.until_told("mechanism", "running", "overruns")
+        self.until_told("mechanism_monitor", "measuring")
+
+    def start_again(self, name):
+        """Start a node that was killed."""
+        if name not in self.processes.running:
+            self.processes.start(name)
+
+    def pause(self, paused=True):
+        """Call ~/pause of the mechanism."""
+        request = SetBool.Request(data=paused)
+        assert self.ros.call(SetBool, "mechanism/pause", request).success
+
+
+def at(phase, then):
+    """Return what brings the mechanism to a phase and then does something."""
+
+    def do(system):
+        if phase == "starting":
+            system.kill("mechanism")
+            system.start_again("mechanism")
+        if phase == "paused":
+            system.pause()
+            system.until_told("mechanism", "paused")
+        return then(system)
+
+    return do
+
+
+def killed(system):
+    """Kill the mechanism."""
+    system.kill("mechanism")
+
+
+def killed_and_started(system):
+    """Kill the mechanism and start it again."""
+    system.kill("mechanism")
+    system.until_told("mechanism_monitor", "silent")
+    system.start_again("mechanism")
+
+
+def reset(system):
+    """Reset the mechanism."""
+    assert system.ros.call(Trigger, "mechanism/reset").success
+
+
+def stopped(seconds):
+    """Return what stops the mechanism for a while."""
+    return lambda system: system.stand_still("mechanism", seconds)
+
+
+SILENT = "mechanism_monitor", "silent", WARN, "nothing was heard on /mechanism/poses for"
+HEARD = "mechanism_monitor", "measuring", OK, "of the run was heard"
+
+
+def case(name, done, do, told, ends="moving"):
+    """Return a case of the mechanism."""
+    return Case(name, "mechanism", done, do, *told, (), ends)
+
+
+def _cases():
+    for phase in ("starting", "running", "paused"):
+        done = f"SIGKILL of the mechanism while it is {phase}"
+        yield case(f"mechanism_killed_while_{phase}", done, at(phase, killed), SILENT, "gone")
+        yield case(f"mechanism_killed_while_{phase}_and_restarted",
+                   "the same, the mechanism started again",
+                   at(phase, killed_and_started),
+                   HEARD)  # fmt: skip
+    for seconds in STOPS:
+        yield case(f"mechanism_stopped_{seconds:g}_s",
+                   f"SIGSTOP of the mechanism for {seconds:g} s",
+                   stopped(seconds), HEARD)  # fmt: skip
+    yield case("mechanism_reset", "~/reset of the mechanism as it moves", reset, HEARD)
+
+
+CASES = tuple(replace(each, by_hand=True) for each in _cases())
