@@ -25,6 +25,9 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
     command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
     command.add_argument(
+        "--record", metavar="FILE", help="keep all messages in a new MCAP file (one for each run)"
+    )
+    command.add_argument(
         "--soak", type=float, metavar="SECONDS", help="run a tracked arm in real time for so long"
     )
     command.add_argument("--log", metavar="FILE", help="keep the samples of a soak, as JSON")
@@ -37,4 +40,4 @@ def _run(options: argparse.Namespace) -> int:
     if options.log is not None:
         raise ManipDynError(f"--log is '{options.log}' without --soak; expected both or neither")
     chosen = options.scenario, options.mode, options.json, options.urdf, options.tip, options.all
-    return demo(*chosen)
+    return demo(*chosen, record=options.record)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError, closest
@@ -21,6 +22,7 @@ def demo(
     urdf: str | None = None,
     tip: str | None = None,
     everything: bool = False,
+    record: str | None = None,
 ) -> int:
     """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
@@ -31,24 +33,26 @@ def demo(
         urdf: Robot for a scenario that takes any.
         tip: Its tool link.
         everything: Whether all runs of all scenarios are meant where none is named.
+        record: MCAP file for all messages of a run; with several runs, one for each, whose names
+            end in scenario and run.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
     isolate()
+    runs = [
+        (each.with_robot(urdf, tip), run.label)
+        for each in chosen
+        for run in each.runs
+        if run.label == mode or (mode is None and (run.headline or name or everything))
+    ]
     summaries: dict[str, dict[str, Any]] = {}
-    for plain in chosen:
-        usual = [run.label for run in plain.runs if run.headline or name or everything]
-        labels = usual if mode is None else [mode]
-        if not any(run.label in labels for run in plain.runs):
-            continue
-        each = plain.with_robot(urdf, tip)
-        for run in each.runs:
-            if run.label in labels:
-                summary = _perform(each, run, as_json)
-                summaries.setdefault(each.name, {})[run.label] = summary
-    success = all(run["success"] for runs in summaries.values() for run in runs.values())
+    for each, label in runs:
+        run = next(run for run in each.runs if run.label == label)
+        file = _file_of(record, each, run) if record and len(runs) > 1 else record
+        summaries.setdefault(each.name, {})[label] = _perform(each, run, as_json, file)
+    success = all(run["success"] for run in _all(summaries))
     if as_json:
         print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
     else:
@@ -57,7 +61,22 @@ def demo(
         )
         if name is None and mode is None and not everything:
             print(_more(summaries))
+    lost = [run["recording_failed"] for run in _all(summaries) if "recording_failed" in run]
+    if lost:
+        raise ManipDynError(lost[0])
     return 0 if success else 1
+
+
+def _all(summaries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the summaries of all runs."""
+    for runs in summaries.values():
+        yield from runs.values()
+
+
+def _file_of(record: str, each: Scenario, run: Run) -> str:
+    """Return the file for one of several runs."""
+    file = Path(record)
+    return str(file.with_name(f"{file.stem}-{each.name}-{run.label}{file.suffix}"))
 
 
 def _more(shown: Collection[str]) -> str:
@@ -75,10 +94,10 @@ def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
         raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
 
 
-def _perform(each: Scenario, run: Run, quiet: bool) -> dict[str, Any]:
+def _perform(each: Scenario, run: Run, quiet: bool, record: str | None) -> dict[str, Any]:
     show = _silence if quiet else _Progress(f"{each.name} / {run.label}: {run.title}")
     try:
-        summary = perform(each, run, show)
+        summary = perform(each, run, show, record=record)
     except RunFailedError as error:
         print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
         return {"success": False, "reason": str(error)}
