@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
 
 REPORT_EVERY = 0.25
+
+
+class Show(Protocol):
+    """Shows how far a run is."""
+
+    def __call__(self, fraction: float) -> None:
+        """Show a part of 1."""
+
+    def close(self) -> None:
+        """Leave it as it is."""
 
 
 def demo(
@@ -23,6 +33,7 @@ def demo(
     tip: str | None = None,
     everything: bool = False,
     record: str | None = None,
+    progress: Callable[[str], Show] | None = None,
 ) -> int:
     """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
@@ -35,6 +46,7 @@ def demo(
         everything: Whether all runs of all scenarios are meant where none is named.
         record: MCAP file for all messages of a run; with several runs, one for each, whose names
             end in scenario and run.
+        progress: Returns what shows how far the run of a title is; None: a line per quarter.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
@@ -51,7 +63,9 @@ def demo(
     for each, label in runs:
         run = next(run for run in each.runs if run.label == label)
         file = _file_of(record, each, run) if record and len(runs) > 1 else record
-        summaries.setdefault(each.name, {})[label] = _perform(each, run, as_json, file)
+        summaries.setdefault(each.name, {})[label] = _perform(
+            each, run, as_json, file, progress or Lines
+        )
     success = all(run["success"] for run in _all(summaries))
     if as_json:
         print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
@@ -94,39 +108,53 @@ def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
         raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
 
 
-def _perform(each: Scenario, run: Run, quiet: bool, record: str | None) -> dict[str, Any]:
-    show = _silence if quiet else _Progress(f"{each.name} / {run.label}: {run.title}")
+def _perform(
+    each: Scenario,
+    run: Run,
+    quiet: bool,
+    record: str | None,
+    begin: Callable[[str], Show],
+) -> dict[str, Any]:
+    show = Silence() if quiet else begin(f"\n{each.name} / {run.label}: {run.title}")
     try:
         summary = perform(each, run, show, record=record)
     except RunFailedError as error:
         print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
         return {"success": False, "reason": str(error)}
+    finally:
+        show.close()
     beyond = [key for key, bound in run.bounds.items() if not summary[key] <= bound]
     if not quiet:
         _print_table(summary, run.bounds)
     return {"success": not beyond, "out_of_bounds": beyond, **summary}
 
 
-class _Progress:
-    """A growing line on a terminal, a line per quarter elsewhere."""
+class Lines:
+    """A line per quarter of a run."""
 
     def __init__(self, title: str):
-        print(f"\n{title}", flush=True)
+        """Say what runs."""
+        print(title, flush=True)
         self._next = REPORT_EVERY
-        self._live = sys.stdout.isatty()
 
     def __call__(self, fraction: float) -> None:
-        if self._live:
-            bar = "#" * round(30 * fraction)
-            end = "\n" if fraction >= 1.0 else ""
-            print(f"\r  [{bar:<30}] {100 * fraction:3.0f} %", end=end, flush=True)
-        elif fraction >= self._next:
+        """Say how far it is."""
+        if fraction >= self._next:
             print(f"  {100 * fraction:3.0f} %", flush=True)
             self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
 
+    def close(self) -> None:
+        """End nothing."""
 
-def _silence(_fraction: float) -> None:
-    """Show nothing."""
+
+class Silence:
+    """Nothing: what programs read has no bars."""
+
+    def __call__(self, fraction: float) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """End nothing."""
 
 
 def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo.processes import Process, stop
+from manip_dyn.demo.processes import Process
 
 NAME = "recorder"
 

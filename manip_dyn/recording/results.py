@@ -25,12 +25,16 @@ PERIOD = 0.01
 """Time between the states of a plan, s; those of the other results are their samples."""
 TF_PERIOD_NS = 20_000_000
 """Least time between messages on /tf."""
-Model = Robot | Mechanism
 Result = Plan | Trajectory | TrackResult | MechanismMotion
 
 
 def record(
-    result: Result, file: str | Path, model: Model | None = None, period: float = PERIOD
+    result: Result,
+    file: str | Path,
+    *,
+    robot: Robot | None = None,
+    mechanism: Mechanism | None = None,
+    period: float = PERIOD,
 ) -> None:
     """Write a result into an MCAP file, on the topics that the nodes have; replaces the file.
 
@@ -39,21 +43,27 @@ def record(
     Args:
         result: A `Plan`, `Trajectory`, `TrackResult` or `MechanismMotion`.
         file: Path of the file, such as ``motion.mcap``.
-        model: The robot, or the mechanism, that it is a motion of; a plan has its own.
+        robot: The arm of a `Trajectory` or `TrackResult`; a plan has its own.
+        mechanism: That of a `MechanismMotion`.
         period: Time between the states of a plan, s.
 
     Raises:
-        ManipDynError: If it is no such result, the model is missing or another one, mcap or
+        ManipDynError: If it is no such result, its robot or mechanism is missing or another one, mcap or
             rosbags is not installed, or the file cannot be written.
     """
-    kinds = {Plan: _plan, Trajectory: _trajectory, TrackResult: _track, MechanismMotion: _mechanism}
+    kinds = {
+        Plan: _plan,
+        Trajectory: _trajectory,
+        TrackResult: _track,
+        MechanismMotion: _mechanism,
+    }
     write: Any = next((each for kind, each in kinds.items() if isinstance(result, kind)), None)
     if write is None:
         names = ", ".join(kind.__name__ for kind in kinds)
         raise ManipDynError(f"result is a {type(result).__name__}; expected one of: {names}")
     positive("period", period, "s")
     own = getattr(result, "robot", None) or getattr(result, "mechanism", None)
-    found = _checked(result, own or model)
+    found = _checked(result, own or robot or mechanism)
     with Recorder(file) as recorder:
         kind = type(result).__name__
         status = str(getattr(result.status, "name", result.status)).lower()
@@ -65,14 +75,16 @@ def record(
 
 def _checked(result: Result, model: Any) -> Any:
     """Return the model of a result if it fits."""
-    wanted = Mechanism if isinstance(result, MechanismMotion) else Robot
-    size = getattr(model, "size" if wanted is Mechanism else "n", None)
-    given = result.q0[None] if isinstance(result, Plan) else result.q
-    if not isinstance(model, wanted) or size != given.shape[1]:
-        what = "no model" if model is None else f"model {model}"
+    wanted, name = (
+        (Robot, "robot") if not isinstance(result, MechanismMotion) else (Mechanism, "mechanism")
+    )
+    count = len(result.q0) if isinstance(result, Plan) else result.q.shape[1]
+    size = getattr(model, "n" if wanted is Robot else "size", None)
+    if not isinstance(model, wanted) or size != count:
+        what = "nothing" if model is None else f"{getattr(model, 'name', model)!r}"
         raise ManipDynError(
-            f"a {type(result).__name__} of {given.shape[1]} coordinates is to be recorded with "
-            f"{what}; expected record(result, file, model) with its {wanted.__name__.lower()}"
+            f"a {type(result).__name__} of {count} coordinates is to be recorded with {what}; "
+            f"expected record(result, file, {name}=...) with what moved"
         )
     return model
 
@@ -114,9 +126,7 @@ def _mechanism(
     return last
 
 
-def _arm(
-    recorder: Recorder, robot: Robot, t: Vector, q: Matrix, v: Matrix, effort: Matrix
-) -> int:
+def _arm(recorder: Recorder, robot: Robot, t: Vector, q: Matrix, v: Matrix, effort: Matrix) -> int:
     """Write states (m, n), the robot and where its links are; return the last stamp, ns."""
     tree, told = LinkTree(robot), -TF_PERIOD_NS
     recorder.add("/robot_description", make.text(robot.urdf), 0, latched=True)

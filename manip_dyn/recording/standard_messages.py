@@ -106,9 +106,7 @@ def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
     twist = message(
         "geometry_msgs/msg/Twist", linear=vector(values[:3]), angular=vector(values[3:])
     )
-    return message(
-        "geometry_msgs/msg/TwistStamped", header=header(frame, stamp_ns), twist=twist
-    )
+    return message("geometry_msgs/msg/TwistStamped", header=header(frame, stamp_ns), twist=twist)
 
 
 def pose_array(frame: str, stamp_ns: int, rows: Matrix) -> Any:

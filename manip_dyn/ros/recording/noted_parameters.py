@@ -23,9 +23,7 @@ class NotedParameters:
         """Look for the nodes of the same namespace."""
         self._node, self._note = node, note
         space = node.get_namespace().rstrip("/")
-        self._clients = {
-            name: AsyncParameterClient(node, f"{space}/{name}") for name in NODES
-        }
+        self._clients = {name: AsyncParameterClient(node, f"{space}/{name}") for name in NODES}
 
     def look(self) -> None:
         """Ask those that have appeared."""

@@ -18,7 +18,7 @@ from manip_dyn.recording.schemas import definition
 from manip_dyn.ros.monitors.report import say
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.recorder import RecorderParameters
-from manip_dyn.ros.recording.names import EXPECTED, recorded_name
+from manip_dyn.ros.recording.names import EXPECTED, GLOBAL, recorded_name
 from manip_dyn.ros.recording.noted_parameters import NotedParameters
 from manip_dyn.ros.runtime.run import run
 
@@ -43,6 +43,7 @@ class RecorderNode:
         self._recorder = Recorder(parameters.file, replace=False)
         self._known: set[tuple[str, str]] = set()
         self._lost: dict[str, int] = {}
+        self._shared: set[str] = set()
         self._began = time.monotonic()
         for name, kind, latched in EXPECTED:
             self._listen(node.resolve_topic_name(name), kind, _reliable(latched))
@@ -59,15 +60,23 @@ class RecorderNode:
             recorded=str(self._recorder.file),
             messages=sum(counts.values()),
             topics={topic: count for topic, count in sorted(counts.items()) if count},
-            lost={topic: count for topic, count in sorted(self._lost.items()) if count},
+            lost={
+                topic: count for topic, count in sorted(self._lost.items()) if self._alone(topic)
+            },
         )
 
     # ------------------------------------------------------------------ topics
+    def _alone(self, topic: str) -> bool:
+        """Whether a topic of the file has had one publisher at a time."""
+        return topic not in GLOBAL and topic not in self._shared
+
     def _look(self) -> None:
         """Listen to topics that are new; end when it is time."""
         self._recorder.flush_when_due()
         self._noted.look()
         for topic, kinds in self.node.get_topic_names_and_types():
+            if self._wanted(topic) and self.node.count_publishers(topic) > 1:
+                self._shared.add(self._wanted(topic))
             for kind in kinds:
                 if (topic, kind) not in self._known and self._wanted(topic):
                     self._listen(topic, kind, self._offered(topic))
@@ -108,7 +117,11 @@ class RecorderNode:
     def _writer(
         self, topic: str, kind: str, latched: bool
     ) -> Callable[[bytes, Mapping[str, Any]], None]:
-        """Return what writes the messages of a topic and counts those that did not come."""
+        """Return what writes the messages of a topic and counts those that did not come.
+
+        Each publisher numbers its messages, but who published one is not told: only where there is
+        one publisher can those be counted that did not come.
+        """
         recorder, lost, last = self._recorder, self._lost, 0
 
         def write(data: bytes, info: Mapping[str, Any]) -> None:

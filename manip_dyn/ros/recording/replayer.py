@@ -1,0 +1,95 @@
+"""The replayer node: a recording on its topics again, as fast as it was, or by another rate."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from importlib import import_module
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.node import Node
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.recording.messages_in import Message, MessagesIn
+from manip_dyn.ros.messages.topics import EVERY_MESSAGE, LATCHED
+from manip_dyn.ros.monitors.report import Progress, say
+from manip_dyn.ros.parameters.declare import declare
+from manip_dyn.ros.parameters.recorder import ReplayerParameters
+from manip_dyn.ros.recording.names import GLOBAL
+from manip_dyn.ros.runtime.run import run, unless_shut_down
+
+OWN = ("/rosout", "/parameter_events")
+"""Topics on which every node speaks for itself."""
+
+
+class ReplayerNode:
+    """Publishes the bytes that were recorded; stamps are as they were."""
+
+    name = "replayer"
+
+    def __init__(self, node: Node):
+        """Read the file, make its topics and begin."""
+        self.node = node
+        self._parameters = parameters = declare(node, ReplayerParameters)
+        if not parameters.file:
+            raise ManipDynError("parameter 'file' is empty; expected the path of an MCAP file")
+        found = sorted(MessagesIn(parameters.file), key=lambda each: each.time_ns)
+        self._messages = [each for each in found if each.topic not in OWN]
+        self._publishers: dict[str, Any] = {}
+        for topic, kind, latched in {(m.topic, m.kind, m.latched) for m in self._messages}:
+            self._add(topic, kind, latched)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._play, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, wherever it is."""
+        self._ended.set()
+        self._thread.join()
+
+    def _add(self, topic: str, kind: str, latched: bool) -> None:
+        package, _, name = kind.split("/")
+        try:
+            message = getattr(import_module(f"{package}.msg"), name)
+        except (ImportError, AttributeError):
+            self.node.get_logger().warning(f"{topic} is not published: {package} is not installed")
+            return
+        place = topic if topic in GLOBAL else topic.lstrip("/")
+        quality = LATCHED if latched else EVERY_MESSAGE
+        self._publishers[topic] = self.node.create_publisher(message, place, quality)
+
+    def _play(self) -> None:
+        count, self._count = len(self._messages), 0
+        self._ended.wait(self._parameters.wait)
+        begin_ns = self._messages[0].time_ns if count else 0
+        began, progress = time.monotonic(), Progress()
+        for k, each in enumerate(self._messages, 1):
+            due = began + 1e-9 * (each.time_ns - begin_ns) / self._parameters.rate
+            if self._ended.wait(max(0.0, due - time.monotonic())):
+                return
+            unless_shut_down(self.node, lambda each=each: self._publish(each))  # type: ignore[misc]
+            progress(k / count)
+        for publisher in self._publishers.values():
+            unless_shut_down(
+                self.node,
+                lambda p=publisher: p.wait_for_all_acked(Duration(seconds=1)),  # type: ignore[misc]
+            )
+        say(published=self._count, seconds=time.monotonic() - began)
+        self.node.context.try_shutdown()
+
+    def _publish(self, message: Message) -> None:
+        publisher = self._publishers.get(message.topic)
+        if publisher is not None:
+            publisher.publish(message.data)
+            self._count += 1
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(ReplayerNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
