@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
     "demo": {"demo", "robot"},
+    "recording": {"recording", "simulation", "clik", "planning", "multibody", "robot"},
     "studies": {
         "studies",
         "simulation",
@@ -47,6 +48,7 @@ MAY_IMPORT = {
         "planning",
         "multibody",
         "simulation",
+        "recording",
         "codegen",
         "robot",
     },

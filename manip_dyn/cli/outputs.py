@@ -1,4 +1,4 @@
-"""What `plan`, `simulate` and `track` make beside what they print: pictures, tables, recordings."""
+"""What `plan`, `simulate` and `track` make beside what they print: pictures, tables, files."""
 
 from __future__ import annotations
 

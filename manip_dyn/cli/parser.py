@@ -18,9 +18,9 @@ OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
 class Parser(argparse.ArgumentParser):
     """A parser whose help has examples at its end, as they are typed."""
 
-    def __init__(self, *arguments: Any, **options: Any):
+    def __init__(self, **options: Any):
         """Take what `argparse.ArgumentParser` takes."""
-        super().__init__(*arguments, formatter_class=_Formatter, **options)
+        super().__init__(**{"formatter_class": _Formatter, **options})
 
     def print_help(self, file: Any = None) -> None:
         """Print the help."""

@@ -71,7 +71,8 @@ class Bar:
     def __init__(self, title: str):
         """Say what is done."""
         print(title, flush=True)
-        self._next, self._bar = 0.25, None
+        self._next = 0.25
+        self._bar: Any = None
         if is_terminal(sys.stdout):
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 

@@ -93,8 +93,7 @@ class MessagesIn:
         with self.file.open("rb") as opened:
             size = self.file.stat().st_size
             try:
-                for record in _checked(reader, opened, size):
-                    yield record
+                yield from _checked(reader, opened, size)
             except cut_off:
                 return
             except needed("zstandard").ZstdError:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from manip_dyn import __version__
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.needed import needed
 from manip_dyn.recording.schemas import definition, serialized
@@ -61,7 +60,7 @@ class Recorder:
         self._writer = library.Writer(_Whole(self._raw))
         self._channels: dict[tuple[str, str], int] = {}
         self._schemas: dict[str, int] = {}
-        self._try(self._writer.start, "ros2", f"manip_dyn-{__version__}")
+        self._try(self._writer.start, "ros2", "manip_dyn")
         self._flushed = time.monotonic()
 
     def __enter__(self) -> Recorder:

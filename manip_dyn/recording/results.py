@@ -48,18 +48,12 @@ def record(
         period: Time between the states of a plan, s.
 
     Raises:
-        ManipDynError: If it is no such result, its robot or mechanism is missing or another one, mcap or
-            rosbags is not installed, or the file cannot be written.
+        ManipDynError: If it is no such result, its robot or mechanism is missing or another one,
+            mcap or rosbags is not installed, or the file cannot be written.
     """
-    kinds = {
-        Plan: _plan,
-        Trajectory: _trajectory,
-        TrackResult: _track,
-        MechanismMotion: _mechanism,
-    }
-    write: Any = next((each for kind, each in kinds.items() if isinstance(result, kind)), None)
+    write: Any = next((each for kind, each in KINDS.items() if isinstance(result, kind)), None)
     if write is None:
-        names = ", ".join(kind.__name__ for kind in kinds)
+        names = ", ".join(kind.__name__ for kind in KINDS)
         raise ManipDynError(f"result is a {type(result).__name__}; expected one of: {names}")
     positive("period", period, "s")
     own = getattr(result, "robot", None) or getattr(result, "mechanism", None)
@@ -142,3 +136,6 @@ def _arm(recorder: Recorder, robot: Robot, t: Vector, q: Matrix, v: Matrix, effo
 
 def _stamps(t: Vector) -> Sequence[int]:
     return [round(float(each) * 1e9) for each in t]
+
+
+KINDS = {Plan: _plan, Trajectory: _trajectory, TrackResult: _track, MechanismMotion: _mechanism}

@@ -1,4 +1,4 @@
-"""The parameters of the recorder and of the replayer, which `manip_dyn record` and `replay` set."""
+"""The parameters of recorder and replayer, which `manip_dyn record` and `replay` set."""
 
 from __future__ import annotations
 

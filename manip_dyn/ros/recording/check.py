@@ -1,51 +1,51 @@
 """`replay --check`: a lockstep recording once more through the simulator, compared bit for bit.
 
 In lockstep a period passes with each command that the simulator accepts, and with each ~/step. So
-the commands, in the order in which they were sent, and the simulator's parameters are the whole run.
+the commands, in the order in which they were sent, and the parameters are the whole run.
 """
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.core.checks import nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages_in import Message, MessagesIn
-from manip_dyn.recording.reading import PARAMETERS
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.efforts import efforts_from, schedule_from
 from manip_dyn.ros.messages.joint_commands import references_from
-from manip_dyn.ros.messages.joints import by_name
 from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.parameters.robot import TOPIC, robot_from
-from manip_dyn.ros.parameters.rows import rows, with_values
+from manip_dyn.ros.parameters.robot import robot_from
 from manip_dyn.ros.parameters.simulator import (
     SimulatorParameters,
     disturbance_from,
     safe_law_from,
     simulation_from,
 )
+from manip_dyn.ros.recording.lockstep_run import (
+    DESCRIPTION,
+    FOLLOWED,
+    STATES,
+    State,
+    simulator_parameters,
+    states_of,
+)
 from manip_dyn.simulation import EffortLaw, driven, held
 from manip_dyn.simulation.commanded import CommandedArm
 
-STATES, DESCRIPTION = "/joint_states", "/robot_description"
 KINDS = {
     "/simulator/commands": Float64MultiArray,
     "/simulator/joint_commands": JointState,
     "/simulator/effort_trajectory": JointTrajectory,
 }
-FOLLOWED = "/simulator/joint_trajectory"
 
 
 class Verdict(NamedTuple):
@@ -64,14 +64,6 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-class State(NamedTuple):
-    """A recorded state: when it was sent and its stamp, ns, positions, velocities, efforts."""
-
-    sent_ns: int
-    stamp_ns: int
-    values: np.ndarray
-
-
 def check(file: str | Path) -> Verdict:
     """Let the simulator do once more what it did, and compare every state.
 
@@ -83,44 +75,13 @@ def check(file: str | Path) -> Verdict:
     """
     source = MessagesIn(file)
     kept = [each for each in source if each.topic in (STATES, DESCRIPTION, FOLLOWED, *KINDS)]
-    parameters = _parameters(file, source, kept)
+    parameters = simulator_parameters(file, source, kept)
     robot = robot_from(parameters, mass_scale=parameters.mass_scale)
-    states = list(_states(kept, robot))
+    states = list(states_of(kept, robot))
     if not states:
         raise ManipDynError(f"recording '{file}' has no states of '{robot.name}'; expected some")
     commands = deque(sorted((m for m in kept if m.topic in KINDS), key=lambda m: m.sent_ns))
     return _compared(_arm(parameters, robot), parameters, states, commands)
-
-
-def _parameters(file: str | Path, source: MessagesIn, kept: list[Message]) -> SimulatorParameters:
-    """Return the simulator's parameters, with the robot as it was described."""
-    noted = source.notes.get(f"{PARAMETERS}simulator")
-    if noted is None:
-        raise ManipDynError(
-            f"recording '{file}' has no parameters of a simulator; expected a recording of one"
-        )
-    known = {row.name for row in rows(SimulatorParameters)}
-    values = {name: json.loads(text) for name, text in noted.items() if name in known}
-    plain = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if v is not None
-    }
-    parameters = with_values(SimulatorParameters(), plain)
-    if parameters.mode != "lockstep" or any(each.topic == FOLLOWED for each in kept):
-        what = "a joint trajectory" if parameters.mode == "lockstep" else f"mode {parameters.mode}"
-        raise ManipDynError(
-            f"recording '{file}' is of {what}; expected one in lockstep, under commands, joint "
-            "commands or effort trajectories: only there commands say when they act"
-        )
-    described = [m for m in kept if m.topic == DESCRIPTION]
-    text = deserialize_message(described[-1].data, String).data if described else ""
-    if parameters.robot == TOPIC and text:
-        return replace(parameters, robot_description=text)
-    if text and robot_from(parameters).urdf != text:
-        raise ManipDynError(
-            f"recording '{file}' is of a robot '{parameters.robot}' that has changed since; "
-            "expected its description as it was"
-        )
-    return parameters
 
 
 def _arm(parameters: SimulatorParameters, robot: Robot) -> CommandedArm:
@@ -128,21 +89,6 @@ def _arm(parameters: SimulatorParameters, robot: Robot) -> CommandedArm:
     safe_law = safe_law_from(parameters, simulation)
     disturbance = disturbance_from(parameters, robot)
     return CommandedArm(simulation, safe_law, parameters.command_timeout, disturbance)
-
-
-def _states(kept: list[Message], robot: Robot) -> Iterator[State]:
-    """Yield the states in which time has passed, and the first after a reset."""
-    last = None
-    for each in kept:
-        if each.topic != STATES:
-            continue
-        message = deserialize_message(each.data, JointState)
-        stamp = to_nanoseconds(message.header.stamp)
-        if stamp != last:
-            fields = ("position", "velocity", "effort")
-            row = np.array([by_name(message, robot, field) for field in fields])
-            yield State(each.sent_ns, stamp, row)
-        last = stamp
 
 
 def _compared(
