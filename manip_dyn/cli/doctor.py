@@ -36,5 +36,9 @@ def _doctor(options: argparse.Namespace) -> int:
     print_table(("", ""), rows, lambda: text)
     for sentence in found.problems:
         print(f"problem: {sentence}")
-    print("something is to be done" if found.problems else "nothing is missing that all need")
+    print(
+        "see the problems above"
+        if found.problems
+        else "everything that the package itself needs is there"
+    )
     return 1 if found.problems else 0

@@ -8,6 +8,15 @@ from manip_dyn.cli.options import DONE, examples
 from manip_dyn.cli.terminal import print_table
 from manip_dyn.integrate.page import method_table
 
+SHORT = {
+    "order": "order",
+    "compared with": "with",
+    "evaluations": "evals",
+    "dense": "dense",
+    "stable to": "stable",
+}
+"""Titles of the numbers, for terminals of 80 columns."""
+
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
@@ -24,8 +33,8 @@ def configure(command: argparse.ArgumentParser) -> None:
 def _methods(_options: argparse.Namespace) -> int:
     text = method_table()
     head, _, *rows = (
-        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in text.splitlines()
+        [cell.strip().replace("`", "") for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
     )
-    numeric = ("order", "compared with", "evaluations", "dense", "stable to")
-    print_table(head, rows, lambda: text, numeric)
+    print_table([SHORT.get(name, name) for name in head], rows, lambda: text, SHORT.values())
     return DONE

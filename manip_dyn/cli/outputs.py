@@ -83,9 +83,7 @@ def view(result: Any, **about: Any) -> int:
 
 
 def _viewer() -> Any:
-    try:
-        return import_module("manip_dyn.viewer")
-    except ImportError as error:
-        raise ManipDynError(
-            f"the view needs {error.name}; expected pip install 'manip_dyn[view]'"
-        ) from error
+    for module in ("manip_dyn.viewer", "viser"):
+        if not find_spec(module):
+            raise ManipDynError(f"the view needs {module}; expected pip install 'manip_dyn[view]'")
+    return import_module("manip_dyn.viewer")

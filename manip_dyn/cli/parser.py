@@ -47,7 +47,12 @@ def completed_by(action: Any, names: Callable[[], Iterable[str]]) -> None:
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Leaves examples as they are, and fits 80 columns."""
+    """Leaves examples as they are, and room for the longest command."""
+
+    def __init__(self, prog: str, **options: Any):
+        """Take what `argparse.HelpFormatter` takes."""
+        super().__init__(prog, **options)
+        self._action_max_length = 14
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if text.startswith(EXAMPLES):

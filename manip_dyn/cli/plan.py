@@ -41,7 +41,8 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.description = "Plan a bang-bang motion from rest to rest."
     command.epilog = examples(
         "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
-        "manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0 --method minimum_time --plot plan.svg",
+        "manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0 --method minimum_time \\\n"
+        "      --plot plan.svg",
     )
     add_robot(command)
     add_robot_options(command)

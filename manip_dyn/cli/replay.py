@@ -22,7 +22,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.epilog = examples(
         "manip_dyn replay arm.mcap --rate 0.5",
-        "manip_dyn demo ibm7535_minimum_time --mode lockstep --record run.mcap && "
+        "manip_dyn demo ibm7535_minimum_time --mode lockstep --record run.mcap",
         "manip_dyn replay run.mcap --check",
     )
     command.add_argument("file", metavar="FILE", help="an MCAP file")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import IO, Any
@@ -38,7 +38,7 @@ def print_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     plain: Callable[[], str],
-    numeric: Sequence[str] = (),
+    numeric: Collection[str] = (),
 ) -> None:
     """Print a table that fits the terminal; elsewhere, what `plain` returns.
 
