@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +26,11 @@ OWN = ("/rosout", "/parameter_events")
 
 
 class ReplayerNode:
-    """Publishes the bytes that were recorded; stamps are as they were."""
+    """Publishes the bytes that were recorded; stamps are as they were.
+
+    Attributes:
+        end: Called when everything is published.
+    """
 
     name = "replayer"
 
@@ -40,14 +45,24 @@ class ReplayerNode:
         self._publishers: dict[str, Any] = {}
         for topic, kind, latched in {(m.topic, m.kind, m.latched) for m in self._messages}:
             self._add(topic, kind, latched)
-        self._ended = threading.Event()
+        self.end: Callable[[], object] = node.context.try_shutdown
+        self._ended, self._begun = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._play, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """End, wherever it is."""
         self._ended.set()
+        self._begun.set()
         self._thread.join()
+
+    def begin(self) -> None:
+        """Begin at once, however long it was to wait."""
+        self._begun.set()
+
+    def listeners(self, topic: str) -> int:
+        """Return how many listen to a topic of the file."""
+        return int(self._publishers[topic].get_subscription_count())
 
     def _add(self, topic: str, kind: str, latched: bool) -> None:
         package, _, name = kind.split("/")
@@ -62,7 +77,7 @@ class ReplayerNode:
 
     def _play(self) -> None:
         count, self._count = len(self._messages), 0
-        self._ended.wait(self._parameters.wait)
+        self._begun.wait(self._parameters.wait)
         begin_ns = self._messages[0].time_ns if count else 0
         began, progress = time.monotonic(), Progress()
         for k, each in enumerate(self._messages, 1):
@@ -77,7 +92,7 @@ class ReplayerNode:
                 lambda p=publisher: p.wait_for_all_acked(Duration(seconds=1)),  # type: ignore[misc]
             )
         say(published=self._count, seconds=time.monotonic() - began)
-        self.node.context.try_shutdown()
+        self.end()
 
     def _publish(self, message: Message) -> None:
         publisher = self._publishers.get(message.topic)
