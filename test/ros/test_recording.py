@@ -57,7 +57,6 @@ def file(tmp_path_factory):
                 if k % 3 == 0:
                     commands.publish(Float64MultiArray(data=[1.0]))
                 commands.publish(Float64MultiArray(data=effort(k)))
-                ros.until(
                 due = (k + 1) * 1_000_000
                 ros.until(lambda due=due: stamp(states[-1]) == due, "no answer")
             ros.until(lambda: len(read(file).t) > PERIODS, "the last state is not on disk")
