@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Any
 
 from manip_dyn.cli.options import examples
 from manip_dyn.cli.running import run_node
@@ -28,4 +30,17 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def _record(options: argparse.Namespace) -> int:
     values = {"file": options.file, "duration": options.duration}
-    return run_node("recorder", options.namespace, values)
+    return run_node("recorder", options.namespace, values, _tell)
+
+
+def _tell(**news: Any) -> None:
+    """Say how it begins and what came of it."""
+    if "ready" in news:
+        print("manip_dyn: recording; Ctrl-C ends it", file=sys.stderr, flush=True)
+        return
+    lost = sum(news["lost"].values())
+    topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())
+    print(
+        f"{news['recorded']}: {news['messages']} messages, {lost} more did not arrive\n{topics}",
+        end="",
+    )

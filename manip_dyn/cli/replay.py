@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from manip_dyn.cli.options import DONE, FAILED, examples
 from manip_dyn.cli.outputs import view
 from manip_dyn.cli.running import run_node
+from manip_dyn.cli.terminal import Bar
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages_in import MessagesIn
 from manip_dyn.recording.reading import read
@@ -43,7 +45,18 @@ def _replay(options: argparse.Namespace) -> int:
         return _check(options)
     MessagesIn(options.file)  # refused before a node is started
     values = {"file": options.file, "rate": options.rate}
-    return run_node("replayer", options.namespace, values)
+    bar = Bar(f"replaying {options.file}")
+
+    def tell(progress: float = 0.0, published: int = 0, **_: Any) -> None:
+        bar(progress)
+        if published:
+            bar.close()
+            print(f"{published} messages published")
+
+    try:
+        return run_node("replayer", options.namespace, values, tell)
+    finally:
+        bar.close()
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,8 +10,16 @@ from typing import Any
 from manip_dyn.core.errors import ManipDynError
 
 
-def run_node(name: str, namespace: str, parameters: Mapping[str, Any]) -> int:
+def run_node(
+    name: str, namespace: str, parameters: Mapping[str, Any], tell: Callable[..., None]
+) -> int:
     """Run a node of `manip_dyn.ros.recording` in this process; return its exit code.
+
+    Args:
+        name: The node.
+        namespace: Where it runs.
+        parameters: Its parameters.
+        tell: Takes what it has to say, by name.
 
     Raises:
         ManipDynError: If there is no ROS 2.
@@ -26,4 +34,4 @@ def run_node(name: str, namespace: str, parameters: Mapping[str, Any]) -> int:
     for key, value in parameters.items():
         arguments += ["-p", f"{key}:={value}"]
     main = import_module(f"manip_dyn.ros.recording.{name}").main
-    return int(main(arguments))
+    return int(main(arguments, tell))

@@ -22,8 +22,16 @@ def serialized(content: Any) -> bytes:
 
 
 def deserialized(data: bytes, kind: str) -> Any:
-    """Return the message that was serialized."""
-    return _store().deserialize_cdr(data, kind)
+    """Return the message that was serialized.
+
+    ROS's own serializer may leave more bytes behind a message than rosbags expects, for a number
+    that an empty sequence would begin with.
+    """
+    refused = needed("rosbags.serde.errors").SerdeError
+    try:
+        return _store().deserialize_cdr(data, kind)
+    except refused:
+        return _store().deserialize_cdr(data[:-4], kind)
 
 
 @cache

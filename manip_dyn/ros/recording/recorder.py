@@ -32,6 +32,7 @@ class RecorderNode:
     """Listens to everything; bytes are written as they came, and never decoded."""
 
     name = "recorder"
+    tell: Callable[..., None] = staticmethod(say)
 
     def __init__(self, node: Node):
         """Begin the file, and listen to what is expected."""
@@ -50,13 +51,13 @@ class RecorderNode:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(LOOK, self._look, clock=steady)
         self._noted = NotedParameters(node, self._recorder.add_note)
-        say(ready=True)
+        self.tell(ready=True)
 
     def close(self) -> None:
         """End the file and say what is in it."""
         self._recorder.close()
         counts = self._recorder.counts
-        say(
+        self.tell(
             recorded=str(self._recorder.file),
             messages=sum(counts.values()),
             topics={topic: count for topic, count in sorted(counts.items()) if count},
@@ -146,9 +147,9 @@ def _reliable(latched: bool) -> QoSProfile:
     return profile
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node."""
-    return run(RecorderNode, args)
+def main(args: list[str] | None = None, tell: Callable[..., None] = say) -> int:
+    """Run the node; `tell` takes what it has to say, by name."""
+    return run(type("RecorderNode", (RecorderNode,), {"tell": staticmethod(tell)}), args)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages_in import Message, MessagesIn
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, LATCHED
-from manip_dyn.ros.monitors.report import Progress, say
+from manip_dyn.ros.monitors.report import say
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.recorder import ReplayerParameters
 from manip_dyn.ros.recording.names import GLOBAL
@@ -33,6 +33,7 @@ class ReplayerNode:
     """
 
     name = "replayer"
+    tell: Callable[..., None] = staticmethod(say)
 
     def __init__(self, node: Node):
         """Read the file, make its topics and begin."""
@@ -79,19 +80,21 @@ class ReplayerNode:
         count, self._count = len(self._messages), 0
         self._begun.wait(self._parameters.wait)
         begin_ns = self._messages[0].time_ns if count else 0
-        began, progress = time.monotonic(), Progress()
+        began, told = time.monotonic(), 0
         for k, each in enumerate(self._messages, 1):
             due = began + 1e-9 * (each.time_ns - begin_ns) / self._parameters.rate
             if self._ended.wait(max(0.0, due - time.monotonic())):
                 return
             unless_shut_down(self.node, lambda each=each: self._publish(each))  # type: ignore[misc]
-            progress(k / count)
+            if 100 * k // count > told:
+                told = 100 * k // count
+                self.tell(progress=told / 100)
         for publisher in self._publishers.values():
             unless_shut_down(
                 self.node,
                 lambda p=publisher: p.wait_for_all_acked(Duration(seconds=1)),  # type: ignore[misc]
             )
-        say(published=self._count, seconds=time.monotonic() - began)
+        self.tell(published=self._count, seconds=time.monotonic() - began)
         self.end()
 
     def _publish(self, message: Message) -> None:
@@ -101,9 +104,9 @@ class ReplayerNode:
             self._count += 1
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node."""
-    return run(ReplayerNode, args)
+def main(args: list[str] | None = None, tell: Callable[..., None] = say) -> int:
+    """Run the node; `tell` takes what it has to say, by name."""
+    return run(type("ReplayerNode", (ReplayerNode,), {"tell": staticmethod(tell)}), args)
 
 
 if __name__ == "__main__":
