@@ -40,7 +40,5 @@ def _tell(**news: Any) -> None:
         return
     lost = sum(news["lost"].values())
     topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())
-    print(
-        f"{news['recorded']}: {news['messages']} messages, {lost} more did not arrive\n{topics}",
-        end="",
-    )
+    print(f"{news['recorded']}: {news['messages']} messages, {lost} more did not arrive")
+    print(topics, end="")

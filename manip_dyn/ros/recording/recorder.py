@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,10 +21,13 @@ from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.recorder import RecorderParameters
 from manip_dyn.ros.recording.names import EXPECTED, GLOBAL, recorded_name
 from manip_dyn.ros.recording.noted_parameters import NotedParameters
+from manip_dyn.ros.runtime.batches import UnhurriedExecutor, subscribe_raw
 from manip_dyn.ros.runtime.run import run
 
 LOOK = 0.1
 """Wall time between looks for new topics, s."""
+NICE = 5
+"""It gives way to those it listens to."""
 DEPTH = 10_000
 """How many messages of a topic may wait."""
 
@@ -32,6 +36,7 @@ class RecorderNode:
     """Listens to everything; bytes are written as they came, and never decoded."""
 
     name = "recorder"
+    executor = UnhurriedExecutor
     tell: Callable[..., None] = staticmethod(say)
 
     def __init__(self, node: Node):
@@ -113,7 +118,7 @@ class RecorderNode:
             return
         latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
         write = self._writer(self._wanted(topic), kind, latched)
-        self.node.create_subscription(message, topic, write, profile, raw=True)
+        subscribe_raw(self.node, message, topic, profile, write)
 
     def _writer(
         self, topic: str, kind: str, latched: bool
@@ -149,6 +154,7 @@ def _reliable(latched: bool) -> QoSProfile:
 
 def main(args: list[str] | None = None, tell: Callable[..., None] = say) -> int:
     """Run the node; `tell` takes what it has to say, by name."""
+    os.nice(NICE)
     return run(type("RecorderNode", (RecorderNode,), {"tell": staticmethod(tell)}), args)
 
 
