@@ -125,7 +125,7 @@ class Recorder:
             self._try(self._writer.flush)
 
     def close(self) -> None:
-        """Write what is left and the index; a second time does nothing."""
+        """Write what is left and the index; after that, or a failure, it does nothing."""
         if not self._raw.closed:
             self._try(self._writer.finish)
             self._raw.close()

@@ -50,6 +50,7 @@ class RecorderNode:
         self._known: set[tuple[str, str]] = set()
         self._lost: dict[str, int] = {}
         self._shared: set[str] = set()
+        self._drains: list[Callable[[], None]] = []
         self._began = time.monotonic()
         for name, kind, latched in EXPECTED:
             self._listen(node.resolve_topic_name(name), kind, _reliable(latched))
@@ -59,7 +60,9 @@ class RecorderNode:
         self.tell(ready=True)
 
     def close(self) -> None:
-        """End the file and say what is in it."""
+        """Write what has come, end the file and say what is in it."""
+        for drain in self._drains:
+            drain()
         self._recorder.close()
         counts = self._recorder.counts
         self.tell(
@@ -118,7 +121,7 @@ class RecorderNode:
             return
         latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
         write = self._writer(self._wanted(topic), kind, latched)
-        subscribe_raw(self.node, message, topic, profile, write)
+        self._drains.append(subscribe_raw(self.node, message, topic, profile, write))
 
     def _writer(
         self, topic: str, kind: str, latched: bool
@@ -133,10 +136,10 @@ class RecorderNode:
         def write(data: bytes, info: Mapping[str, Any]) -> None:
             nonlocal last
             sequence = info.get("publication_sequence_number") or 0
-            if last and sequence > last + 1:
-                lost[topic] = lost.get(topic, 0) + sequence - last - 1
-            elif not last:
+            if not last:
                 recorder.add_topic(topic, kind, latched)
+            elif sequence > last + 1:
+                lost[topic] = lost.get(topic, 0) + sequence - last - 1
             last = sequence or -1
             now = info.get("received_timestamp") or time.time_ns()
             sent = info.get("source_timestamp") or now
