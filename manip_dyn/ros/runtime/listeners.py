@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
@@ -21,7 +22,7 @@ class Listeners:
     def __init__(self, node: Node, publisher: Any):
         """Take the publisher and its node."""
         self._node, self._publisher = node, publisher
-        self._count, self._recorders, self._settled = 0, 0, True
+        self._count, self._found, self._settled = 0, 0, True
         self._changed = time.monotonic()
 
     def __call__(self) -> int:
@@ -30,14 +31,18 @@ class Listeners:
         if count != self._count:
             self._count, self._settled, self._changed = count, False, time.monotonic()
         if not self._settled:
-            self._look()
-        return max(self._count - self._recorders, 0)
+            found = self._node.get_subscriptions_info_by_topic(self._publisher.topic_name)
+            names = [each.node_name for each in found if each.node_name != UNKNOWN]
+            self._use(names, time.monotonic() - self._changed > PATIENCE)
+        return self._found
 
-    def _look(self) -> None:
-        """Find the recorders; who is not known yet is none that would listen, for a while."""
-        found = self._node.get_subscriptions_info_by_topic(self._publisher.topic_name)
-        names = [each.node_name for each in found if each.node_name != UNKNOWN]
-        late = time.monotonic() - self._changed > PATIENCE
-        self._settled = late or len(names) >= self._count
-        unknown = 0 if self._settled else self._count - len(names)
-        self._recorders = sum(name in RECORDERS for name in names) + unknown
+    def _use(self, names: Sequence[str], late: bool) -> None:
+        """Count the listeners among the nodes that are known; these may come and go later.
+
+        Who is not known yet is none that would listen, for a while. Where more are known than
+        listen, some have gone: recorders, unless it turns out otherwise.
+        """
+        unknown = max(self._count - len(names), 0)
+        listening = sum(name not in RECORDERS for name in names) + (unknown if late else 0)
+        self._found = min(listening, self._count)
+        self._settled = len(names) == self._count or (late and unknown > 0)
