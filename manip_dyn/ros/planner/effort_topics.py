@@ -13,7 +13,6 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.efforts import effort_command, trajectory_from
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.runtime.listeners import Listeners
 
 
 class EffortTopics:
@@ -31,9 +30,6 @@ class EffortTopics:
             JointTrajectory, parameters.effort_trajectory_topic, EVERY_MESSAGE
         )
 
-        both = self._commands, self._switches
-        self._listeners = {topic: Listeners(node, topic) for topic in both}
-
     @property
     def name(self) -> str:
         """The name of the command topic."""
@@ -42,7 +38,7 @@ class EffortTopics:
     def connected(self) -> bool:
         """Return whether somebody listens on all that will be used."""
         needed = (self._commands,) if self._sampled else (self._commands, self._switches)
-        return all(self._listeners[topic]() > 0 for topic in needed)
+        return all(topic.get_subscription_count() > 0 for topic in needed)
 
     def others(self) -> int:
         """Return how many other publishers the command topic has."""

@@ -21,7 +21,6 @@ from manip_dyn.ros.messages.joints import by_name, joint_state
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
-from manip_dyn.ros.runtime.listeners import Listeners
 from manip_dyn.ros.runtime.pacing import Deadlines, PacingStatistics, PeriodStatistics
 from manip_dyn.ros.tracker.calls import Calls
 from manip_dyn.ros.tracker.states import Facts
@@ -53,7 +52,6 @@ class DynamicMode:
         self._commands = node.create_publisher(
             Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
         )
-        self._listeners = Listeners(node, self._commands)
 
     @property
     def positions(self) -> Vector:
@@ -138,7 +136,7 @@ class DynamicMode:
         if not repeated:
             self._time(stamp, now)
         self._heard_at, self._measured = now, Stamped(stamp, q, v)
-        self._unheard = self._listeners() == 0
+        self._unheard = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:
             # Repeated while time stands still.
             if now - self._sent_at > SEND_AGAIN:
