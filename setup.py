@@ -47,6 +47,8 @@ setup(
         "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
         "pin>=3.3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF
+        "rich>=13",  # tables and bars of the command on a terminal; loaded there only
+        "argcomplete>=3",  # completion of the command in a shell; loaded for that only
     ],
     extras_require={
         # ROS 2 itself where there is no ROS installation; Jazzy's wheels.
@@ -64,6 +66,8 @@ setup(
             "toppra>=0.6",  # timing of paths
             "example-robot-data>=4.1",
         ],
+        # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
+        "record": ["mcap>=1.6", "rosbags>=0.11"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
         # the site, `make docs`
         "docs": [
@@ -90,6 +94,8 @@ setup(
             "example-robot-data>=6",
             "matplotlib>=3.7",
             "xacro>=2.1",
+            *("mcap>=1.6", "rosbags>=0.11"),
+            "mcap-ros2-support>=0.5",  # reads recordings as others do
             "ruff>=0.6",
             "mypy>=1.8",
             "types-PyYAML",

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         plan_zero_net_work,
     )
     from manip_dyn.planning.path_timing import JointPath, PathTiming, time_path
+    from manip_dyn.recording import Recording, record
     from manip_dyn.robot import (
         Robot,
         load_robot,
@@ -163,6 +164,7 @@ else:
                 "plan_zero_net_work",
             ),
             "planning.path_timing": ("JointPath", "PathTiming", "time_path"),
+            "recording": ("Recording", "record"),
             "robot": (
                 "Robot",
                 "load_robot",
@@ -228,6 +230,7 @@ __all__ = [
     "PathTiming",
     "Plan",
     "PlanExecutor",
+    "Recording",
     "Robot",
     "RotationalSpring",
     "RungeKutta",
@@ -260,6 +263,7 @@ __all__ = [
     "plan_minimum_time",
     "plan_zero_net_work",
     "posture_for",
+    "record",
     "simulate",
     "simulate_by_adams",
     "simulate_mechanism",

@@ -1,12 +1,20 @@
 """The command line: answers of the API, one line and exit code 2 for bad input."""
 
+import io
 import json
+import os
+import re
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.cli import main
+from manip_dyn.cli import COMMANDS, installation, main
+from manip_dyn.cli import terminal as cli_terminal
+from manip_dyn.cli.terminal import Bar, told
 
 CIRCLE = [
     "pa10",
@@ -106,6 +114,8 @@ def test_robots_lists_and_describes(capsys):
             ["plan", "ibm7535", "--start", "1,0", "--goal", "0,0", "--plot", "/no/folder/a.png"],
             "plot '/no/folder/a.png' cannot be written",
         ),
+        (["replay", "/no/a.mcap"], "recording '/no/a.mcap' cannot be read: No such file"),
+        (["simulate", "rr", "--csv", "/no/a.csv"], "table '/no/a.csv' cannot be written"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
     ],
@@ -118,14 +128,175 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments, words):
     assert len(captured.err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", ["demo", "robots", "plan", "simulate", "track"])
-def test_help_explains_every_option(capsys, command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_explains_every_option_and_ends_with_examples(capsys, command):
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code == 0
     text = capsys.readouterr().out
     assert f"usage: manip_dyn {command}" in text
     assert len(text.splitlines()) > 8
+    examples = text.partition("\nexamples:\n")[2].splitlines()
+    assert any(f"manip_dyn {command}" in line for line in examples)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"manip_dyn {md.__version__}\n"
+
+
+class Terminal(io.StringIO):
+    """What is printed on a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Standard output, a terminal of 60 columns."""
+    pytest.importorskip("rich")
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "60")
+
+    def begin():  # in the test itself: pytest sets standard output before each
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        return sys.stdout
+
+    return begin
+
+
+COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?3[0-9](?:;[0-9]+)*m")
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def test_tables_on_a_terminal_have_colours_and_fit_it(terminal):
+    terminal = terminal()
+    assert main(["robots", "pa10"]) == main(["methods"]) == main(["robots"]) == 0
+    text = terminal.getvalue()
+    assert COLOUR.search(text)
+    shown = ESCAPE.sub("", text)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert re.search(r"^S1 +revolute +-3.089 +3.089 +1 +232 *$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colours_can_be_refused(terminal, monkeypatch, capsys, name, value):
+    terminal = terminal()
+    monkeypatch.setenv(name, value)
+    assert main(["robots", "pa10"]) == 0
+    with pytest.raises(SystemExit):
+        main(["robots", "--help"])
+    assert not COLOUR.search(terminal.getvalue())
+    assert "S1" in terminal.getvalue()
+
+
+def test_help_and_errors_on_a_terminal_are_coloured(terminal, monkeypatch):
+    terminal = terminal()
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(SystemExit):
+        main(["robots", "--help"])
+    assert COLOUR.search(terminal.getvalue())
+    assert main(["robots", "pa1"]) == 2
+    assert COLOUR.search(sys.stderr.getvalue())
+    told = ESCAPE.sub("", sys.stderr.getvalue())
+    assert told.startswith("manip_dyn: robot 'pa1' is not shipped")
+
+
+def test_a_bar_shows_how_much_is_done(terminal):
+    terminal = terminal()
+    bar = Bar("working")
+    bar(0.5)
+    bar(1.0)
+    bar.close()
+    assert "100%" in ESCAPE.sub("", terminal.getvalue())
+
+
+def test_what_takes_long_says_so(terminal, monkeypatch):
+    terminal()
+    errors = Terminal()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setattr(cli_terminal, "PATIENCE", 0.0)
+    with told("thinking"):
+        for _ in range(600):
+            if "thinking" in errors.getvalue():
+                break
+            time.sleep(0.05)
+    assert "thinking" in errors.getvalue()
+
+
+def test_results_go_into_tables_and_pictures(capsys, tmp_path):
+    table, picture = tmp_path / "a.csv", tmp_path / "a.svg"
+    files = ["--csv", str(table), "--plot", str(picture)]
+    assert main(["simulate", "rr", "--duration", "0.1", "--start=0.5,0.3", *files]) == 0
+    names, *rows = table.read_text().splitlines()
+    assert names.startswith("t,position_joint_1,position_joint_2,velocity_joint_1")
+    run = md.simulate(md.load_robot("rr"), [0.5, 0.3], [0, 0], [0, 0], 0.1)
+    found = np.array([row.split(",") for row in rows], dtype=float)
+    np.testing.assert_array_equal(found, np.column_stack([run.t, run.q, run.v, run.tau]))
+    assert picture.read_text().count("<svg") == 1
+    goal = ["ibm7535", "--start", "0.975,0", "--goal", "0,0", "--csv", str(table)]
+    assert main(["plan", *goal]) == 0
+    assert table.read_text().splitlines()[-1].split(",")[1:3] == ["0.0", "0.0"]
+    assert main(["track", *CIRCLE, "--duration", "1", *files]) == 0
+    assert (
+        table.read_text().splitlines()[0].endswith("velocity_W2,position_error,orientation_error")
+    )
+
+
+def test_results_go_into_recordings(capsys, tmp_path):
+    pytest.importorskip("mcap")
+    pytest.importorskip("rosbags")
+    file = tmp_path / "a.mcap"
+    arguments = ["simulate", "rr", "--duration", "0.1", "--start=0.5,0.3", "--record", str(file)]
+    assert main(arguments) == 0
+    assert md.recording.read(file).q[0].tolist() == [0.5, 0.3]
+
+
+def test_doctor_tells_what_is_there_and_what_is_not(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["core"]["numpy"] == np.__version__
+    assert found["cache"]["folder"] == str(tmp_path)
+    assert found["cache"]["writable"] == "yes"
+    there = installation.find_spec
+    monkeypatch.setattr(
+        installation, "find_spec", lambda name: None if name in ("yaml", "viser") else there(name)
+    )
+    assert main(["doctor"]) == 1
+    text = capsys.readouterr().out
+    assert "problem: yaml is not installed, for YAML files; expected pip install pyyaml" in text
+    assert re.search(r"viser +missing, for the view .*pip install 'manip_dyn\[view\]'", text)
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("manip_dyn rob", "robots"),
+        ("manip_dyn robots pa1", "pa10"),
+        ("manip_dyn plan --go", "--goal"),
+    ],
+)
+def test_a_shell_completes_commands_robots_and_options(line, offered, tmp_path):
+    pytest.importorskip("argcomplete")
+    told = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "told")}
+    told |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    command = [sys.executable, "-m", "manip_dyn"]
+    subprocess.run(command, env=os.environ | told, check=True, cwd=tmp_path)
+    assert offered in (tmp_path / "told").read_text()
+
+
+def test_what_completes_is_printed(capsys):
+    pytest.importorskip("argcomplete")
+    assert main(["completion", "bash"]) == 0
+    assert "complete " in capsys.readouterr().out
 
 
 def test_a_misspelt_command_gets_a_hint(capsys):

@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "demo": {"demo", "robot"},
     "viewer": {
         "viewer",
+        "recording",
         "simulation",
         "clik",
         "planning",
@@ -35,6 +36,7 @@ MAY_IMPORT = {
         "codegen",
         "robot",
     },
+    "recording": {"recording", "simulation", "clik", "planning", "multibody", "robot"},
     "studies": {
         "studies",
         "simulation",
@@ -56,6 +58,7 @@ MAY_IMPORT = {
         "planning",
         "multibody",
         "simulation",
+        "recording",
         "codegen",
         "robot",
         "viewer",

@@ -16,7 +16,8 @@ RUN = {each.text: each.get("version_gte") for each in MANIFEST.iter("exec_depend
 TEST = {each.text for each in MANIFEST.iter("test_depend")}
 ROSDISTRO = os.environ.get("ROSDISTRO", "")
 """A clone of ros/rosdistro, where there is one."""
-KEYS = {name: f"python3-{name}" for name in ("matplotlib", "numba", "numpy", "scipy", "yaml")}
+PYTHON = ("argcomplete", "matplotlib", "numba", "numpy", "rich", "scipy", "yaml")
+KEYS = {name: f"python3-{name}" for name in PYTHON}
 KEYS |= {"llvmlite": KEYS["numba"]}
 """Keys of modules whose key is not their name; numba brings llvmlite."""
 WHEELS = {"pin": "pinocchio", "pyyaml": "python3-yaml"}

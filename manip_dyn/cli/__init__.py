@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from importlib import import_module
 
+from manip_dyn import __version__
+from manip_dyn.cli.parser import Parser, examples
+from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError, closest
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -18,28 +20,36 @@ COMMANDS = {
     "track": "follow a path with the tool by closed-loop inverse kinematics",
     "view": "show a robot, or what runs, on a page in the browser",
     "methods": "list the integration methods",
+    "record": "record every message of the nodes that run",
+    "replay": "publish a recording again, view it or check it",
     "bench": "time this package, beside its peers in one process",
     "prepare": "compile ahead what commands, nodes and examples use",
     "study": "recompute a paper's tables and figures",
+    "doctor": "say what is installed, and what is missing for what",
+    "completion": "print what lets a shell complete this command",
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
     given = sys.argv[1:] if arguments is None else arguments
+    if "_ARGCOMPLETE" in os.environ and arguments is None:
+        from manip_dyn.cli.completion import complete
+
+        complete(lambda name: _parser(name if name in COMMANDS else ""))
     try:
         options = _parser(_known(given[0]) if given else "").parse_args(given)
         code = options.run(options)
         sys.stdout.flush()
         return code
     except ManipDynError as error:
-        print(f"manip_dyn: {error}", file=sys.stderr)
+        print(error_line(str(error)), file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("\nmanip_dyn: stopped", file=sys.stderr)
+        print(f"\n{error_line('stopped')}", file=sys.stderr)
         return INTERRUPTED
 
 
@@ -50,12 +60,19 @@ def _known(command: str) -> str:
     return command
 
 
-def _parser(chosen: str) -> argparse.ArgumentParser:
+def _parser(chosen: str) -> Parser:
     """Return the parser; the options are those of the chosen command only."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="manip_dyn",
         description="Dynamics, kinematics and time-optimal control of robot manipulators.",
+        epilog=examples(
+            "manip_dyn demo",
+            "manip_dyn robots pa10",
+            "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
+            "manip_dyn COMMAND --help",
+        ),
     )
+    parser.add_argument("--version", action="version", version=f"manip_dyn {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose)

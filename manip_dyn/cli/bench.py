@@ -11,6 +11,7 @@ from manip_dyn.bench import SUITES, bench
 from manip_dyn.bench.record import clean_commit, keep
 from manip_dyn.bench.timing import setting
 from manip_dyn.cli.options import DONE
+from manip_dyn.cli.parser import completed_by, examples
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import load_robot
 
@@ -26,7 +27,9 @@ def configure(command: argparse.ArgumentParser) -> None:
         "'manip_dyn[bench]'), in one process, in turn, and print medians and ratios. The suite "
         "'cold' needs no peers: it times first results, with nothing compiled yet."
     )
-    command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
+    command.epilog = examples("manip_dyn bench", "manip_dyn bench clik --robot pa10 --json")
+    suite = command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
+    completed_by(suite, lambda: SUITES)
     command.add_argument(
         "--robot",
         action="append",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from manip_dyn.cli.parser import completed_by, examples
+from manip_dyn.cli.terminal import Bar
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo.demo import demo
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
@@ -18,7 +20,14 @@ def configure(command: argparse.ArgumentParser) -> None:
         "a subscriber process of its own, stop them and print a summary. Exit code 0: every run "
         "stayed within its bounds."
     )
-    command.add_argument("scenario", nargs="?", help=f"one of: {names} (default: three of them)")
+    command.epilog = examples(
+        "manip_dyn demo",
+        "manip_dyn demo pa10_dynamic_circle --mode real_time --record circle.mcap",
+        "manip_dyn demo panda_lissajous --urdf my_arm.urdf",
+    )
+    about = f"one of: {names} (default: three of them)"
+    scenario = command.add_argument("scenario", nargs="?", help=about)
+    completed_by(scenario, lambda: [each.name for each in SCENARIOS])
     command.add_argument("--all", action="store_true", help="every run of all scenarios")
     command.add_argument("--mode", help="only the run of this label, such as lockstep")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
@@ -27,6 +36,9 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
     command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
+    command.add_argument(
+        "--record", metavar="FILE", help="keep all messages in a new MCAP file (one for each run)"
+    )
     command.add_argument(
         "--soak", type=float, metavar="SECONDS", help="run a tracked arm in real time for so long"
     )
@@ -40,4 +52,4 @@ def _run(options: argparse.Namespace) -> int:
     if options.log is not None:
         raise ManipDynError(f"--log is '{options.log}' without --soak; expected both or neither")
     chosen = options.scenario, options.mode, options.json, options.urdf, options.tip, options.all
-    return demo(*chosen, options.view)
+    return demo(*chosen, options.view, options.record, Bar)

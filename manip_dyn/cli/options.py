@@ -5,14 +5,27 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+from typing import Any
 
 import numpy as np
 
+from manip_dyn.cli.parser import completed_by, examples
+from manip_dyn.cli.terminal import print_table
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import shipped_robots
 from manip_dyn.robot import Robot, load_robot, xacro_arguments_from
+
+__all__ = ["DONE", "FAILED", "add_robot", "add_robot_options", "examples", "numbers"]
+__all__ += ["print_content", "robot_of"]
 
 DONE, FAILED = 0, 1
 """Exit codes; `main` has those of bad input and of Ctrl-C."""
+
+
+def add_robot(command: argparse.ArgumentParser, **how: Any) -> None:
+    """Add which robot to a command, see `argparse.ArgumentParser.add_argument` for `how`."""
+    action = command.add_argument("robot", help="shipped robot, or path of a URDF", **how)
+    completed_by(action, shipped_robots)
 
 
 def add_robot_options(command: argparse.ArgumentParser) -> None:
@@ -51,5 +64,5 @@ def print_content(content: dict, as_json: bool) -> None:
     if as_json:
         print(json.dumps(content, indent=2))
         return
-    for key, value in content.items():
-        print(f"{key:<28} {value}")
+    rows = [(key, str(value)) for key, value in content.items()]
+    print_table(("", ""), rows, lambda: "".join(f"{key:<28} {value}\n" for key, value in rows))

@@ -5,10 +5,30 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from manip_dyn.cli.options import DONE, add_robot_options, numbers, print_content, robot_of
+import numpy as np
+
+from manip_dyn.cli.options import (
+    DONE,
+    add_robot,
+    add_robot_options,
+    examples,
+    numbers,
+    print_content,
+    robot_of,
+)
+from manip_dyn.cli.outputs import (
+    PERIOD,
+    add_output_options,
+    check_outputs,
+    motion_table,
+    save_and_view,
+    write_csv,
+)
+from manip_dyn.cli.terminal import told
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.plots import plot_plan
+from manip_dyn.robot import Robot
 
 PLANS: dict[str, Callable[..., Plan]] = {
     "zero_net_work": plan_zero_net_work,
@@ -19,8 +39,12 @@ PLANS: dict[str, Callable[..., Plan]] = {
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = "Plan a bang-bang motion from rest to rest."
-    command.epilog = "example: manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0"
-    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    command.epilog = examples(
+        "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
+        "manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0 --method minimum_time \\\n"
+        "      --plot plan.svg",
+    )
+    add_robot(command)
     add_robot_options(command)
     command.add_argument("--start", required=True, help="joint positions, as in --start=-0.1,0")
     command.add_argument("--goal", required=True, help="joint positions, as in --goal=0.5,0")
@@ -35,12 +59,13 @@ def configure(command: argparse.ArgumentParser) -> None:
         type=float,
         help="most that efforts may change, N m/s or N/s; ramps, no jumps",
     )
-    command.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_output_options(command)
     command.set_defaults(run=_plan)
 
 
 def _plan(options: argparse.Namespace) -> int:
+    check_outputs(options)
     robot = robot_of(options)
     start, goal = numbers("--start", options.start), numbers("--goal", options.goal)
     if options.slew_rate is not None and options.method != "zero_net_work":
@@ -49,9 +74,12 @@ def _plan(options: argparse.Namespace) -> int:
             "--method zero_net_work"
         )
     limited = {} if options.slew_rate is None else {"slew_rate": options.slew_rate}
-    plan = PLANS[options.method](robot, start, goal, **limited)
+    with told("planning"):
+        plan = PLANS[options.method](robot, start, goal, **limited)
     if options.plot:
         plot_plan(robot, plan, options.plot)
+    if options.csv:
+        _write_csv(options.csv, robot, plan)
     content = {
         "status": plan.status,
         "reason": plan.reason,
@@ -69,4 +97,14 @@ def _plan(options: argparse.Namespace) -> int:
             "margin": float(proof.margin),
         }
     print_content(content, options.json)
+    save_and_view(options, plan, robot)
     return DONE
+
+
+def _write_csv(file: str, robot: Robot, plan: Plan) -> None:
+    """Write the plan every `PERIOD`, and wherever its efforts jump."""
+    jumps = [t for t, _ in plan.samples(PERIOD)]
+    t = np.unique([*np.arange(0.0, plan.t_final, PERIOD), *jumps, plan.t_final])
+    q, v = (np.array(column) for column in zip(*map(plan.state, t.tolist()), strict=True))
+    effort = np.array([plan.effort(each) for each in t.tolist()])
+    write_csv(file, *motion_table(robot, t, position=q, velocity=v, effort=effort))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from manip_dyn.cli.options import DONE
+from manip_dyn.cli.options import DONE, add_robot, examples
 from manip_dyn.core.generated import cache_directory
 from manip_dyn.prepare import cores, prepare
 
@@ -17,8 +17,8 @@ def configure(command: argparse.ArgumentParser) -> None:
         "robots and mechanisms or for the robots that are named. It stays in the cache folder, "
         "MANIP_DYN_CACHE."
     )
-    command.epilog = "example: manip_dyn prepare pa10 my_arm.urdf"
-    command.add_argument("robot", nargs="*", help="name of a shipped robot or path of a URDF")
+    command.epilog = examples("manip_dyn prepare", "manip_dyn prepare pa10 my_arm.urdf")
+    add_robot(command, nargs="*")
     command.add_argument("--processes", type=int, default=0, help="default: one for each core")
     command.set_defaults(run=_prepare)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from manip_dyn.cli.parser import completed_by, examples
 from manip_dyn.studies import PAPERS, paper, study
 
 
@@ -14,7 +15,11 @@ def configure(command: argparse.ArgumentParser) -> None:
         "Recompute a paper's tables and figures, published beside computed, and "
         f"judge its claims. Papers and their items: {items}."
     )
-    command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
+    command.epilog = examples(
+        "manip_dyn study sariyildiz2011", "manip_dyn study fan2003 table_6_4 --out figures"
+    )
+    paper_argument = command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
+    completed_by(paper_argument, lambda: PAPERS)
     command.add_argument("item", nargs="?", default="all", help="table or figure (default: all)")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.add_argument("--out", metavar="DIR", help="write PNG, SVG and CSV files into it")

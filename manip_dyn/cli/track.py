@@ -10,11 +10,21 @@ from scipy.spatial.transform import Rotation
 from manip_dyn.cli.options import (
     DONE,
     FAILED,
+    add_robot,
     add_robot_options,
+    examples,
     numbers,
     print_content,
     robot_of,
 )
+from manip_dyn.cli.outputs import (
+    add_output_options,
+    check_outputs,
+    motion_table,
+    save_and_view,
+    write_csv,
+)
+from manip_dyn.cli.terminal import told
 from manip_dyn.clik import (
     ERRORS,
     INVERSES,
@@ -28,6 +38,7 @@ from manip_dyn.clik import (
 )
 from manip_dyn.core.checks import finite_vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.plots import plot_motion
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -36,13 +47,14 @@ def configure(command: argparse.ArgumentParser) -> None:
         "Follow a circle, or the poses of a CSV file, and print the errors. Vectors "
         "are in the base frame, comma separated."
     )
-    command.epilog = (
-        "example: manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 "
-        "--rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2"
+    command.epilog = examples(
+        "manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 \\\n"
+        "      --rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
+        "manip_dyn track pa10 --path poses.csv --record tracked.mcap",
     )
-    command.add_argument("robot", help="name of a shipped robot or path of a URDF")
+    add_robot(command)
     add_robot_options(command)
-    command.add_argument("--csv", metavar="FILE", help="a path: t, x, y, z, qx, qy, qz, qw")
+    command.add_argument("--path", metavar="FILE", help="of a CSV: t, x, y, z, qx, qy, qz, qw")
     command.add_argument("--center", help="centre of a circle, m")
     command.add_argument("--normal", default="0,0,1", help="its axis (default: 0,0,1)")
     command.add_argument("--first", default="1,0,0", help="direction to its first point")
@@ -61,10 +73,12 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--step", type=float, default=0.1, help="s (default: 0.1)")
     command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_output_options(command)
     command.set_defaults(run=_track)
 
 
 def _track(options: argparse.Namespace) -> int:
+    check_outputs(options)
     robot = robot_of(options)
     path = _path(options)
     guess = None if options.start is None else numbers("--start", options.start)
@@ -72,7 +86,9 @@ def _track(options: argparse.Namespace) -> int:
     settings = ClikSettings(
         gain=options.gain, inverse=options.inverse, orientation_error=options.orientation_error
     )
-    tracking = track(robot, path, options.method, options.step, start, options.duration, settings)
+    chosen = options.method, options.step, start, options.duration, settings
+    with told("following the path"):
+        tracking = track(robot, path, *chosen)
     content = {
         "success": tracking.success,
         "reason": tracking.reason,
@@ -87,14 +103,26 @@ def _track(options: argparse.Namespace) -> int:
         else np.abs(tracking.drift).max(axis=1).tolist(),
     }
     print_content(content, options.json)
+    parts = {"position": tracking.q, "velocity": tracking.v}
+    if options.plot:
+        errors = {"position error [m]": tracking.position_error}
+        errors["orientation error [rad]"] = tracking.orientation_error
+        title = f"{robot.name}: {tracking.reason}"
+        plot_motion(robot, tracking.t, parts, options.plot, title, errors)
+    if options.csv:
+        names, rows = motion_table(robot, tracking.t, **parts)
+        errors_of_tool = tracking.position_error, tracking.orientation_error
+        names += ["position_error", "orientation_error"]
+        write_csv(options.csv, names, np.column_stack([rows, *errors_of_tool]))
+    save_and_view(options, tracking, robot)
     return DONE if tracking.success else FAILED
 
 
 def _path(options: argparse.Namespace) -> Path:
-    if options.csv is not None:
-        return path_from_csv(options.csv, ramp=options.ramp)
+    if options.path is not None:
+        return path_from_csv(options.path, ramp=options.ramp)
     if options.center is None:
-        raise ManipDynError("there is no path; expected --center of a circle, or --csv FILE")
+        raise ManipDynError("there is no path; expected --center of a circle, or --path FILE")
     center, normal, first, rpy = (
         finite_vector(f"--{name}", numbers(f"--{name}", getattr(options, name)), 3)
         for name in ("center", "normal", "first", "rpy")

@@ -6,16 +6,24 @@ import argparse
 import importlib.util
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from manip_dyn.cli.options import DONE, add_robot_options, robot_of
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.recording.reading import Recording, read
 from manip_dyn.viewer.page.server import LOCALHOST, PORT
+
+if TYPE_CHECKING:
+    from manip_dyn.viewer import Motion
+
+RECORDING = ".mcap"
+"""How a recording's file name ends."""
 
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
-        "Show a robot, with a slider for each joint, or what the nodes of a namespace do, on a "
+        "Show a robot, with a slider for each joint, a recording, or what the nodes of a namespace do, on a "
         "page in the browser. The page needs no network; Ctrl-C ends it."
     )
     command.epilog = (
@@ -27,8 +35,8 @@ def configure(command: argparse.ArgumentParser) -> None:
         nargs="?",
         default="/",
         metavar="WHAT",
-        help="name of a shipped robot, path of a URDF, or a ROS namespace, which begins with / "
-        "and is no file (default: /)",
+        help="name of a shipped robot, path of a URDF or of a recording (.mcap), or a ROS namespace, "
+        "which begins with / and is no file (default: /)",
     )
     add_robot_options(command)
     command.add_argument(
@@ -48,9 +56,13 @@ def _view(options: argparse.Namespace) -> int:
         return _live(options)
     from manip_dyn.viewer import standing, view
 
-    robot = robot_of(options)
-    beside = Path(what).resolve().parents if Path(what).is_file() else ()
-    motion = standing(robot, meshes=[*options.meshes, *beside])
+    motion: Motion | Recording
+    if Path(what).suffix == RECORDING:
+        motion = read(what)
+    else:
+        robot = robot_of(options)
+        beside = Path(what).resolve().parents if Path(what).is_file() else ()
+        motion = standing(robot, meshes=[*options.meshes, *beside])
     view(motion, host=options.host, port=options.port, dark=options.dark, wait=True)
     return DONE
 

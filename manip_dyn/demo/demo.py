@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any, Protocol
 
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
@@ -17,6 +18,16 @@ WATCHED = "ibm7535_minimum_time"
 """What is shown where no scenario is named."""
 
 
+class Show(Protocol):
+    """Shows how far a run is."""
+
+    def __call__(self, fraction: float) -> None:
+        """Show a part of 1."""
+
+    def close(self) -> None:
+        """Leave it as it is."""
+
+
 def demo(
     name: str | None,
     mode: str | None,
@@ -25,6 +36,8 @@ def demo(
     tip: str | None = None,
     everything: bool = False,
     view: bool = False,
+    record: str | None = None,
+    progress: Callable[[str], Show] | None = None,
 ) -> int:
     """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
@@ -36,6 +49,9 @@ def demo(
         tip: Its tool link.
         everything: Whether all runs of all scenarios are meant where none is named.
         view: Show one run on a page in the browser, until Ctrl-C.
+        record: MCAP file for all messages of a run; with several runs, one for each, whose names
+            end in scenario and run.
+        progress: Returns what shows how far the run of a title is; None: a line per quarter.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
@@ -46,18 +62,20 @@ def demo(
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
     isolate()
+    runs = [
+        (each.with_robot(urdf, tip), run.label)
+        for each in chosen
+        for run in each.runs
+        if run.label == mode or (mode is None and (run.headline or name or everything))
+    ]
     summaries: dict[str, dict[str, Any]] = {}
-    for plain in chosen:
-        usual = [run.label for run in plain.runs if run.headline or name or everything]
-        labels = usual if mode is None else [mode]
-        if not any(run.label in labels for run in plain.runs):
-            continue
-        each = plain.with_robot(urdf, tip)
-        for run in each.runs:
-            if run.label in labels:
-                summary = _perform(each, run, as_json, view)
-                summaries.setdefault(each.name, {})[run.label] = summary
-    success = all(run["success"] for runs in summaries.values() for run in runs.values())
+    for each, label in runs:
+        run = next(run for run in each.runs if run.label == label)
+        file = _file_of(record, each, run) if record and len(runs) > 1 else record
+        summaries.setdefault(each.name, {})[label] = _perform(
+            each, run, as_json, file, progress or Lines, view
+        )
+    success = all(run["success"] for run in _all(summaries))
     if as_json:
         print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
     else:
@@ -66,7 +84,22 @@ def demo(
         )
         if name is None and mode is None and not everything:
             print(_more(summaries))
+    lost = [run["recording_failed"] for run in _all(summaries) if "recording_failed" in run]
+    if lost:
+        raise ManipDynError(lost[0])
     return 0 if success else 1
+
+
+def _all(summaries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the summaries of all runs."""
+    for runs in summaries.values():
+        yield from runs.values()
+
+
+def _file_of(record: str, each: Scenario, run: Run) -> str:
+    """Return the file for one of several runs."""
+    file = Path(record)
+    return str(file.with_name(f"{file.stem}-{each.name}-{run.label}{file.suffix}"))
 
 
 def _more(shown: Collection[str]) -> str:
@@ -84,39 +117,54 @@ def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
         raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
 
 
-def _perform(each: Scenario, run: Run, quiet: bool, view: bool) -> dict[str, Any]:
-    show = _silence if quiet else _Progress(f"{each.name} / {run.label}: {run.title}")
+def _perform(
+    each: Scenario,
+    run: Run,
+    quiet: bool,
+    record: str | None,
+    begin: Callable[[str], Show],
+    view: bool,
+) -> dict[str, Any]:
+    show = Silence() if quiet else begin(f"\n{each.name} / {run.label}: {run.title}")
     try:
-        summary = perform(each, run, show, view=view)
+        summary = perform(each, run, show, record=record, view=view)
     except RunFailedError as error:
         print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
         return {"success": False, "reason": str(error)}
+    finally:
+        show.close()
     beyond = [key for key, bound in run.bounds.items() if not summary[key] <= bound]
     if not quiet:
         _print_table(summary, run.bounds)
     return {"success": not beyond, "out_of_bounds": beyond, **summary}
 
 
-class _Progress:
-    """A growing line on a terminal, a line per quarter elsewhere."""
+class Lines:
+    """A line per quarter of a run."""
 
     def __init__(self, title: str):
-        print(f"\n{title}", flush=True)
+        """Say what runs."""
+        print(title, flush=True)
         self._next = REPORT_EVERY
-        self._live = sys.stdout.isatty()
 
     def __call__(self, fraction: float) -> None:
-        if self._live:
-            bar = "#" * round(30 * fraction)
-            end = "\n" if fraction >= 1.0 else ""
-            print(f"\r  [{bar:<30}] {100 * fraction:3.0f} %", end=end, flush=True)
-        elif fraction >= self._next:
+        """Say how far it is."""
+        if fraction >= self._next:
             print(f"  {100 * fraction:3.0f} %", flush=True)
             self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
 
+    def close(self) -> None:
+        """End nothing."""
 
-def _silence(_fraction: float) -> None:
-    """Show nothing."""
+
+class Silence:
+    """Nothing: what programs read has no bars."""
+
+    def __call__(self, fraction: float) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """End nothing."""
 
 
 def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:

@@ -7,27 +7,23 @@ import json
 import os
 import queue
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
+from manip_dyn.demo.processes import Process, stop
+from manip_dyn.demo.recorded import Recorded
 from manip_dyn.demo.scenarios import Run, Scenario
 from manip_dyn.demo.watching import await_watcher, stay
 
 
 class RunFailedError(ManipDynError):
     """A run did not come to its end: a node died, or time ran out."""
-
-
-STOP_TIMEOUT = 5.0
-"""Wall time that a node has to end after SIGINT before it is killed, s."""
 
 
 Watch = Callable[[dict[str, Any], Mapping[str, int]], None]
@@ -39,17 +35,26 @@ def perform(
     run: Run,
     progress: Callable[[float], None],
     watch: Watch | None = None,
+    record: str | None = None,
     view: bool = False,
 ) -> dict[str, Any]:
     """Run the nodes of `scenario` and return the monitor's summary.
 
-    With a view a page in the browser shows them; they go on until Ctrl-C.
+    Args:
+        scenario: What to run.
+        run: Which of its runs.
+        progress: Takes the part of the run that is over.
+        watch: Takes samples.
+        record: A new MCAP file for all messages; one that cannot be written disturbs nothing, and
+            is told in the summary under ``recording``.
+        view: Whether a page in the browser shows the nodes, which then go on until Ctrl-C.
 
     Raises:
         RunFailedError: If a node dies or the run takes longer than its timeout.
     """
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, Process] = {}
+        recorder = None if record is None else Recorded(record, Path(folder))
         try:
             if view:
                 opens = (("viewer", "open_browser", "true"),)
@@ -67,59 +72,29 @@ def perform(
                 elif "sample" in content and watch is not None:
                     watch(content["sample"], {name: n.process.pid for name, n in nodes.items()})
                 elif "summary" in content:
+                    summary = content["summary"]
                     if view:
-                        stay(content["summary"], [each.process for each in nodes.values()])
-                    return content["summary"]
+                        stay(summary, [each.process for each in nodes.values()])
+                    return summary | ({} if recorder is None else recorder.end())
             raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")
         finally:
             stop(list(nodes.values()))
+            if recorder is not None:
+                recorder.end()
 
 
-class Node:
-    """One node as a process of its own, logging into a file."""
+class Node(Process):
+    """A node of a scenario."""
 
     def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
         """Start `manip_dyn.ros.nodes.<name>`: the scenario's file, the run's overrides."""
-        command = [sys.executable, "-m", "manip_dyn.ros.start", name, "--ros-args"]
-        # A namespace of its own: nodes that already run in this domain do not mix in.
-        command += ["-r", f"__ns:=/demo_{os.getpid()}"]
+        arguments: list[str] = []
         if name != "viewer":  # whose parameters are nobody's business but the user's
-            command += ["--params-file", str(scenario.params_file)]
+            arguments += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
-                command += ["-p", f"{parameter}:={value}"]
-        self.name = name
-        self._log = folder / f"{name}.log"
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
-            )
-
-    @property
-    def output(self) -> IO[bytes]:
-        """The node's standard output."""
-        assert self.process.stdout is not None  # opened as a pipe above
-        return self.process.stdout
-
-    def last_words(self) -> str:
-        """Return the end of the node's log."""
-        lines = self._log.read_text(errors="replace").strip().splitlines()
-        return " | ".join(lines[-5:]) or "(it said nothing)"
-
-
-def stop(nodes: list[Node]) -> None:
-    """End the nodes by SIGINT, by SIGKILL after a while; never leave one behind."""
-    for node in nodes:
-        if node.process.poll() is None:
-            node.process.send_signal(signal.SIGINT)
-    deadline = time.monotonic() + STOP_TIMEOUT
-    for node in nodes:
-        try:
-            node.process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            node.process.kill()
-            node.process.wait()
-        node.output.close()
+                arguments += ["-p", f"{parameter}:={value}"]
+        super().__init__(name, arguments, folder)
 
 
 def isolate() -> None:
@@ -136,7 +111,7 @@ def isolate() -> None:
 
 
 def _lines(
-    nodes: dict[str, Node], monitor: Node, run: Run, deadline: float
+    nodes: Mapping[str, Process], monitor: Process, run: Run, deadline: float
 ) -> Iterator[dict[str, Any]]:
     """Yield the monitor's JSON lines while all nodes live and the deadline is not reached."""
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()

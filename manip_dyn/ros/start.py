@@ -11,6 +11,7 @@ import signal
 import sys
 from importlib import import_module
 
+RECORDING = ("recorder", "replayer")
 NODES = (
     "simulator",
     "clik_tracker",
@@ -23,10 +24,11 @@ NODES = (
 
 
 def start(name: str) -> int:
-    """Import a node of `manip_dyn.ros.nodes`, run it and return its exit code."""
+    """Import a node of `manip_dyn.ros.nodes` or `.recording`, run it, return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
-    main = import_module(f"manip_dyn.ros.nodes.{name}").main
+    folder = "recording" if name in RECORDING else "nodes"
+    main = import_module(f"manip_dyn.ros.{folder}.{name}").main
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)  # as `run` expects
     return int(main())
@@ -69,6 +71,6 @@ def viewer() -> int:
 
 if __name__ == "__main__":
     name = sys.argv.pop(1).removesuffix("_node") if len(sys.argv) > 1 else ""
-    if name not in NODES:
+    if name not in (*NODES, *RECORDING):
         sys.exit(f"manip_dyn: there is no node '{name}'; expected one of {', '.join(NODES)}")
     sys.exit(start(name))

@@ -62,8 +62,8 @@ def view(
     Needs the package's extra ``view``. The page needs no network.
 
     Args:
-        results: Each a `Plan`, `PathTiming`, `Trajectory`, `TrackResult` or `MechanismMotion`; a
-            `Robot` stands still, with a slider for each joint.
+        results: Each a `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion` or
+            `Recording`; a `Robot` stands still, with a slider for each joint.
         robot: The arm of each `Trajectory` and `TrackResult`.
         mechanism: That of each `MechanismMotion`.
         titles: What is told beside each, in order; left out: what it is.

@@ -89,7 +89,7 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
         begun = True
         sys.unraisablehook = tell_unless_shut_down
         work = build(kind)
-        executor = SingleThreadedExecutor()
+        executor = getattr(kind, "executor", SingleThreadedExecutor)()
         executor.add_node(work.node)
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):

@@ -13,6 +13,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism, MechanismMotion
 from manip_dyn.planning import Plan
 from manip_dyn.planning.path_timing import PathTiming
+from manip_dyn.recording.reading import Recording
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import Trajectory
 from manip_dyn.viewer.figures.mechanism import mechanism_figure
@@ -22,8 +23,8 @@ from manip_dyn.viewer.motions.robot import unlimited, view_motion
 from manip_dyn.viewer.scene import Mark, Motion
 
 KINDS = (
-    "a Plan, PathTiming, Trajectory, TrackResult, MechanismMotion, a Robot, or what view_motion "
-    "returns"
+    "a Plan, PathTiming, Trajectory, TrackResult, MechanismMotion, Recording, a Robot, or what "
+    "view_motion returns"
 )
 
 
@@ -49,6 +50,8 @@ def motion_of(
         return _of_path(result, title)
     if isinstance(result, Robot):
         return standing(result, title)
+    if isinstance(result, Recording):
+        return _of_recording(result, title)
     if isinstance(result, MechanismMotion):
         return _of_mechanism(result, _given(mechanism, "mechanism", result), title)
     found: dict[type, Callable[[Any, Robot, str], Motion]] = {
@@ -119,6 +122,22 @@ def _of_path(result: PathTiming, title: str) -> Motion:
     told = title or f"along a path: {result.t_final:.4g} s"
     given = result.robot, rows.time, rows.q, rows.v, rows.effort
     return view_motion(*given, told, marks=switches)
+
+
+def _of_recording(result: Recording, title: str) -> Motion:
+    robot = result.robot
+    if robot is None:
+        raise ManipDynError(
+            f"recording '{result.file}' describes no robot; expected robot_description in it"
+        )
+    columns = [robot.joint_names.index(name) for name in result.joint_names]
+    order = np.argsort(columns)
+    told = [None if np.isnan(rows).any() else rows[:, order] for rows in (result.v, result.effort)]
+    resets = [
+        Mark(float(result.t[k]), float(result.t[k]), "the arm was reset") for k in result.resets
+    ]
+    title = title or result.file.name
+    return view_motion(robot, result.t, result.q[:, order], *told, title, marks=resets)
 
 
 def _of_mechanism(result: MechanismMotion, mechanism: Mechanism, title: str) -> Motion:

@@ -1,0 +1,60 @@
+"""The command's parser: help with examples, coloured on a terminal, and completion in a shell."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from manip_dyn.cli.terminal import is_coloured
+
+EXAMPLES = "examples:"
+HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
+OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help has examples at its end, as they are typed."""
+
+    def __init__(self, **options: Any):
+        """Take what `argparse.ArgumentParser` takes."""
+        super().__init__(**{"formatter_class": _Formatter, **options})
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help."""
+        stream = file or sys.stdout
+        text = self.format_help()
+        if is_coloured(stream) and "\x1b" not in text:  # from Python 3.14 on, argparse colours
+            text = OPTION.sub("\x1b[36m\\1\x1b[0m", HEADING.sub("\x1b[1m\\1\x1b[0m", text))
+        stream.write(text)
+
+
+def examples(*lines: str) -> str:
+    """Return examples for the end of a command's help."""
+    return "\n  ".join((EXAMPLES, *lines))
+
+
+def completed_by(action: Any, names: Callable[[], Iterable[str]]) -> None:
+    """Let a shell complete an argument by names, and by files."""
+    from glob import glob
+
+    def complete(prefix: str, **_: Any) -> list[str]:
+        return [*(name for name in names() if name.startswith(prefix)), *glob(f"{prefix}*")]
+
+    action.completer = complete
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Leaves examples as they are, and room for the longest command."""
+
+    def __init__(self, prog: str, **options: Any):
+        """Take what `argparse.HelpFormatter` takes."""
+        super().__init__(prog, **options)
+        self._action_max_length = 14
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(EXAMPLES):
+            return text
+        return super()._fill_text(text, width, indent)

@@ -1,0 +1,37 @@
+"""A node as a command: recorder and replayer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from manip_dyn.core.errors import ManipDynError
+
+
+def run_node(
+    name: str, namespace: str, parameters: Mapping[str, Any], tell: Callable[..., None]
+) -> int:
+    """Run a node of `manip_dyn.ros.recording` in this process; return its exit code.
+
+    Args:
+        name: The node.
+        namespace: Where it runs.
+        parameters: Its parameters.
+        tell: Takes what it has to say, by name.
+
+    Raises:
+        ManipDynError: If there is no ROS 2.
+    """
+    if find_spec("rclpy") is None:
+        raise ManipDynError(
+            f"the {name} needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
+        )
+    arguments = ["manip_dyn", "--ros-args"]
+    if namespace.strip("/"):
+        arguments += ["-r", f"__ns:=/{namespace.strip('/')}"]
+    for key, value in parameters.items():
+        arguments += ["-p", f"{key}:={value}"]
+    main = import_module(f"manip_dyn.ros.recording.{name}").main
+    return int(main(arguments, tell))

@@ -1,0 +1,155 @@
+"""Writes messages into an MCAP file, as ``ros2 bag record -s mcap`` has them.
+
+What has been written stays readable whatever becomes of the process: messages go to disk in chunks
+of at most a second, each readable by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.recording.needed import needed
+from manip_dyn.recording.schemas import definition, serialized
+
+CHUNK_PERIOD = 1.0
+"""Most wall time for which a message is only in memory, s."""
+FOREVER = "{sec: 9223372036, nsec: 854775807}"
+LATCHED = f"""- history: keep_last
+  depth: 1
+  reliability: reliable
+  durability: transient_local
+  deadline: {FOREVER}
+  lifespan: {FOREVER}
+  liveliness: automatic
+  liveliness_lease_duration: {FOREVER}
+  avoid_ros_namespace_conventions: false"""
+"""How a topic was offered whose last message late joiners get, in the words of rosbag2."""
+QOS = "offered_qos_profiles"
+
+
+class Recorder:
+    """A file that messages are written into.
+
+    Attributes:
+        file: The file.
+        counts: How many messages there are by topic.
+    """
+
+    def __init__(self, file: str | Path, replace: bool = True):
+        """Begin the file.
+
+        Args:
+            file: Its path.
+            replace: Whether a file that is there already is replaced.
+
+        Raises:
+            ManipDynError: If it cannot be written, or is there and not to be replaced.
+        """
+        self.file, self.counts = Path(file), dict[str, int]()
+        library = needed("mcap.writer")
+        try:
+            self._raw: Any = self.file.open("wb" if replace else "xb", buffering=0)
+        except FileExistsError as error:
+            raise ManipDynError(f"'{file}' is there already; expected a new file") from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._writer = library.Writer(_Whole(self._raw))
+        self._channels: dict[tuple[str, str], int] = {}
+        self._schemas: dict[str, int] = {}
+        self._try(self._writer.start, "ros2", "manip_dyn")
+        self._flushed = time.monotonic()
+
+    def __enter__(self) -> Recorder:
+        """Return the recorder."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the file."""
+        self.close()
+
+    def add_topic(self, topic: str, kind: str, latched: bool = False) -> None:
+        """Expect messages of a type on a topic; `latched` ones are for late joiners, too."""
+        if (topic, kind) in self._channels:
+            return
+        if kind not in self._schemas:
+            text = definition(kind).encode()
+            self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text)
+        offered = {QOS: LATCHED if latched else ""}
+        self._channels[topic, kind] = self._writer.register_channel(
+            topic, "cdr", self._schemas[kind], offered
+        )
+        self.counts.setdefault(topic, 0)
+
+    def add(self, topic: str, content: Any, time_ns: int, latched: bool = False) -> None:
+        """Write a message of `schemas.message` at a time of the file, ns."""
+        self.add_topic(topic, content.__msgtype__, latched)
+        self.add_raw(topic, content.__msgtype__, serialized(content), time_ns)
+
+    def add_raw(
+        self,
+        topic: str,
+        kind: str,
+        data: bytes,
+        time_ns: int,
+        sent_ns: int | None = None,
+        sequence: int = 0,
+    ) -> None:
+        """Write a serialized message on a topic that was added.
+
+        Args:
+            topic: The topic.
+            kind: The message's type.
+            data: Its CDR.
+            time_ns: When it was received, ns.
+            sent_ns: When it was sent; None: then, too.
+            sequence: Which message of its publisher it is; 0 where that is not known.
+        """
+        channel, sent = self._channels[topic, kind], time_ns if sent_ns is None else sent_ns
+        self._try(self._writer.add_message, channel, time_ns, data, sent, sequence)
+        self.counts[topic] += 1
+        self.flush_when_due()
+
+    def add_note(self, name: str, content: Mapping[str, str]) -> None:
+        """Write texts by key, such as the parameters of a node."""
+        self._try(self._writer.add_metadata, name, dict(content))
+
+    def flush_when_due(self) -> None:
+        """Write to disk what has been in memory for `CHUNK_PERIOD`."""
+        now = time.monotonic()
+        if now - self._flushed >= CHUNK_PERIOD:
+            self._flushed = now
+            self._try(self._writer.flush)
+
+    def close(self) -> None:
+        """Write what is left and the index; after that, or a failure, it does nothing."""
+        if not self._raw.closed:
+            self._try(self._writer.finish)
+            self._raw.close()
+
+    def _try(self, write: Any, *arguments: Any) -> None:
+        try:
+            write(*arguments)
+        except OSError as error:
+            self._raw.close()
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> ManipDynError:
+        return ManipDynError(
+            f"recording '{self.file}' cannot be written: {error.strerror or error}"
+        )
+
+
+class _Whole:
+    """A file without a buffer of its own, so that nothing is left to be written when it failed."""
+
+    def __init__(self, raw: Any):
+        self._raw, self.tell, self.flush = raw, raw.tell, raw.flush
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._raw.write(rest) :]

@@ -1,0 +1,1 @@
+"""Recordings of topics: written while nodes run, published again, checked by the simulator."""
