@@ -1,14 +1,11 @@
 """Compiled functions: machine code of their own, kept on disk for as long as it is true."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from fresh import Fresh
 
 from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.specialized import specialized
@@ -80,20 +77,12 @@ def folder(compiled_once, tmp_path):
 
 def start(folder, script=SCRIPT, **environment):
     cache = {"MANIP_DYN_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        env=os.environ | cache | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Fresh(script, cwd=folder, **cache | environment)
 
 
 def printed(folder, script=SCRIPT, **environment):
-    process = start(folder, script, **environment)
-    out, log = process.communicate(timeout=600)
-    assert process.returncode == 0, log
+    code, out, log = start(folder, script, **environment).wait()
+    assert code == 0, log
     return out.strip(), log
 
 
@@ -152,8 +141,8 @@ def test_processes_that_start_at_once_share_the_cache(fresh):
     folder = fresh
     processes = [start(folder) for _ in range(3)]
     for process in processes:
-        out, log = process.communicate(timeout=600)
-        assert process.returncode == 0, log
+        code, out, log = process.wait()
+        assert code == 0, log
         assert out.strip() == "19.0"
     assert len(kept(folder)) == 2
     assert not list((folder / "cache").glob("*.tmp"))
@@ -164,8 +153,8 @@ def test_a_killed_compilation_leaves_nothing_half_done(fresh):
     process = start(folder)
     while not kept(folder) and process.poll() is None:
         time.sleep(0.01)  # one function is there, its caller is being compiled
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.kill()
+    process.wait()
     assert printed(folder)[0] == "19.0"
 
 
