@@ -1,5 +1,6 @@
 """Compiled functions: machine code of their own, kept on disk for as long as it is true."""
 
+import fcntl
 import shutil
 import time
 
@@ -137,15 +138,29 @@ def test_a_function_that_is_gone_from_the_cache_is_compiled_for_its_caller(folde
     assert callee.is_file()
 
 
-def test_processes_that_start_at_once_share_the_cache(fresh):
-    folder = fresh
-    processes = [start(folder) for _ in range(3)]
+def test_processes_that_start_at_once_compile_once(fresh):
+    folder, missed = fresh, "print(*(sum(each.stats.cache_misses.values()) for each in both))"
+    both = "both = program.outer, program.total\n"
+    processes = [start(folder, SCRIPT + both + missed) for _ in range(3)]
+    misses = []
     for process in processes:
         code, out, log = process.wait()
         assert code == 0, log
-        assert out.strip() == "19.0"
+        result, *counts = out.split()
+        assert result == "19.0"
+        misses.append([int(count) for count in counts])
+    assert np.sum(misses, axis=0).tolist() == [1, 1]
     assert len(kept(folder)) == 2
     assert not list((folder / "cache").glob("*.tmp"))
+
+
+def test_a_process_that_does_not_go_on_is_not_waited_for_for_long(fresh):
+    (fresh / "cache").mkdir()
+    impatient = "import manip_dyn.core.in_turn as each\neach.PATIENCE = 0.1\n"
+    with (fresh / "cache" / ".locks").open("w") as held:
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        assert printed(fresh, impatient + SCRIPT)[0] == "19.0"
+    assert len(kept(fresh)) == 2
 
 
 def test_a_killed_compilation_leaves_nothing_half_done(fresh):
