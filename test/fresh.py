@@ -129,7 +129,8 @@ def _become(
     config.reload_config()
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     folders = [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
-    sys.path[:] = ["", *folders, *(each for each in sys.path[1:] if each not in folders)]
+    own, *others = sys.path
+    sys.path[:] = ["", *folders, *(each for each in others if each not in folders), own]
     sys.argv[:] = arguments
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     exec(compile(script, "<script>", "exec"), vars(main))
