@@ -106,7 +106,9 @@ def test_the_law_is_compiled_once_for_all_robots_and_what_is_rare_when_needed():
     def needed(*arguments):
         """Return what a process compiles or loads, keys by names."""
         found = {}
-        for name, _, key in (each.rpartition("-") for each in output_of(FIRST, *arguments).split()):
+        for name, _, key in (
+            each.rpartition("-") for each in output_of(FIRST, *arguments).split()
+        ):
             found.setdefault(name, set()).add(key)
         return found
 
