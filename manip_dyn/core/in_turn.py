@@ -1,10 +1,10 @@
 """Lets one process make what several lack, while the others wait for it.
 
-Nodes that start together, or the workers of a test run, would otherwise compile the same functions
-beside each other. Each file of the cache has a lock: a byte of one file in the same folder, with a
-number that comes from the file's name. The system takes the locks from a process that ends, however it
-ends. Nobody depends on them: where there are none, or another process holds one for long (it may
-be stopped), everything is made as if there were no other process.
+Nodes that start together, or the workers of a test run, would otherwise compile the same
+functions beside each other. Each file of the cache has a lock: a byte of one file in the same
+folder, with a number that comes from the file's name. The system takes the locks from a process
+that ends, however it ends. Nobody depends on them: where there are none, or another process holds
+one for long (it may be stopped), everything is made as if there were no other process.
 """
 
 from __future__ import annotations
