@@ -7,6 +7,7 @@ from fresh import output_of
 from numba.core.errors import TypingError
 
 import manip_dyn as md
+from manip_dyn.codegen.loops import dynamics
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, LONGEST, LONGEST_MASS
 from manip_dyn.robot import Oracle
 
@@ -116,6 +117,7 @@ def test_a_batch_is_one_state_many_times(kernels, name):
 def test_in_place_kernels_refuse_what_they_would_misread(kernels):
     n, kernel = kernels.robot.n, kernels.in_place.forward_dynamics_derivatives
     good, out = np.zeros(n), np.zeros((3, n, n))
+    compiled = len(dynamics.forward_dynamics_derivatives.overloads)
     for bad in (np.zeros(n, np.float32), np.zeros(2 * n)[::2], np.zeros((n, 1))):
         with pytest.raises(TypingError, match="expected"):
             kernel(bad, good, good, out)
@@ -124,6 +126,7 @@ def test_in_place_kernels_refuse_what_they_would_misread(kernels):
     read_only = np.frombuffer(out.tobytes()).reshape(out.shape)
     with pytest.raises(TypingError, match="expected"):
         kernel(good, good, good, read_only)
+    assert len(dynamics.forward_dynamics_derivatives.overloads) == compiled
 
 
 def test_nothing_finite_comes_of_what_is_not(kernels):
