@@ -43,7 +43,7 @@ def test_mean_efforts_end_there_a_little_later(name):
 @pytest.mark.parametrize("mass_scale", [0.9, 1.1])
 @pytest.mark.parametrize("name", GOALS)
 def test_wrong_masses_cost_time_but_it_arrives(name, mass_scale):
-    simulation, executor = executed(name, 3.0, mass_scale=mass_scale, settle=0.5)
+    simulation, executor = executed(name, 3.0, mass_scale=mass_scale)
     assert executor.arrived
     assert 0.0 <= executor.extra_time < 3.0
     np.testing.assert_allclose(simulation.q, GOALS[name][3], atol=1e-3)
@@ -56,7 +56,7 @@ def test_a_push_leads_to_a_new_motion_that_arrives(name, share):
     robot, plan = planned(name)
     begin, end = (round(1e9 * part * plan.t_final) for part in (0.25, 0.5))
     push = Disturbance(share * robot.tau_max, begin, end)
-    simulation, executor = executed(name, 4.0, disturbance=push, settle=0.5)
+    simulation, executor = executed(name, 4.0, disturbance=push)
     assert executor.arrived
     np.testing.assert_allclose(simulation.q, plan.qf, atol=1e-5)
 
