@@ -17,7 +17,7 @@ docs: $(SITE)
 
 # Most of the time goes into compiling, for two cores, and some into waiting for other processes,
 # hence three workers: each takes whole files, so that what the tests of a file share is compiled
-# once, and the long ones of test/ros first.
+# once, and the longest ones first, see test/conftest.py.
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
 # The tests start many processes: bytecode is kept, whatever the environment says, so that each

@@ -1,10 +1,31 @@
-"""Garbage is looked for rarely: each time means a look at all the objects that compiling made."""
+"""Garbage is looked for rarely: each time means a look at all the objects that compiling made.
+
+Files that take long come first, so that no worker is alone with one at the end.
+"""
 
 import gc
 from importlib.util import find_spec
 
 # Not a skip in test/ros/conftest.py: pytest 7 takes that for a skip of everything.
 collect_ignore = [] if find_spec("rclpy") else ["ros"]
+
+
+LONG = (
+    "test/test_prepare.py",
+    "test/ros/test_faults.py",
+    "test/ros/test_processes.py",
+    "test/ros/test_bang_bang_planner_node.py",
+    "test/bench/test_suites.py",
+    "test/planning/zero_net_work/test_ramped.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    def place(item):
+        file = item.nodeid.split("::")[0]
+        return LONG.index(file) if file in LONG else len(LONG)
+
+    items.sort(key=place)
 
 
 def pytest_report_header():

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fresh import output_of
 
 from manip_dyn.cli import main
 
@@ -38,7 +39,7 @@ def test_after_it_a_fresh_process_compiles_nothing(tmp_path):
     assert str(tmp_path) in done.stdout
     before = machine_code(tmp_path)
     assert before
-    subprocess.run([sys.executable, "-c", USES], env=surroundings, check=True)
+    output_of(USES, **surroundings)
     assert machine_code(tmp_path) == before
 
 

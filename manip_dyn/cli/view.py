@@ -23,19 +23,19 @@ RECORDING = ".mcap"
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
-        "Show a robot, with a slider for each joint, a recording, or what the nodes of a namespace do, on a "
-        "page in the browser. The page needs no network; Ctrl-C ends it."
+        "Show a robot, with a slider for each joint, a recording, or what the nodes of a namespace "
+        "do, on a page in the browser. The page needs no network; Ctrl-C ends it."
     )
     command.epilog = (
-        "examples: manip_dyn view pa10; manip_dyn view my_arm.urdf; manip_dyn view /demo; "
-        "manip_dyn view (what runs in the root namespace)"
+        "examples: manip_dyn view pa10; manip_dyn view my_arm.urdf; manip_dyn view run.mcap; "
+        "manip_dyn view /demo; manip_dyn view (what runs in the root namespace)"
     )
     command.add_argument(
         "robot",
         nargs="?",
         default="/",
         metavar="WHAT",
-        help="name of a shipped robot, path of a URDF or of a recording (.mcap), or a ROS namespace, "
+        help="name of a shipped robot, path of a URDF or a recording (.mcap), or a ROS namespace, "
         "which begins with / and is no file (default: /)",
     )
     add_robot_options(command)

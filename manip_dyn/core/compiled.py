@@ -35,6 +35,7 @@ from manip_dyn.core.compilers import (
     collection_paused,
     with_room,
 )
+from manip_dyn.core.in_turn import turns
 from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
@@ -81,7 +82,7 @@ class Compiled(CPUDispatcher):
 
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
-        with announced(self.py_func), collection_paused():
+        with announced(self.py_func), collection_paused(), turns():
             return with_room(super().compile, sig)
 
     def get_call_template(self, args, kws):

@@ -152,6 +152,12 @@ if sys.implementation.name == "cpython":
     with_room.__code__ = with_room.__code__.replace(co_stacksize=FRAMES)
 
 
+class _Frozen:
+    """Whether somebody else uses what Python has for objects that are no garbage."""
+
+    by_others = False
+
+
 @contextmanager
 def collection_paused() -> Iterator[Any]:
     """Look for no garbage inside: the compiler makes many objects, and keeps most of them.
@@ -165,7 +171,9 @@ def collection_paused() -> Iterator[Any]:
     try:
         yield
     finally:
-        if gc.get_freeze_count() == 0:  # nobody else uses this
+        # Counting takes 30 ms where somebody has put a program's objects there.
+        _Frozen.by_others = _Frozen.by_others or gc.get_freeze_count() > 0
+        if not _Frozen.by_others:
             gc.freeze()
             gc.unfreeze()
         gc.enable()

@@ -25,6 +25,7 @@ import numba
 
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.first_time import first_time
+from manip_dyn.core.in_turn import turns, wait_for_turn
 
 COMPLETE = "# complete\n"
 """Last line of every generated file."""
@@ -67,8 +68,10 @@ def _module(name: str, text: Callable[[], str]) -> ModuleType:
     if name not in _modules:
         path = cache_directory() / f"{name}.py"
         if not _is_complete(path):
-            first_time(name.rpartition("_")[0])
-            path = _write(path, text() + COMPLETE)
+            with turns():
+                if not wait_for_turn(path) or not _is_complete(path):
+                    first_time(name.rpartition("_")[0])
+                    path = _write(path, text() + COMPLETE)
         _modules[name] = _load(name, path)
     return _modules[name]
 

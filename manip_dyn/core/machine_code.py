@@ -27,6 +27,7 @@ from manip_dyn.core.files import write_whole
 from manip_dyn.core.fingerprint import home, reach
 from manip_dyn.core.first_time import first_time
 from manip_dyn.core.generated import cache_directory, warn_once
+from manip_dyn.core.in_turn import wait_for_turn
 
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""
@@ -67,7 +68,10 @@ class MachineCode(_Cache):
         reached = reach(self._dispatcher)
         if not self._enabled or not reached.digest:
             return None
-        content = _read(self._path(sig))
+        path = self._path(sig)
+        content = _read(path)
+        if content is None and wait_for_turn(path):
+            content = _read(path)
         if content is None:
             first_time(self._dispatcher.py_func.__qualname__)
             return None

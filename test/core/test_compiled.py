@@ -1,15 +1,15 @@
 """Compiled functions: machine code of their own, kept on disk for as long as it is true."""
 
-import os
+import fcntl
+import gc
 import shutil
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from fresh import Fresh
 
+from manip_dyn.core import compilers
 from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.specialized import specialized
 
@@ -80,20 +80,12 @@ def folder(compiled_once, tmp_path):
 
 def start(folder, script=SCRIPT, **environment):
     cache = {"MANIP_DYN_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        env=os.environ | cache | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Fresh(script, cwd=folder, **cache | environment)
 
 
 def printed(folder, script=SCRIPT, **environment):
-    process = start(folder, script, **environment)
-    out, log = process.communicate(timeout=600)
-    assert process.returncode == 0, log
+    code, out, log = start(folder, script, **environment).wait()
+    assert code == 0, log
     return out.strip(), log
 
 
@@ -148,15 +140,29 @@ def test_a_function_that_is_gone_from_the_cache_is_compiled_for_its_caller(folde
     assert callee.is_file()
 
 
-def test_processes_that_start_at_once_share_the_cache(fresh):
-    folder = fresh
-    processes = [start(folder) for _ in range(3)]
+def test_processes_that_start_at_once_compile_once(fresh):
+    folder, missed = fresh, "print(*(sum(each.stats.cache_misses.values()) for each in both))"
+    both = "both = program.outer, program.total\n"
+    processes = [start(folder, SCRIPT + both + missed) for _ in range(3)]
+    misses = []
     for process in processes:
-        out, log = process.communicate(timeout=600)
-        assert process.returncode == 0, log
-        assert out.strip() == "19.0"
+        code, out, log = process.wait()
+        assert code == 0, log
+        result, *counts = out.split()
+        assert result == "19.0"
+        misses.append([int(count) for count in counts])
+    assert np.sum(misses, axis=0).tolist() == [1, 1]
     assert len(kept(folder)) == 2
     assert not list((folder / "cache").glob("*.tmp"))
+
+
+def test_a_process_that_does_not_go_on_is_not_waited_for_for_long(fresh):
+    (fresh / "cache").mkdir()
+    impatient = "import manip_dyn.core.in_turn as each\neach.PATIENCE = 0.1\n"
+    with (fresh / "cache" / ".locks").open("w") as held:
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        assert printed(fresh, impatient + SCRIPT)[0] == "19.0"
+    assert len(kept(fresh)) == 2
 
 
 def test_a_killed_compilation_leaves_nothing_half_done(fresh):
@@ -164,8 +170,8 @@ def test_a_killed_compilation_leaves_nothing_half_done(fresh):
     process = start(folder)
     while not kept(folder) and process.poll() is None:
         time.sleep(0.01)  # one function is there, its caller is being compiled
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.kill()
+    process.wait()
     assert printed(folder)[0] == "19.0"
 
 
@@ -215,6 +221,17 @@ def test_a_module_is_specialized_by_names_that_it_binds(folder, monkeypatch):
     assert specialized(helper, FACTOR=5.0) is other
     with pytest.raises(ValueError, match="binds no FRACTION"):
         specialized(helper, FRACTION=5.0)
+
+
+def test_what_somebody_froze_is_counted_once(monkeypatch):
+    """It takes 30 ms for the objects of a large program."""
+    counted = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(None) or 5)
+    monkeypatch.setattr(compilers._Frozen, "by_others", False)
+    for _ in range(3):
+        with compilers.collection_paused():
+            pass
+    assert len(counted) == 1
 
 
 def test_a_digest_tells_values_apart():

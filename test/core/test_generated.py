@@ -1,11 +1,9 @@
 """The cache of generated modules: shared by processes, and doing without a folder."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
+from fresh import Fresh
 
 SCRIPT = """
 import sys, warnings
@@ -17,30 +15,23 @@ print(kernels.inverse_dynamics([0.0], [0.0], [0.0])[0])
 
 
 def run_with_cache(folder, script=SCRIPT, **environment):
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        env=os.environ | {"MANIP_DYN_CACHE": str(folder)} | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Fresh(script, MANIP_DYN_CACHE=str(folder), **environment)
 
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory):
     """A cache that a process has used."""
     folder = tmp_path_factory.mktemp("cache")
-    process = run_with_cache(folder)
-    _, log = process.communicate(timeout=600)
-    assert process.returncode == 0, log
+    code, _, log = run_with_cache(folder).wait()
+    assert code == 0, log
     return folder
 
 
 def test_concurrent_processes_share_a_fresh_cache(tmp_path):
     processes = [run_with_cache(tmp_path / "cache") for _ in range(3)]
     for process in processes:
-        out, log = process.communicate(timeout=600)
-        assert process.returncode == 0, log
+        code, out, log = process.wait()
+        assert code == 0, log
         assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert len(list((tmp_path / "cache").glob("*.py"))) == 1
     assert not list((tmp_path / "cache").glob("*.tmp"))
@@ -49,9 +40,8 @@ def test_concurrent_processes_share_a_fresh_cache(tmp_path):
 def test_unusable_cache_folder_is_one_warning(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    process = run_with_cache(blocked / "cache")
-    out, log = process.communicate(timeout=600)
-    assert process.returncode == 0, log
+    code, out, log = run_with_cache(blocked / "cache").wait()
+    assert code == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert log.count("UserWarning") == 1
     assert "cannot be used" in log
@@ -64,9 +54,8 @@ def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
     (file,) = folder.glob("*.py")
     whole = file.read_text()
     file.write_text(damage)
-    process = run_with_cache(folder)
-    out, log = process.communicate(timeout=600)
-    assert process.returncode == 0, log
+    code, out, log = run_with_cache(folder).wait()
+    assert code == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert file.read_text() == whole
 
@@ -79,9 +68,8 @@ def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
         "machine_code.write_whole = no_space\n"
         "kernels =",
     )
-    process = run_with_cache(tmp_path, full)
-    out, log = process.communicate(timeout=600)
-    assert process.returncode == 0, log
+    code, out, log = run_with_cache(tmp_path, full).wait()
+    assert code == 0, log
     assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert log.count("UserWarning") == 1
     assert "No space left on device" in log
@@ -92,7 +80,7 @@ def test_the_private_folder_is_removed(tmp_path):
     blocked.write_text("not a folder")
     private = tmp_path / "private"
     private.mkdir()
-    process = run_with_cache(blocked / "cache", TMPDIR=str(private))
-    _, log = process.communicate(timeout=600)
+    code, _, log = run_with_cache(blocked / "cache", TMPDIR=str(private)).wait()
+    assert code == 0, log
     assert str(private) not in log
     assert list(private.iterdir()) == []

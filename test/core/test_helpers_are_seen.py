@@ -1,15 +1,13 @@
 """What keeps machine code true in every layer: an edited helper changes the key of its callers."""
 
 import compileall
-import os
 import shutil
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
 import pytest
+from fresh import output_of
 
 import manip_dyn
 
@@ -70,17 +68,9 @@ def copy(tmp_path_factory):
 
 def digests(folder, *layers):
     """Return the digest of each layer's entry, in one fresh process."""
-    found = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(entries=[ENTRIES[layer] for layer in layers])],
-        env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return found.stdout.split()
+    script = SCRIPT.format(entries=[ENTRIES[layer] for layer in layers])
+    copied = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return output_of(script, cwd=folder, **copied).split()
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
 """Programs that are compiled once, and linked with the functions in their slots."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
+from fresh import output_of
 
 PROGRAM = """
 from numba import types
@@ -137,18 +135,8 @@ def folder(linked_once, tmp_path):
 
 
 def printed(folder, script=SCRIPT):
-    found = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        env=os.environ
-        | {"MANIP_DYN_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return found.stdout.strip()
+    cache = {"MANIP_DYN_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return output_of(script, cwd=folder, **cache).strip()
 
 
 def kept(folder, ending):

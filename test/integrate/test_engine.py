@@ -1,12 +1,12 @@
 """Engines in place: callable from numba, without allocation, cached on disk."""
 
 import os
-import subprocess
 import sys
 
 import numpy as np
 import problems
 import pytest
+from fresh import output_of
 from numba import njit
 from numba.core.runtime import _nrt_python, rtsys
 from problems import CLASSICAL, NO_SCRIPT, curve, oscillator, scripted, scripted_engine
@@ -118,16 +118,7 @@ def test_another_process_loads_the_machine_code(tmp_path):
     script = SCRIPT.format(folder=os.path.dirname(problems.__file__))
     hits = []
     for _ in range(2):
-        found = subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"MANIP_DYN_CACHE": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert found.returncode == 0, found.stderr
-        hit, end, _ = found.stdout.split()
+        hit, end, _ = output_of(script, MANIP_DYN_CACHE=str(tmp_path / "cache")).split()
         assert float(end) == pytest.approx(-1.0, abs=1e-7)
         hits.append(int(hit))
     assert hits == [0, 1]

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from fresh import output_of
 
 import manip_dyn as md
 
@@ -69,16 +68,8 @@ def motions():
 
 @pytest.fixture(scope="module")
 def plain():
-    found = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(folder=os.path.dirname(__file__))],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return json.loads(found.stdout)
+    script = SCRIPT.format(folder=os.path.dirname(__file__))
+    return json.loads(output_of(script, NUMBA_DISABLE_JIT="1"))
 
 
 def test_without_the_compiler_the_motions_are_the_same(plain):

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from fresh import output_of
 
 from manip_dyn.codegen.graph.expression import sine
 from manip_dyn.multibody import (
@@ -69,22 +68,10 @@ def found():
     }
 
 
-def run(script, **environment):
-    """Run a script in a process of its own; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_without_the_compiler_mechanisms_move_the_same():
-    slow = json.loads(run(SCRIPT.format(folder=os.path.dirname(__file__)), NUMBA_DISABLE_JIT="1"))
+    slow = json.loads(
+        output_of(SCRIPT.format(folder=os.path.dirname(__file__)), NUMBA_DISABLE_JIT="1")
+    )
     fast = found()
     assert slow["counts"] == fast["counts"]
     for name, rtol in (("q", 1e-9), ("linear", 1e-8)):
@@ -94,5 +81,5 @@ def test_without_the_compiler_mechanisms_move_the_same():
 
 @pytest.mark.parametrize("name", ["manip_dyn", "manip_dyn.multibody"])
 def test_an_import_writes_and_compiles_nothing(name, tmp_path):
-    run(f"import {name}", MANIP_DYN_CACHE=str(tmp_path))
+    output_of(f"import {name}", MANIP_DYN_CACHE=str(tmp_path))
     assert not list(tmp_path.iterdir())

@@ -1,12 +1,10 @@
 """The compiled programs of the planners give the same as plain Python."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+from fresh import output_of
 
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.linear_solve import factorize, solve
@@ -49,18 +47,13 @@ def program():
 
 
 def test_a_linear_program_is_the_same_in_python():
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    found = subprocess.run(
-        [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
-    )
-    plain = json.loads(found.stdout)
+    plain = json.loads(output_of(Path(__file__).read_text(), NUMBA_DISABLE_JIT="1"))
     np.testing.assert_allclose(plain["program"], program(), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(plain["residual"], [-0.005, -0.1], atol=1e-15)
     np.testing.assert_allclose(plain["solution"], [1.0, 2.0], rtol=1e-14)
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     a, pivots, b = np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2), np.array([5.0, 4.0])
     factorize(a, pivots)
     solve(a, pivots, b)

@@ -1,5 +1,7 @@
 """What every plan has, whichever method made it."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -12,21 +14,15 @@ START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
 
 @pytest.mark.parametrize("time", [np.nan, np.inf, np.array([0.1, 0.2]), np.array([0.1]), "soon"])
 def test_times_are_finite_numbers(time):
-    arm = md.load_robot("ibm7535")
-    plans = [
-        md.plan_minimum_time(arm, START, GOAL),
-        md.plan_minimum_time(arm, GOAL, GOAL),
-        md.plan_zero_net_work(arm, START, GOAL),
-        md.plan_zero_net_work(arm, START, GOAL, slew_rate=500.0),
-    ]
-    for plan in plans:
+    for name in ("minimum time", "at the goal", "zero net work", "ramps"):
+        plan = plan_of(name)
         for read in (plan.effort, plan.state, getattr(plan, "costate", plan.state)):
             with pytest.raises(ManipDynError, match="time is"):
                 read(time)
 
 
 def test_a_plan_is_read_at_any_time():
-    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
+    plan = plan_of("minimum time")
     assert plan.state(-1.0)[0] == pytest.approx(plan.q0)
     assert plan.state(9.0)[0] == pytest.approx(plan.qf)
     assert plan.effort(9.0) == pytest.approx([0.0, 0.0])
@@ -56,9 +52,14 @@ def ibm():
     return md.load_robot("ibm7535")
 
 
+@cache
+def plan_of(name):
+    return PLANS[name]()
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_every_method_makes_the_same_kind_of_plan(name):
-    plan = PLANS[name]()
+    plan = plan_of(name)
     robot = plan.robot
     assert type(plan) is md.Plan
     assert plan.success == (plan.status in ("solved", "at_goal"))
@@ -84,9 +85,9 @@ def test_evidence_is_absent_where_there_is_none():
         name: [
             kind
             for kind in ("certificate", "extremal", "ramps", "single_switch", "switching")
-            if getattr(plan(), kind) is not None
+            if getattr(plan_of(name), kind) is not None
         ]
-        for name, plan in PLANS.items()
+        for name in PLANS
     }
     assert has == {
         "zero net work": [],
@@ -97,12 +98,12 @@ def test_evidence_is_absent_where_there_is_none():
         "at the goal": [],
     }
     with pytest.raises(ManipDynError, match="there are no costates: every joint switches once"):
-        PLANS["zero net work"]().costate(0.1)
+        plan_of("zero net work").costate(0.1)
 
 
 def test_at_the_goal_a_plan_holds_at_any_time():
     """Before time 0, too."""
-    plan = PLANS["at the goal"]()
+    plan = plan_of("at the goal")
     assert plan.effort(-0.1) == pytest.approx(plan.hold)
     assert plan.net_work == pytest.approx([0.0, 0.0])
     assert plan.peak_work == 0.0

@@ -20,7 +20,7 @@ from numpy import array
 
 from manip_dyn.codegen.loops import dynamics
 from manip_dyn.codegen.backend.stack import on_stack
-from manip_dyn.codegen.backend.straight_line import Program, refusal
+from manip_dyn.codegen.backend.straight_line import Program, checked_out
 from manip_dyn.codegen.loops.tree import Tree
 from manip_dyn.core.compiled import compiled
 
@@ -31,14 +31,13 @@ _memory = on_stack({memory})
 '''
 KERNEL = """
 _{name}_loops = dynamics.{loops}
-_{name}_refusal = refusal(Program("{name}", {inputs}, {axes}, ""))
+_{name}_checked = checked_out(Program("{name}", {inputs}, {axes}, ""))
 _{name}_out = on_stack{shape}
 {scratch}
 
 @compiled
 def {name}({arguments}, out):
-    _{name}_refusal(({arguments},), out)
-    _{name}_loops(TREE, _memory(), {arguments}, out)
+    _{name}_loops(TREE, _memory(), {arguments}, _{name}_checked(({arguments},), out))
 
 
 @compiled
