@@ -23,8 +23,8 @@ RECORDING = ".mcap"
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
-        "Show a robot, with a slider for each joint, a recording, or what the nodes of a namespace "
-        "do, on a page in the browser. The page needs no network; Ctrl-C ends it."
+        "Show a robot, with a slider for each joint, a recording, or what the nodes of a "
+        "namespace do, on a page in the browser. The page needs no network; Ctrl-C ends it."
     )
     command.epilog = (
         "examples: manip_dyn view pa10; manip_dyn view my_arm.urdf; manip_dyn view run.mcap; "

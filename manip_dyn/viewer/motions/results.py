@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.clik import TrackResult
+from manip_dyn.core.checks import Matrix
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism, MechanismMotion
 from manip_dyn.planning import Plan
@@ -130,14 +131,20 @@ def _of_recording(result: Recording, title: str) -> Motion:
         raise ManipDynError(
             f"recording '{result.file}' describes no robot; expected robot_description in it"
         )
-    columns = [robot.joint_names.index(name) for name in result.joint_names]
-    order = np.argsort(columns)
-    told = [None if np.isnan(rows).any() else rows[:, order] for rows in (result.v, result.effort)]
-    resets = [
-        Mark(float(result.t[k]), float(result.t[k]), "the arm was reset") for k in result.resets
-    ]
-    title = title or result.file.name
-    return view_motion(robot, result.t, result.q[:, order], *told, title, marks=resets)
+    order = np.argsort([robot.joint_names.index(name) for name in result.joint_names])
+    return view_motion(
+        robot,
+        result.t,
+        result.q[:, order],
+        _if_told(result.v[:, order]),
+        _if_told(result.effort[:, order]),
+        title or result.file.name,
+        marks=[Mark(at, at, "the arm was reset") for at in result.t[list(result.resets)].tolist()],
+    )
+
+
+def _if_told(rows: Matrix) -> Matrix | None:
+    return None if np.isnan(rows).any() else rows
 
 
 def _of_mechanism(result: MechanismMotion, mechanism: Mechanism, title: str) -> Motion:
