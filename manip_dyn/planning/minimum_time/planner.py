@@ -16,6 +16,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative
 from manip_dyn.planning.at_rest import check_effort_limits, checked_postures, holding_effort
 from manip_dyn.planning.certificate import FULL, Searched
+from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
     Candidate,
@@ -28,7 +29,6 @@ from manip_dyn.planning.minimum_time.candidate import (
 )
 from manip_dyn.planning.minimum_time.conditions import certificate
 from manip_dyn.planning.minimum_time.controls import Kind
-from manip_dyn.planning.minimum_time.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
 from manip_dyn.planning.minimum_time.grid_search import GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers

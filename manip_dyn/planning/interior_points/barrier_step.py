@@ -30,7 +30,7 @@ def assemble(limits, motion, work, weight, damping):
     band, border, right = work.band, work.border, work.right
     nodes, n = q.shape
     size, duration = right.shape[0], exp(motion.log_duration[0])
-    h = duration / (nodes - 1)
+    stretch = limits.scheme.stretch
     for r in range(size):
         for c in range(3 * n):
             band[r, c] = 0.0
@@ -65,7 +65,7 @@ def assemble(limits, motion, work, weight, damping):
                 below, above = slack[k, 4 * n + i], slack[k, 5 * n + i]
                 stiff = force[k, 4 * n + i] / below + force[k, 5 * n + i] / above
                 push = weight * (1.0 / below - 1.0 / above)
-                slope = 1.0 / (h * limits.v[i])
+                slope = stretch[k] / (duration * limits.v[i])
                 by_time = -(q[k + 1, i] - q[k, i]) * slope
                 corner += stiff * by_time * by_time
                 last += push * by_time
@@ -90,7 +90,8 @@ def slopes(limits, motion, work, rise):
     """
     q, slack, lever, step, slope = motion.q, motion.slack, work.lever, work.step, work.slope
     nodes, n = q.shape
-    size, h = step.shape[0], exp(motion.log_duration[0]) / (nodes - 1)
+    size, duration = step.shape[0], exp(motion.log_duration[0])
+    stretch = limits.scheme.stretch
     for k in range(nodes):
         base = (k - 2) * n
         for i in range(n):
@@ -107,7 +108,7 @@ def slopes(limits, motion, work, rise):
             if k < nodes - 1:
                 there = step[k * n + i] if k < nodes - 2 else 0.0
                 moved = there - here - (q[k + 1, i] - q[k, i]) * rise
-                slope[k, 4 * n + i] = moved / (h * limits.v[i])
+                slope[k, 4 * n + i] = moved * stretch[k] / (duration * limits.v[i])
             slope[k, 5 * n + i] = -slope[k, 4 * n + i]
     share = 1.0
     for k in range(nodes):
