@@ -106,18 +106,18 @@ def _plan(
 
 def _certificate(robot: Robot, found: Refined, searched: GridSearched) -> Convergence:
     along, solved, t_final = costates_of(robot, found.solved), found.solved, found.spline.duration
-    on_grid = solved.spline.duration
-    barrier = on_grid * (solved.weight * solved.limits + solved.promised)
+    on_grid = found.durations[-1]
+    barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))
     grid = max(found.durations[-2] - on_grid, 0.0) / GROWTH
     return Convergence(
         gap=t_final - on_grid + barrier + grid,
         t_final=t_final,
-        kkt=solved.promised,
+        kkt=abs(solved.promised),
         hamiltonian=float(np.sqrt(np.mean(along.hamiltonians**2))),
         load=found.load,
         durations=tuple(found.durations),
         cells=solved.spline.cells,
-        times=along.times * (t_final / on_grid),
+        times=along.times * (t_final / solved.spline.duration),
         costates=along.costates,
         switching=along.switching,
         hamiltonians=along.hamiltonians,

@@ -18,6 +18,8 @@ FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
 ROUGHLY = 100.0
 """How much larger that share is on all grids but the last."""
+HIGHER = 1.0, 3.0, 9.0
+"""How much higher the barrier is where steps did not settle and begin anew."""
 INSIDE = 8
 """Between two nodes efforts are looked at in as many places less one."""
 TIGHTENINGS, MORE = 5, 1.1
@@ -33,8 +35,8 @@ class Refined(NamedTuple):
 
     Attributes:
         spline: The motion.
-        solved: The fastest one on the finest grid, limits kept at its nodes.
-        durations: The fastest on each grid, s.
+        solved: What it is on the finest grid, before it was made slower.
+        durations: The fastest on each grid with limits kept at its nodes, s.
         load: Largest effort over its limit, between the nodes, too.
     """
 
@@ -46,7 +48,7 @@ class Refined(NamedTuple):
 
 def rough(robot: Robot, ends: Ends, spline: Spline) -> Solved | None:
     """Return a motion of the coarse search on the rough grid."""
-    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, ROUGHLY, SETTLED)[1]
+    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, ROUGHLY)[1]
 
 
 def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
@@ -54,9 +56,7 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
     found, durations = begun, list[float]()
     for cells in FINE:
         roughly = 1.0 if cells == FINE[-1] else ROUGHLY
-        grid, better = _finer(
-            robot, ends, found.spline, cells, 10.0 * found.weight, roughly, SETTLED
-        )
+        grid, better = _finer(robot, ends, found.spline, cells, 10.0 * found.weight, roughly)
         if better is None:
             return None
         found = better
@@ -68,20 +68,34 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
             break
         grid.room[:-1] += MORE * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
-        again = grid.solved(kept.spline, 10.0 * kept.weight, kept.weight, SETTLED)
+        again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight)
         if again is None:
             break
         kept = again
     spline, load = _slower(robot, ends, kept.spline)
-    return Refined(spline, found, durations, load)
+    durations[-1] = min(durations[-1], kept.spline.duration)
+    return Refined(spline, kept, durations, load)
 
 
-def _finer(robot, ends, spline, cells, first, roughly, settled):
+def _finer(
+    robot: Robot, ends: Ends, spline: Spline, cells: int, first: float, roughly: float
+) -> tuple[SplineGrid, Solved | None]:
+    """Return a grid, and the fastest motion on it near another one of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
     grid = SplineGrid(robot, ends, cells)
     last = roughly * BARRIER / (robot.n * cells)
-    return grid, grid.solved(spline, max(first, last), last, settled)
+    return grid, _settled(grid, spline, max(first, last), last)
+
+
+def _settled(grid: SplineGrid, spline: Spline, first: float, last: float) -> Solved | None:
+    """Return the fastest motion on a grid; where steps do not settle, with a higher barrier."""
+    found = grid.solved(spline, first, last, SETTLED)
+    for higher in HIGHER:
+        if found is None or abs(found.promised) <= SETTLED * found.weight:
+            break
+        found = grid.solved(found.spline, 10.0 * last, higher * last, SETTLED) or found
+    return found
 
 
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:

@@ -29,7 +29,7 @@ ROOM, SLOWER = 0.3, 30.0
 a motion from rest to rest begins."""
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 3.0
 """By how much a motion is made slower to be within its limits: doubled up to the second."""
-STEPS = 250
+STEPS = 150
 HURRY = 10.0
 """Promised fall over the barrier's weight by which the steps of a rough search are over."""
 SETTLED = 1e-3
@@ -114,7 +114,10 @@ class SplineGrid:
                 return None
             here.log_duration[0] += log(SLOWER)
             return self._improved(first, last, HURRY)
-        leave, arrive = z - z**3 * (6.0 - 8.0 * z + 3.0 * z * z), -(z**3) * (4.0 - 7.0 * z + 3 * z * z)
+        leave, arrive = (
+            z - z**3 * (6.0 - 8.0 * z + 3.0 * z * z),
+            -(z**3) * (4.0 - 7.0 * z + 3 * z * z),
+        )
         best, duration = -inf, 0.0
         for tried in np.geomspace(1e-2, 1e2, 80):
             here.q[1:-1] = straight + tried * (leave * ends.v0 + arrive * ends.vf)
@@ -140,7 +143,15 @@ class SplineGrid:
             if not self._least() > 0.0:
                 break
             interior_point(
-                self._kernels, limits, self._here, self._there, self._work, 1.0, 1.0, CENTERING, 0.1
+                self._kernels,
+                limits,
+                self._here,
+                self._there,
+                self._work,
+                1.0,
+                1.0,
+                CENTERING,
+                0.1,
             )
         limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
         return False
