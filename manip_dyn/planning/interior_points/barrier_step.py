@@ -30,7 +30,7 @@ def assemble(limits, motion, work, weight, damping):
     band, border, right = work.band, work.border, work.right
     nodes, n = q.shape
     size, duration = right.shape[0], exp(motion.log_duration[0])
-    stretch = limits.scheme.stretch
+    stretch, shift = limits.scheme.stretch, limits.scheme.shift
     for r in range(size):
         for c in range(3 * n):
             band[r, c] = 0.0
@@ -59,8 +59,13 @@ def assemble(limits, motion, work, weight, damping):
                 below, above = slack[k, 2 * n + i], slack[k, 3 * n + i]
                 scale = limits.scale[i]
                 stiff = force[k, 2 * n + i] / below + force[k, 3 * n + i] / above
+                push = weight * (1.0 / below - 1.0 / above)
+                by_time = duration * shift[k, i] / scale
                 band[row, 0] += stiff / (scale * scale) + damping
-                right[row] += weight * (1.0 / below - 1.0 / above) / scale
+                border[row] += stiff * by_time / scale
+                right[row] += push / scale
+                corner += stiff * by_time * by_time
+                last += push * by_time
             if k < nodes - 1 and limits.v[i] < np.inf:
                 below, above = slack[k, 4 * n + i], slack[k, 5 * n + i]
                 stiff = force[k, 4 * n + i] / below + force[k, 5 * n + i] / above
@@ -91,7 +96,7 @@ def slopes(limits, motion, work, rise):
     q, slack, lever, step, slope = motion.q, motion.slack, work.lever, work.step, work.slope
     nodes, n = q.shape
     size, duration = step.shape[0], exp(motion.log_duration[0])
-    stretch = limits.scheme.stretch
+    stretch, shift = limits.scheme.stretch, limits.scheme.shift
     for k in range(nodes):
         base = (k - 2) * n
         for i in range(n):
@@ -102,7 +107,7 @@ def slopes(limits, motion, work, rise):
             slope[k, i] = change / limits.tau[i]
             slope[k, n + i] = -slope[k, i]
             here = step[(k - 1) * n + i] if 0 < k < nodes - 1 else 0.0
-            slope[k, 2 * n + i] = here / limits.scale[i]
+            slope[k, 2 * n + i] = (here + duration * shift[k, i] * rise) / limits.scale[i]
             slope[k, 3 * n + i] = -slope[k, 2 * n + i]
             slope[k, 4 * n + i] = 0.0
             if k < nodes - 1:

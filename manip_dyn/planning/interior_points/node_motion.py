@@ -59,6 +59,8 @@ class NodeScheme(NamedTuple):
         lead: What the speeds at both ends add to position, speed and acceleration
             (nodes, 3, n); the first grows with the duration, the last falls with it.
         pull: What they add to the speed on the way to the next node (nodes, n).
+        shift: What the unknowns lack of positions or control points (nodes, n), for a duration
+            of 1 s; it grows with the duration.
     """
 
     place: Matrix
@@ -67,6 +69,7 @@ class NodeScheme(NamedTuple):
     stretch: Vector
     lead: Tensor
     pull: Matrix
+    shift: Matrix
 
 
 class NodeLimits(NamedTuple):
@@ -186,8 +189,9 @@ def measure(kernels, limits, motion, work):
             slack[k, i] = 1.0 - room[k, i] + share
             slack[k, n + i] = 1.0 - room[k, n + i] - share
             inner = 0 < k < nodes - 1
-            slack[k, 2 * n + i] = (q[k, i] - limits.low[i]) / limits.scale[i] if inner else np.inf
-            slack[k, 3 * n + i] = (limits.high[i] - q[k, i]) / limits.scale[i] if inner else np.inf
+            at = q[k, i] + duration * scheme.shift[k, i]
+            slack[k, 2 * n + i] = (at - limits.low[i]) / limits.scale[i] if inner else np.inf
+            slack[k, 3 * n + i] = (limits.high[i] - at) / limits.scale[i] if inner else np.inf
             slack[k, 4 * n + i] = slack[k, 5 * n + i] = np.inf
             if k < nodes - 1:
                 speed = (q[k + 1, i] - q[k, i]) * scheme.stretch[k] / duration + scheme.pull[k, i]
@@ -265,6 +269,6 @@ def efforts_at(kernels, q, v, a, tau):
 
 @compiled(short=True)
 def derivatives_at(kernels, q, v, a, by):
-    """Write the derivatives (k, 3, n, n) of the efforts by positions, velocities, accelerations."""
+    """Write the derivatives (k, 3, n, n) of the efforts by positions, speeds, accelerations."""
     for k in range(q.shape[0]):
         call_kernel(kernels.inverse_dynamics_derivatives, (q[k], v[k], a[k], by[k]))

@@ -23,7 +23,9 @@ def central_differences(n: int, nodes: int) -> NodeScheme:
         (2.0 * cells**2, -2.0 * cells**2, 0),
     )
     stretch = np.full(nodes, float(cells))
-    return NodeScheme(place, speed, bend, stretch, np.zeros((nodes, 3, n)), np.zeros((nodes, n)))
+    return NodeScheme(
+        place, speed, bend, stretch, np.zeros((nodes, 3, n)), *np.zeros((2, nodes, n))
+    )
 
 
 def cubic_spline(v0: Vector, vf: Vector, nodes: int) -> NodeScheme:
@@ -33,6 +35,8 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int) -> NodeScheme:
         v0: Speeds at the start (n,), rad/s or m/s.
         vf: Speeds at the goal (n,).
         nodes: How many, at least 5.
+
+    Unknown is what the control points have beyond `drift`.
     """
     n, cells, h = len(v0), nodes - 1, 1.0 / (nodes - 1)
     place, speed, bend = _inner(nodes, (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0))
@@ -49,7 +53,23 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int) -> NodeScheme:
         lead[end, 1], lead[end, 2] = v, -3.0 * side * cells * v
         lead[near] = side * h / 12.0 * v, -0.25 * v, 0.5 * side * cells * v
     pull[0], pull[-2] = -0.5 * v0, -0.5 * vf
-    return NodeScheme(place, speed, bend, stretch, lead, pull)
+    shift = drift(np.linspace(0.0, 1.0, nodes), v0, vf)
+    beside = np.stack([shift[np.r_[0, :cells]], shift, shift[np.r_[1:nodes, cells]]], axis=1)
+    for order, shares in enumerate((place, speed, bend)):
+        lead[:, order] += np.einsum("kc,kci->ki", shares, beside)
+    pull[:-1] += stretch[:-1, None] * np.diff(shift, axis=0)
+    return NodeScheme(place, speed, bend, stretch, lead, pull, shift)
+
+
+def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:
+    """Return smooth displacements (k, n) at shares `z` (k,) of 1 s that have the speeds alone.
+
+    A longer motion drifts farther. Unknown is what control points have beyond it, so that a
+    change of the duration leaves the accelerations near the ends nearly as they are.
+    """
+    leave = z - z**3 * (6.0 - 8.0 * z + 3.0 * z * z)
+    arrive = -(z**3) * (4.0 - 7.0 * z + 3.0 * z * z)
+    return np.outer(leave, v0) + np.outer(arrive, vf)
 
 
 def _inner(nodes: int, place: tuple[float, float, float]) -> tuple[Matrix, Matrix, Matrix]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix
 from manip_dyn.planning.interior_points.node_motion import efforts_at, inverse_kernels_of
+from manip_dyn.planning.interior_points.node_scheme import drift
 from manip_dyn.planning.transcription.spline import Ends, Spline
 from manip_dyn.planning.transcription.spline_grid import SETTLED, Solved, SplineGrid
 from manip_dyn.robot import Robot
@@ -16,8 +17,8 @@ ROUGH, FINE = 128, (512, 2048)
 """Cells of the grids, the rough one for a comparison of motions."""
 FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
-ROUGHLY = 100.0
-"""How much larger that share is on all grids but the last."""
+ROUGHLY, ROUGHLY_MOVING = (100.0, 100.0), (5e3, 2e3)
+"""How much larger that share is on the grids before, also where the arm moves at an end."""
 HIGHER = 1.0, 3.0, 9.0
 """How much higher the barrier is where steps did not settle and begin anew."""
 INSIDE = 8
@@ -48,14 +49,17 @@ class Refined(NamedTuple):
 
 def rough(robot: Robot, ends: Ends, spline: Spline) -> Solved | None:
     """Return a motion of the coarse search on the rough grid."""
-    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, ROUGHLY)[1]
+    roughly = (ROUGHLY_MOVING if ends.moving else ROUGHLY)[0]
+    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, roughly)[1]
 
 
 def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
     """Return a motion of the rough grid on the finest one, within its limits everywhere."""
     found, durations = begun, list[float]()
     for cells in FINE:
-        roughly = 1.0 if cells == FINE[-1] else ROUGHLY
+        last = cells == FINE[-1]
+        roughly = 1.0 if last else (ROUGHLY_MOVING if ends.moving else ROUGHLY)[1]
+        before = found
         grid, better = _finer(robot, ends, found.spline, cells, 10.0 * found.weight, roughly)
         if better is None:
             return None
@@ -68,7 +72,10 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
             break
         grid.room[:-1] += MORE * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
-        again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight)
+        if ends.moving:
+            again = _finer(robot, ends, before.spline, cells, before.weight, 1.0, grid)[1]
+        else:
+            again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight)
         if again is None:
             break
         kept = again
@@ -78,12 +85,18 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
 
 
 def _finer(
-    robot: Robot, ends: Ends, spline: Spline, cells: int, first: float, roughly: float
+    robot: Robot,
+    ends: Ends,
+    spline: Spline,
+    cells: int,
+    first: float,
+    roughly: float,
+    grid: SplineGrid | None = None,
 ) -> tuple[SplineGrid, Solved | None]:
     """Return a grid, and the fastest motion on it near another one of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
-    grid = SplineGrid(robot, ends, cells)
+    grid = grid or SplineGrid(robot, ends, cells)
     last = roughly * BARRIER / (robot.n * cells)
     return grid, _settled(grid, spline, max(first, last), last)
 
@@ -101,10 +114,11 @@ def _settled(grid: SplineGrid, spline: Spline, first: float, last: float) -> Sol
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
     """Return a motion that is so much slower that efforts keep their limits, and their load."""
     beyond, share, slower = float(_beyond(robot, spline).max()), 0.0, spline
-    best = slower, beyond
+    best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
     while beyond > KEPT and share < SLOWEST:
         share = max(2.0 * share, 0.5 * beyond)
-        slower = Spline.between(ends, spline.inner, spline.duration * (1.0 + share))
+        farther = drift(z, ends.v0, ends.vf) * spline.duration * share
+        slower = Spline.between(ends, spline.inner + farther, spline.duration * (1.0 + share))
         beyond = float(_beyond(robot, slower).max())
         best = min(best, (slower, beyond), key=lambda each: each[1])
     return best[0], 1.0 + best[1]

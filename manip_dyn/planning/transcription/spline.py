@@ -17,6 +17,11 @@ class Ends(NamedTuple):
     qf: Vector
     vf: Vector
 
+    @property
+    def moving(self) -> bool:
+        """Whether the arm moves at start or goal."""
+        return bool(np.any(self.v0) or np.any(self.vf))
+
 
 class Spline(NamedTuple):
     """A motion whose accelerations are linear in every cell.

@@ -27,13 +27,17 @@ INSIDE = 1e-2
 ROOM, SLOWER = 0.3, 30.0
 """Least distance of an initial guess from a limit of effort or speed, and how much slower still
 a motion from rest to rest begins."""
-FIRST_SLOWER, MOST_SLOWER = 1e-6, 3.0
+DURATIONS = np.geomspace(1e-2, 1e2, 120)
+"""Durations of initial guesses for moving arms, s."""
+FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
 """By how much a motion is made slower to be within its limits: doubled up to the second."""
 STEPS = 150
 HURRY = 10.0
 """Promised fall over the barrier's weight by which the steps of a rough search are over."""
 SETTLED = 1e-3
 """The same where the motion is to be exact."""
+APART = 1e-3
+"""Least distance from limits where a motion is brought within them, over the limit."""
 RELAXATIONS, CENTERING = 60, 8
 """How often limits are moved towards what they are, by how many steps each."""
 
@@ -74,6 +78,7 @@ class SplineGrid:
         limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, scale
         self.room = np.zeros((nodes, 2 * n))
         scheme = cubic_spline(ends.v0, ends.vf, nodes)
+        self._shift = scheme.shift[1:-1]
         fields = NodeLimits(*(np.array(each) for each in limits), self.room, scheme)
         self._limits = by_reference(fields)
         self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
@@ -90,14 +95,14 @@ class SplineGrid:
             last: At last.
             settled: Promised fall over the weight by which it is over.
         """
-        self._here.q[1:-1] = near.inner
         begun, slower = log(near.duration), FIRST_SLOWER
+        self._here.q[1:-1] = near.inner - near.duration * self._shift
         self._here.log_duration[0] = begun
-        while not self._least() > 0.0:
-            if slower > MOST_SLOWER:
-                return None
+        while not self._least() > 0.0 and slower < MOST_SLOWER:
             self._here.log_duration[0] = begun + slower
             slower *= 2.0
+        if not self._least() > 0.0:
+            return None
         return self._improved(first, last, settled)
 
     def from_guess(self, swing: Vector, first: float, last: float) -> Solved | None:
@@ -114,21 +119,22 @@ class SplineGrid:
                 return None
             here.log_duration[0] += log(SLOWER)
             return self._improved(first, last, HURRY)
-        leave, arrive = (
-            z - z**3 * (6.0 - 8.0 * z + 3.0 * z * z),
-            -(z**3) * (4.0 - 7.0 * z + 3 * z * z),
-        )
         best, duration = -inf, 0.0
-        for tried in np.geomspace(1e-2, 1e2, 80):
-            here.q[1:-1] = straight + tried * (leave * ends.v0 + arrive * ends.vf)
-            here.q[1:-1] = np.clip(here.q[1:-1], low, high)
-            here.log_duration[0] = log(tried)
-            if (least := self._least()) > best:
+        for tried in DURATIONS:
+            least = self._clipped(straight, tried, low, high)
+            if least > best:
                 best, duration = least, tried
-        here.q[1:-1] = straight + duration * (leave * ends.v0 + arrive * ends.vf)
-        here.q[1:-1] = np.clip(here.q[1:-1], low, high)
-        here.log_duration[0] = log(duration)
+            if best > ROOM:
+                break
+        self._clipped(straight, duration, low, high)
         return self._improved(first, last, HURRY) if self._within() else None
+
+    def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
+        """Write a motion that drifts, kept within limits of position; return the least distance."""
+        away = duration * self._shift
+        self._here.q[1:-1] = np.clip(beyond + away, low, high) - away
+        self._here.log_duration[0] = log(duration)
+        return self._least()
 
     def _within(self) -> bool:
         """Bring the motion within all limits by moving them there bit by bit; say if it works."""
@@ -136,9 +142,9 @@ class SplineGrid:
         for _ in range(RELAXATIONS):
             limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
             least = self._least()
-            if least > 0.0:
+            if least > APART:
                 return True
-            beyond = 1.0 - 1.02 * least + 1e-3
+            beyond = 1.0 - 1.02 * least + 2.0 * APART
             limits.tau[:], limits.v[:] = beyond * robot.tau_max, beyond * robot.v_max
             if not self._least() > 0.0:
                 break
@@ -174,7 +180,8 @@ class SplineGrid:
         )
         if steps < 0:
             return None
-        spline = Spline.between(self._ends, here.q[1:-1].copy(), exp(here.log_duration[0]))
+        duration = exp(here.log_duration[0])
+        spline = Spline.between(self._ends, here.q[1:-1] + duration * self._shift, duration)
         force = weight / here.slack
         return Solved(
             spline,
