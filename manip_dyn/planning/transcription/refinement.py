@@ -17,8 +17,8 @@ ROUGH, FINE = 128, (512, 2048)
 """Cells of the grids, the rough one for a comparison of motions."""
 FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
-ROUGHLY, ROUGHLY_MOVING = (100.0, 100.0), (5e3, 2e3)
-"""How much larger that share is on the grids before, also where the arm moves at an end."""
+ROUGHLY, NEARLY = 100.0, 10.0
+"""How much larger that share is on the rough grid, and on the others but the last."""
 HIGHER = 1.0, 3.0, 9.0
 """How much higher the barrier is where steps did not settle and begin anew."""
 INSIDE = 8
@@ -49,17 +49,14 @@ class Refined(NamedTuple):
 
 def rough(robot: Robot, ends: Ends, spline: Spline) -> Solved | None:
     """Return a motion of the coarse search on the rough grid."""
-    roughly = (ROUGHLY_MOVING if ends.moving else ROUGHLY)[0]
-    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, roughly)[1]
+    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, ROUGHLY)[1]
 
 
 def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
     """Return a motion of the rough grid on the finest one, within its limits everywhere."""
     found, durations = begun, list[float]()
     for cells in FINE:
-        last = cells == FINE[-1]
-        roughly = 1.0 if last else (ROUGHLY_MOVING if ends.moving else ROUGHLY)[1]
-        before = found
+        roughly = 1.0 if cells == FINE[-1] else NEARLY
         grid, better = _finer(robot, ends, found.spline, cells, 10.0 * found.weight, roughly)
         if better is None:
             return None
@@ -72,10 +69,7 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
             break
         grid.room[:-1] += MORE * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
-        if ends.moving:
-            again = _finer(robot, ends, before.spline, cells, before.weight, 1.0, grid)[1]
-        else:
-            again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight)
+        again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight)
         if again is None:
             break
         kept = again
@@ -85,18 +79,12 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
 
 
 def _finer(
-    robot: Robot,
-    ends: Ends,
-    spline: Spline,
-    cells: int,
-    first: float,
-    roughly: float,
-    grid: SplineGrid | None = None,
+    robot: Robot, ends: Ends, spline: Spline, cells: int, first: float, roughly: float
 ) -> tuple[SplineGrid, Solved | None]:
     """Return a grid, and the fastest motion on it near another one of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
-    grid = grid or SplineGrid(robot, ends, cells)
+    grid = SplineGrid(robot, ends, cells)
     last = roughly * BARRIER / (robot.n * cells)
     return grid, _settled(grid, spline, max(first, last), last)
 

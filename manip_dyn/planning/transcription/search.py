@@ -14,9 +14,8 @@ from manip_dyn.planning.transcription.spline_grid import SplineGrid
 from manip_dyn.robot import Robot
 
 CELLS = 32
-FIRST_WEIGHT, LEAST_WEIGHT, LEAST_MOVING = 1e-2, 1e-5, 1e-3
-"""Of the barrier: the duration is above the least one by as much for every limit that matters.
-Where the arm moves at an end, slower motions are no way back within limits on the next grid."""
+FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
+"""Of the barrier: the duration is above the least one by as much for every limit that matters."""
 SAME_TIME, SAME_PLACE = 1e-3, 0.02
 """Ratio of durations and distance over the motion's, by which motions are the same."""
 
@@ -33,14 +32,13 @@ class CoarseSearch:
         """Plan between two states."""
         self.guesses, self.motions = 0, list[Spline]()
         self._grid = SplineGrid(robot, ends, CELLS)
-        self._least = LEAST_MOVING if ends.moving else LEAST_WEIGHT
 
     def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
         """Try detours, for at most `budget` s, and keep the different motions they lead to."""
         until = monotonic() + budget
         for swing in swings:
             self.guesses += 1
-            found = self._grid.from_guess(swing, FIRST_WEIGHT, self._least)
+            found = self._grid.from_guess(swing, FIRST_WEIGHT, LEAST_WEIGHT)
             if found is not None and not any(_alike(found.spline, each) for each in self.motions):
                 self.motions.append(found.spline)
             if monotonic() > until:

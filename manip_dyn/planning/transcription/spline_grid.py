@@ -130,7 +130,7 @@ class SplineGrid:
         return self._improved(first, last, HURRY) if self._within() else None
 
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
-        """Write a motion that drifts, kept within limits of position; return the least distance."""
+        """Write a motion that drifts, within limits of position; return the least distance."""
         away = duration * self._shift
         self._here.q[1:-1] = np.clip(beyond + away, low, high) - away
         self._here.log_duration[0] = log(duration)
