@@ -1,8 +1,9 @@
 """How often minimum time is found: ``python -m manip_dyn.bench.minimum_time_goals [GOALS [ARM]]``.
 
-Arms: names of robots, with ``/3`` for their first three joints, the others at 0. Random starts and goals, uniform over the position limits, at most pi from zero where these are
-wider, where the arm can be held. Every plan is simulated again by DOP853 with pinocchio's
-dynamics, and compared with the fastest motion along the straight path.
+Arms: names of robots, with ``/3`` for their first three joints, the others at 0. Random starts
+and goals, uniform over the position limits, at most pi from zero where these are wider, where the
+arm can be held. Every plan is simulated again by DOP853 with pinocchio's dynamics, and compared
+with the fastest motion along the straight path.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def final_state(plan: Plan) -> Vector:
         tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
-    y = np.concatenate([plan.q0, np.zeros(n)])
+    y = np.concatenate(plan.state(0.0))
     ends = plan.knots if plan.switching is None else [*_begins(plan), plan.t_final]
     for begin, end in pairwise(ends):
         if end > begin:

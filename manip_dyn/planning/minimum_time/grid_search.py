@@ -97,9 +97,11 @@ class GridSearch:
         n, nodes = robot.n, cells + 1
         self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
-        limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, scale
+        tau, low, high, v = (
+            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
         room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
-        self._limits = by_reference(NodeLimits(*(np.array(each) for each in limits), room, scheme))
+        self._limits = by_reference(NodeLimits(tau, low, high, v, scale, room, scheme))
         self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
         self._work = by_reference(node_work_of(n, nodes))
         self._share = np.linspace(0.0, 1.0, nodes)[:, None]

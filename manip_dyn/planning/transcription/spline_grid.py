@@ -75,11 +75,13 @@ class SplineGrid:
         n, nodes = robot.n, cells + 1
         self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
-        limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, scale
+        tau, low, high, v = (
+            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
         self.room = np.zeros((nodes, 2 * n))
         scheme = cubic_spline(ends.v0, ends.vf, nodes)
         self._shift = scheme.shift[1:-1]
-        fields = NodeLimits(*(np.array(each) for each in limits), self.room, scheme)
+        fields = NodeLimits(tau, low, high, v, scale, self.room, scheme)
         self._limits = by_reference(fields)
         self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
         for each in (self._here, self._there):
