@@ -147,9 +147,9 @@ def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
     if given is None:
         return np.zeros(robot.n)
     speeds = finite_vector(f"velocity of the {place}", given, robot.n)
-    for i in np.flatnonzero(np.abs(speeds) > robot.v_max):
+    for i in np.flatnonzero(np.abs(speeds) > robot.v_max).tolist():
         raise ManipDynError(
-            f"joint '{robot.joint_names[i]}' moves at {speeds[i]:.4g} {robot.unit(int(i))}/s at the "
+            f"joint '{robot.joint_names[i]}' moves at {speeds[i]:.4g} {robot.unit(i)}/s at the "
             f"{place}; its limit is {robot.v_max[i]:.4g}"
         )
     return speeds
