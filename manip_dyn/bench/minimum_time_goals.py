@@ -129,7 +129,7 @@ def final_state(plan: Plan) -> Vector:
     ends = plan.knots[::PIECES] if plan.switching is None else [*_begins(plan), plan.t_final]
     for begin, end in pairwise(ends):
         if end > begin:
-            run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-9, atol=1e-11)
+            run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
             y = run.y[:, -1]
     return y
 
