@@ -1,7 +1,9 @@
-"""How often minimum time is found: ``python -m manip_dyn.bench.minimum_time_goals [GOALS]``.
+"""How often minimum time is found: ``python -m manip_dyn.bench.minimum_time_goals [GOALS [ARM]]``.
 
-Random starts and goals, uniform over the position limits, at most pi from zero where these are
-wider. Every plan is simulated again by DOP853 with pinocchio's dynamics.
+Arms: names of robots, with ``/3`` for their first three joints, the others at 0. Random starts
+and goals, uniform over the position limits, at most pi from zero where these are wider, where the
+arm can be held. Every plan is simulated again by DOP853 with pinocchio's dynamics, and compared
+with the fastest motion along the straight path.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +20,13 @@ from scipy.integrate import solve_ivp
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning import Plan, plan_minimum_time
+from manip_dyn.planning import Certificate, Plan, plan_minimum_time
+from manip_dyn.planning.convergence import Convergence
+from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 
+PIECES = 16
+"""Cells of a motion refined on grids that are simulated at once."""
 ROBOTS = ("rr", "ibm7535", "cylindrical")
 
 
@@ -27,25 +34,30 @@ class Outcome(NamedTuple):
     """What came out for the goals of one robot.
 
     Attributes:
-        counts: How many came out how. For minimum time ``certified`` (``with a singular arc``
-            or ``along limits`` among them), ``uncertified``, refused for a ``limit`` or because
-            none was ``found``.
+        counts: How many came out how: ``solved`` (``with a singular arc`` or ``along limits``
+            among them), ``converged``, ``uncertified``, refused for a ``limit`` or because
+            none was ``not found``; how many are ``slower than the straight path``.
         worst: Largest distance from the goal at rest after an independent simulation.
-        milliseconds: Quantiles 0.5 and 0.9 of the time of a plan.
+        milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan.
+        gain: By what share of its time the straight path is slower: least, median, most.
+        gap: Median and largest share of the duration that motions near converged ones may save.
     """
 
     robot: str
     counts: Counter[str]
     worst: float
-    milliseconds: tuple[float, float]
+    milliseconds: Vector
+    gain: Vector
+    gap: Vector
 
     def sentence(self, count: int) -> str:
         """Return all this of `count` goals."""
         told = ", ".join(f"{number} {what}" for what, number in self.counts.items())
-        median, most = self.milliseconds
+        median, most, longest = self.milliseconds
         return (
-            f"{self.robot}: {told} of {count}; worst end {self.worst:.1e}; "
-            f"{median:.2g} ms (90 %: {most:.2g} ms)"
+            f"{self.robot}: {told} of {count}; worst end {self.worst:.1e}; {median:.3g} ms (90 %: "
+            f"{most:.3g} ms, all: {longest:.3g} ms); gain in % {np.round(100.0 * self.gain, 2)}; "
+            f"gap {self.gap}"
         )
 
 
@@ -53,24 +65,53 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
     """Plan between `goals` random pairs of postures and count what comes out."""
     rng, counts, worst = np.random.default_rng(seed), Counter[str](), 0.0
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
-    times = []
-    for _ in range(goals):
+    times, gains, gaps = list[float](), list[float](), list[float]()
+    while len(times) < goals:
         start, goal = rng.uniform(low, high), rng.uniform(low, high)
-        began = time.perf_counter()
+        if not (_is_held(robot, start) and _is_held(robot, goal)):
+            continue
+        began = time.process_time()
         try:
             plan = plan_minimum_time(robot, start, goal)
         except ManipDynError as error:
             counts["limit" if "passes a limit" in str(error) else "not found"] += 1
             continue
         finally:
-            times.append((time.perf_counter() - began) * 1e3)
-        counts["certified" if plan.success else "uncertified"] += 1
-        if plan.success and plan.certificate is not None:
+            times.append((time.process_time() - began) * 1e3)
+        counts[plan.status] += 1
+        if plan.success and isinstance(plan.certificate, Certificate):
             counts["with a singular arc"] += bool(plan.certificate.singular_arcs)
             counts["along limits"] += bool(plan.certificate.limit_arcs)
+        elif isinstance(plan.certificate, Convergence):
+            gaps.append(plan.certificate.gap / plan.t_final)
         worst = max(worst, float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max()))
-    median, most = np.quantile(times, [0.5, 0.9])
-    return Outcome(robot.name, counts, worst, (float(median), float(most)))
+        gains.append(_gain(robot, plan))
+        counts["slower than the straight path"] += gains[-1] < 0.0
+    return Outcome(
+        robot.name,
+        counts,
+        worst,
+        np.quantile(times, [0.5, 0.9, 1.0]),
+        np.nanquantile(gains or [np.nan], [0.0, 0.5, 1.0]),
+        np.quantile(gaps or [0.0], [0.5, 1.0]),
+    )
+
+
+def _is_held(robot: Robot, q: Vector) -> bool:
+    return bool(
+        np.all(
+            np.abs(pinocchio.rnea(robot.model, robot.model.createData(), q, 0.0 * q, 0.0 * q))
+            < robot.tau_max
+        )
+    )
+
+
+def _gain(robot: Robot, plan: Plan) -> float:
+    """Return by what share the straight path is slower; nan where it cannot be followed."""
+    try:
+        return 1.0 - plan.t_final / time_path(robot, np.array([plan.q0, plan.qf])).t_final
+    except ManipDynError:
+        return np.nan
 
 
 def final_state(plan: Plan) -> Vector:
@@ -84,15 +125,27 @@ def final_state(plan: Plan) -> Vector:
         tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
-    y = np.concatenate([plan.q0, np.zeros(n)])
-    for begin, end, _ in [] if plan.switching is None else plan.switching.arcs():
+    y = np.concatenate(plan.state(0.0))
+    ends = plan.knots[::PIECES] if plan.switching is None else [*_begins(plan), plan.t_final]
+    for begin, end in pairwise(ends):
         if end > begin:
-            run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-9, atol=1e-11)
+            run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
             y = run.y[:, -1]
     return y
+
+
+def _begins(plan: Plan) -> list[float]:
+    return [begin for begin, _, _ in plan.switching.arcs()]
+
+
+def arm(name: str) -> Robot:
+    """Return a robot, or its first three joints where the name ends in ``/3``."""
+    whole = load_robot(name.removesuffix("/3"))
+    others = whole.joint_names[3:] if name.endswith("/3") else ()
+    return load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
 
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for name in sys.argv[2:] or ROBOTS:
-        print(random_goals(load_robot(name), count).sentence(count))
+        print(random_goals(arm(name), count).sentence(count), flush=True)

@@ -39,8 +39,8 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
             times.append((time.perf_counter() - began) * 1e3)
         counts[plan.status] += 1
         worst = max(worst, float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max()))
-    median, most = np.quantile(times, [0.5, 0.9])
-    return Outcome(robot.name, counts, worst, (float(median), float(most)))
+    none = np.full(3, np.nan)
+    return Outcome(robot.name, counts, worst, np.quantile(times, [0.5, 0.9, 1.0]), none, none[:2])
 
 
 def final_state(plan: Plan) -> Vector:

@@ -90,12 +90,7 @@ def _plan(options: argparse.Namespace) -> int:
     }
     if plan.certificate is not None:
         proof = plan.certificate
-        content["certificate"] = {
-            "holds": proof.holds,
-            "boundary": proof.boundary,
-            "hamiltonian": proof.hamiltonian,
-            "margin": float(proof.margin),
-        }
+        content["certificate"] = {"holds": proof.holds, **proof.numbers}
     print_content(content, options.json)
     save_and_view(options, plan, robot)
     return DONE

@@ -1,6 +1,7 @@
 """Time-optimal and near time-optimal control: plans and their execution."""
 
 from manip_dyn.planning.certificate import Certificate
+from manip_dyn.planning.convergence import Convergence
 from manip_dyn.planning.execution.executor import PlanExecutor
 from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.segments import Segment, mean_effort
@@ -10,6 +11,7 @@ from manip_dyn.planning.zero_net_work.planner import plan_zero_net_work
 
 __all__ = [
     "Certificate",
+    "Convergence",
     "FiniteRamps",
     "Plan",
     "PlanExecutor",

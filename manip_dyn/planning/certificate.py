@@ -120,6 +120,15 @@ class Certificate:
         return found
 
     @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that every motion is judged by."""
+        return {
+            "boundary": self.boundary,
+            "hamiltonian": self.hamiltonian,
+            "margin": float(self.margin),
+        }
+
+    @property
     def lack(self) -> float:
         """By how much margin, efforts and multipliers lack what they should be, 0 if nothing."""
         signs = (self.margin, FULL - self.singular_effort, self.limit_force)

@@ -1,4 +1,4 @@
-"""A plan: a rest-to-rest motion of an arm with its evidence, whichever method made it."""
+"""A plan: a motion of an arm with its evidence, whichever method made it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from manip_dyn.core.checks import Vector, finite, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
 from manip_dyn.planning.certificate import Certificate
+from manip_dyn.planning.convergence import Convergence
 from manip_dyn.planning.motion import Motion, MotionWithCostates, Samples, add_if_new
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
@@ -34,7 +35,7 @@ class FiniteRamps:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
-    """A rest-to-rest motion of an arm.
+    """A motion of an arm, from rest to rest unless it says otherwise.
 
     Attributes:
         robot: The arm.
@@ -47,7 +48,8 @@ class Plan(Result):
         motion: The motion; None where start and goal are the same.
         hold: Efforts (n,) that keep the arm at the goal, N m or N.
         method: Who made it, such as ``zero_net_work``.
-        status: ``solved``; ``at_goal`` where minimum time has nothing to move; ``near_minimum``
+        status: ``solved``; ``converged`` where the certificate is one of numbers on fine grids, a
+            `Convergence`; ``at_goal`` where minimum time has nothing to move; ``near_minimum``
             where the method has no solution of its own kind; ``uncertified`` where the motion
             arrives, but its certificate does not hold.
         reason: What that means, one sentence.
@@ -56,6 +58,8 @@ class Plan(Result):
         ramps: Slew rates and ramps; None where efforts may jump.
         single_switch: The joint that alone moves, by full efforts with one switch, which an
             executor can find from its measured state; else None.
+        v0: Velocities (n,) at the start, rad/s or m/s; None: at rest.
+        vf: Velocities (n,) at the goal; None: at rest.
     """
 
     robot: Robot = field(repr=False)
@@ -69,10 +73,12 @@ class Plan(Result):
     method: str
     status: str
     reason: str
-    certificate: Certificate | None = None
+    certificate: Certificate | Convergence | None = None
     extremal: MotionWithCostates | None = field(default=None, repr=False)
     ramps: FiniteRamps | None = None
     single_switch: int | None = None
+    v0: Vector | None = None
+    vf: Vector | None = None
 
     @classmethod
     def standing(
@@ -88,7 +94,7 @@ class Plan(Result):
     @property
     def success(self) -> bool:
         """Whether the plan is what its method promises, or nothing has to move."""
-        return self.status in ("solved", "at_goal")
+        return self.status in ("solved", "converged", "at_goal")
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -100,7 +106,7 @@ class Plan(Result):
         """Return planned positions and velocities (n,) at time `t` s."""
         t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
-            return self.qf.copy(), np.zeros(self.robot.n)
+            return self.qf.copy(), np.zeros(self.robot.n) if self.vf is None else self.vf.copy()
         return self.motion.state(max(t, 0.0))
 
     def effort(self, t: float) -> Vector:

@@ -10,8 +10,8 @@ from manip_dyn import planning
 
 ROOT = Path(planning.__file__).parent
 NAME = planning.__name__
-FLOORS = 5
-"""Most modules of planning that import each other in a row."""
+FLOORS = 8
+"""Most modules of planning that import each other in a row, from room to room."""
 
 
 def name_of(path):

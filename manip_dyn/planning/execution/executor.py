@@ -29,7 +29,7 @@ class PlanExecutor:
     motion, all within the limits. From its end on feedback with an integral holds the goal. When a
     joint leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
     measured state to the goal with efforts that leave a share to the feedback; where there is
-    none, the arm is stopped first.
+    none, the arm is stopped first. A plan that ends with velocities is followed by a stop.
 
     Attributes:
         plan: What is executed.
@@ -68,6 +68,7 @@ class PlanExecutor:
         self._feedback = Feedback(robot, self._tuning)
         self._reference = SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
+        self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
         self._heard: float | None = None
         self._switching = self._online_switching()
         self._committed: tuple[float, list[Segment]] | None = None
@@ -98,6 +99,7 @@ class PlanExecutor:
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
         """Come to rest soonest instead, and stay there."""
+        self._moves_on = False
         self._stop(t, q, v)
         self.goal = self._reference.goal
         self.arrived, self.arrival_time = False, None
@@ -140,6 +142,8 @@ class PlanExecutor:
 
     # ------------------------------------------------------------------------------- tracking
     def _tracked(self, t: float, q: Vector, v: Vector) -> list[Segment]:
+        if self._moves_on and self._over(t):
+            self.stop(t, q, v)
         q_ref, v_ref = self._reference.state(t - self._begin)
         if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
             self._return(t, q, v)

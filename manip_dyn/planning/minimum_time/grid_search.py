@@ -6,26 +6,25 @@ Each costs half a millisecond for two joints, so many detours are tried before a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from math import exp, inf, log
 from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import addresses
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.minimum_time.improvement import SlpSolution
-from manip_dyn.planning.minimum_time.initial_guesses import CELLS
-from manip_dyn.planning.minimum_time.interior_point import interior_point
-from manip_dyn.planning.minimum_time.node_motion import (
-    InverseKernels,
+from manip_dyn.planning.interior_points.interior_point import interior_point
+from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
+    inverse_kernels_of,
     node_motion_of,
     node_work_of,
     slow_enough,
 )
+from manip_dyn.planning.interior_points.node_scheme import central_differences
+from manip_dyn.planning.minimum_time.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.initial_guesses import CELLS
 from manip_dyn.robot import Robot
 
 FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
@@ -98,8 +97,11 @@ class GridSearch:
         n, nodes = robot.n, cells + 1
         self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
-        limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, scale
-        self._limits = by_reference(NodeLimits(*(np.array(each) for each in limits)))
+        tau, low, high, v = (
+            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
+        room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
+        self._limits = by_reference(NodeLimits(tau, low, high, v, scale, room, scheme))
         self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
         self._work = by_reference(node_work_of(n, nodes))
         self._share = np.linspace(0.0, 1.0, nodes)[:, None]
@@ -121,7 +123,7 @@ class GridSearch:
         if not self._begin(swing):
             return None
         here = self._here
-        steps, _ = interior_point(
+        steps, _, _ = interior_point(
             self._kernels,
             self._limits,
             here,
@@ -130,6 +132,7 @@ class GridSearch:
             FIRST_WEIGHT,
             self._least_weight,
             STEPS,
+            2.0 * self._q0.size,
         )
         if steps < 0:
             return None
@@ -154,9 +157,3 @@ class GridSearch:
             return False
         here.log_duration[0] += log(SLOWER)
         return True
-
-
-@lru_cache(maxsize=64)
-def inverse_kernels_of(robot: Robot) -> InverseKernels:
-    """Return the kernels for `node_motion`."""
-    return InverseKernels(*addresses(robot, *InverseKernels._fields))

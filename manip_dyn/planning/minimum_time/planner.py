@@ -1,7 +1,9 @@
-"""Exact minimum time from rest to rest, by Pontryagin's principle and without a guess.
+"""Minimum time without a guess: exact for one to three joints, on fine grids for more.
 
 Linear programs on a grid find nearly optimal motions from several smooth ones, Newton's method
-makes extremals of them, and the fastest whose certificate holds is the plan.
+makes extremals of them, and the fastest whose certificate holds is the plan. For more joints, for
+moving starts and goals, and where no certificate holds, it is a motion refined on grids
+(`planning.transcription`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector, not_negative
+from manip_dyn.core.checks import Vector, finite_vector, not_negative
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.at_rest import (
     check_effort_limits,
     check_without_friction,
@@ -21,6 +24,7 @@ from manip_dyn.planning.at_rest import (
     holding_effort,
 )
 from manip_dyn.planning.certificate import FULL, Searched
+from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
     Candidate,
@@ -33,7 +37,6 @@ from manip_dyn.planning.minimum_time.candidate import (
 )
 from manip_dyn.planning.minimum_time.conditions import certificate
 from manip_dyn.planning.minimum_time.controls import Kind
-from manip_dyn.planning.minimum_time.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
 from manip_dyn.planning.minimum_time.grid_search import GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
@@ -53,9 +56,17 @@ from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
 from manip_dyn.planning.minimum_time.structure import Switching
 from manip_dyn.planning.plan import Plan
+from manip_dyn.planning.transcription.planner import converged_plan
+from manip_dyn.planning.transcription.spline import Ends
+from manip_dyn.planning.transcription.stopping import why_not_stopped
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
+EXACT = 3
+"""Most joints for which exact motions are looked for."""
+CLOSE = 1.001
+"""A motion refined on grids is taken for one that is not certified if it is as fast but for this
+ratio."""
 STILL = 1e-6
 """Start and goal that differ by less in every joint (rad or m) are the same."""
 SLACK = 1.002
@@ -75,36 +86,120 @@ SINGULAR_TRIES, WITH_LIMITS = 10, 4
 where each takes longer."""
 
 
-def plan_minimum_time(robot: Robot, q0: ArrayLike, qf: ArrayLike, exhaustive: float = 0.0) -> Plan:
-    """Plan the fastest motion from rest at `q0` to rest at `qf` within the effort limits.
+def plan_minimum_time(
+    robot: Robot,
+    q0: ArrayLike,
+    qf: ArrayLike,
+    exhaustive: float = 0.0,
+    *,
+    v0: ArrayLike | None = None,
+    vf: ArrayLike | None = None,
+) -> Plan:
+    """Plan the fastest motion from `q0` to `qf` within the effort limits.
 
     All joints may move, also those whose start and goal are the same. Gravity, damping, springs
-    and rotor inertias count. What is returned as ``solved`` meets Pontryagin's conditions (Fan
-    2003, eqs. 2.22 to 2.27): `Plan.certificate` has the numbers. They are necessary conditions,
-    and several motions can meet them; the search compares those that it reaches from different
-    initial guesses, and `Plan.certificate.searched` tells how many. None of them, not even on a
-    grid, is faster than a plan that is ``solved``.
+    and rotor inertias count. What is returned as ``solved``, for up to three joints from rest to
+    rest, meets Pontryagin's conditions (Fan 2003, eqs. 2.22 to 2.27): `Plan.certificate` has the
+    numbers. They are necessary conditions, and several motions can meet them; the search compares
+    those that it reaches from different initial guesses, and `Plan.certificate.searched` tells
+    how many. None of them, not even on a grid, is faster than a plan that is ``solved``. What is
+    returned as ``converged`` was refined on grids of up to 2048 cells; its certificate, a
+    `Convergence`, says by how much motions near it can be faster.
 
     Args:
         robot: The arm; all its efforts have limits.
         q0: Start (n,), rad or m.
         qf: Goal (n,), rad or m.
         exhaustive: For how long random detours are tried besides, s.
+        v0: Velocities at the start (n,), rad/s or m/s; default: at rest.
+        vf: Velocities at the goal (n,); default: at rest.
 
     Raises:
-        ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, every
-            motion that was found passes a limit of position or speed on the way, none was
-            found, or joints have dry friction.
+        ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, or
+            cannot be stopped in time from their velocities, no motion was found within the
+            limits, or joints have dry friction.
     """
     customize(robot)  # refuses what is no robot
     exhaustive = not_negative("exhaustive", exhaustive, "s")
     start, goal = checked_postures(robot, q0, qf)
     check_without_friction(robot, "a minimum-time plan")
+    speeds = [_velocities(robot, *each) for each in (("start", v0), ("goal", vf))]
     check_effort_limits(robot, range(robot.n))
     holding_effort(robot, "start", start, strictly=True)
     hold = holding_effort(robot, "goal", goal, strictly=True)
-    if np.abs(goal - start).max() < STILL:
+    ends = Ends(start, speeds[0], goal, speeds[1])
+    if not ends.moving and np.abs(goal - start).max() < STILL:
         return Plan.standing(robot, start, goal, hold, METHOD, "at_goal")
+    if ends.moving or robot.n > EXACT:
+        return _on_grids(robot, ends, hold, exhaustive)
+    if robot.n == EXACT:
+        return _made_exact(robot, ends, hold, _on_grids(robot, ends, hold, exhaustive))
+    try:
+        plan = _exact(robot, start, goal, hold, exhaustive)
+    except ManipDynError:
+        refined = converged_plan(robot, ends, hold, METHOD, exhaustive)
+        if refined is None or not refined.success:
+            raise
+        return refined
+    if plan.success:
+        return plan
+    refined = converged_plan(robot, ends, hold, METHOD, exhaustive)
+    better = refined is not None and refined.success and refined.t_final < CLOSE * plan.t_final
+    return refined if better and refined is not None else plan
+
+
+def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
+    """Return the velocities (n,) at start or goal; refuse what passes the limits of speed."""
+    if given is None:
+        return np.zeros(robot.n)
+    speeds = finite_vector(f"velocity of the {place}", given, robot.n)
+    for i in np.flatnonzero(np.abs(speeds) > robot.v_max).tolist():
+        raise ManipDynError(
+            f"joint '{robot.joint_names[i]}' moves at {speeds[i]:.4g} {robot.unit(i)}/s at the "
+            f"{place}; its limit is {robot.v_max[i]:.4g}"
+        )
+    return speeds
+
+
+def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan:
+    """Return a motion that was refined on grids; refuse what cannot be done, with the reason."""
+    stopped = why_not_stopped(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
+    if stopped:
+        raise ManipDynError(
+            f"the arm cannot be stopped in time beyond the goal: {stopped}; expected a slower "
+            "arrival or a goal farther from the limits"
+        )
+    plan = converged_plan(robot, ends, hold, METHOD, exhaustive)
+    if plan is not None:
+        return plan
+    stopped = why_not_stopped(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
+    if stopped:
+        raise ManipDynError(
+            f"the arm cannot be stopped in time from the start: {stopped}; expected a slower "
+            "start or one farther from the limits"
+        )
+    arrive = why_not_stopped(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
+    raise ManipDynError(
+        f"the goal cannot be reached at its velocities: on the way there {arrive}"
+        if arrive
+        else "no motion within the limits was found, neither straight nor by detours; "
+        "exhaustive=10.0 tries more of them"
+    )
+
+
+def _made_exact(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
+    """Return the extremal near a motion that was refined on grids, if its certificate holds."""
+    search = _Search(robot, ends.q0, ends.qf)
+    found = search.nearest()
+    if not found or not found[0].holds or found[0].t_final > refined.t_final:
+        return refined
+    proof = replace(found[0].certificate, searched=search.told(found))
+    best = found[0]._replace(certificate=proof)
+    return _plan(robot, ends.q0, ends.qf, hold, best, np.inf, "")
+
+
+def _exact(robot: Robot, start: Vector, goal: Vector, hold: Vector, exhaustive: float) -> Plan:
+    """Return the fastest extremal."""
     search = _Search(robot, start, goal, exhaustive)
     found = search.candidates()
     best = best_of(robot, found, search.on_grid)
@@ -190,6 +285,18 @@ class _Search:
             for solution in sorted(lot, key=lambda each: each.duration):
                 self._compare(solution, found)
         return found
+
+    def nearest(self) -> list[Candidate]:
+        """Return the extremal whose structure is that of the fastest motion on a grid, if any."""
+        distance = float(np.abs(self._goal - self._start).max())
+        self._grid.search(swings(self._robot, distance))
+        fine = self._fine_grid.solved(self._grid.motions[0].swing) if self._grid.motions else None
+        latest = None
+        for switching in [] if fine is None else self._structures(fine.as_solution()):
+            latest = self._revised(switching, None, []) or latest
+            if latest is not None and latest.holds:
+                return [latest]
+        return []
 
     def told(self, found: list[Candidate]) -> Searched:
         """Return what was searched."""

@@ -10,7 +10,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import brentq
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning import Plan
+from manip_dyn.planning import Certificate, Plan
 from manip_dyn.planning.minimum_time.controls import directions
 from manip_dyn.planning.work import work_curves
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
@@ -81,7 +81,7 @@ def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> 
 def minimum_time(plan: Plan) -> MinimumTime:
     """Return a plan's numbers with its certificate."""
     proof, switching = plan.certificate, plan.switching
-    assert proof is not None
+    assert isinstance(proof, Certificate)
     assert switching is not None
     numbers = {
         "holds": proof.holds,

@@ -1,19 +1,21 @@
 """Motions by their positions at nodes: efforts, distances from all limits, derivatives.
 
-Speeds and accelerations are central differences, so the efforts at the nodes come from inverse
-dynamics.
+Positions, speeds and accelerations at the nodes follow from what is unknown (`node_scheme`), the
+efforts from inverse dynamics.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import call_kernel
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.compiled import compiled
+from manip_dyn.robot import Robot
 
 SHORTEST, LONGEST = 1e-4, 1e2
 """Durations of initial guesses, s."""
@@ -31,7 +33,7 @@ class NodeMotion(NamedTuple):
     """A motion by its positions at nodes, and its distances from the limits.
 
     Attributes:
-        q: Positions (nodes, n).
+        q: The unknowns at the nodes (nodes, n): positions or control points.
         tau: Efforts at the nodes (nodes, n).
         log_duration: Logarithm of the duration in s (1,).
         slack: Scaled distances from the limits (nodes, 6 n): of the efforts from below and above,
@@ -44,6 +46,32 @@ class NodeMotion(NamedTuple):
     slack: Matrix
 
 
+class NodeScheme(NamedTuple):
+    """Shares of the unknowns before, at and after each node, for a duration of 1 s.
+
+    The unknowns at both ends stand for the positions of start and goal.
+
+    Attributes:
+        place: In the position (nodes, 3).
+        speed: In the speed (nodes, 3), 1/s.
+        bend: In the acceleration (nodes, 3), 1/s^2.
+        stretch: Of the difference to the next unknown in the speed on the way there (nodes,).
+        lead: What the speeds at both ends add to position, speed and acceleration
+            (nodes, 3, n); the first grows with the duration, the last falls with it.
+        pull: What they add to the speed on the way to the next node (nodes, n).
+        shift: What the unknowns lack of positions or control points (nodes, n), for a duration
+            of 1 s; it grows with the duration.
+    """
+
+    place: Matrix
+    speed: Matrix
+    bend: Matrix
+    stretch: Vector
+    lead: Tensor
+    pull: Matrix
+    shift: Matrix
+
+
 class NodeLimits(NamedTuple):
     """The limits of a motion.
 
@@ -53,6 +81,8 @@ class NodeLimits(NamedTuple):
         high: Upper ones (n,).
         v: Of the speeds (n,).
         scale: What distances from limits of position count by (n,).
+        room: Shares of the limits of effort (nodes, 2 n) to keep off from below and above.
+        scheme: What the unknowns mean.
     """
 
     tau: Vector
@@ -60,12 +90,15 @@ class NodeLimits(NamedTuple):
     high: Vector
     v: Vector
     scale: Vector
+    room: Matrix
+    scheme: NodeScheme
 
 
 class NodeWork(NamedTuple):
     """Work space.
 
     Attributes:
+        q: Positions at a node (n,).
         v: Speeds (n,).
         a: Accelerations (n,).
         by: Derivatives of the efforts by q, v and a (3, n, n).
@@ -80,6 +113,7 @@ class NodeWork(NamedTuple):
         step: The step (k,).
     """
 
+    q: Vector
     v: Vector
     a: Vector
     by: Vector
@@ -91,6 +125,12 @@ class NodeWork(NamedTuple):
     border: Vector
     right: Vector
     step: Vector
+
+
+@lru_cache(maxsize=64)
+def inverse_kernels_of(robot: Robot) -> InverseKernels:
+    """Return the kernels for `node_motion`."""
+    return InverseKernels(*addresses(robot, *InverseKernels._fields))
 
 
 def node_motion_of(n: int, nodes: int) -> NodeMotion:
@@ -106,6 +146,7 @@ def node_work_of(n: int, nodes: int) -> NodeWork:
     return NodeWork(
         np.empty(n),
         np.empty(n),
+        np.empty(n),
         np.empty((3, n, n)),
         np.empty(wide),
         np.empty(wide),
@@ -119,38 +160,43 @@ def node_work_of(n: int, nodes: int) -> NodeWork:
 
 
 @compiled(short=True, python=False)
-def differences(motion, k, h, work):
-    """Write speeds and accelerations at a node; beyond both ends the motion is mirrored."""
-    q, v, a = motion.q, work.v, work.a
-    last = q.shape[0] - 1
-    before, after = (1 if k == 0 else k - 1), (last - 1 if k == last else k + 1)
-    for i in range(q.shape[1]):
-        v[i] = (q[after, i] - q[before, i]) / (2.0 * h)
-        a[i] = (q[after, i] - 2.0 * q[k, i] + q[before, i]) / (h * h)
+def differences(scheme, motion, k, duration, work):
+    """Write position, speed and acceleration at a node."""
+    unknown, place, speed, bend = motion.q, scheme.place, scheme.speed, scheme.bend
+    lead, q, v, a = scheme.lead, work.q, work.v, work.a
+    before, after = max(k - 1, 0), min(k + 1, unknown.shape[0] - 1)
+    by_speed, by_bend = 1.0 / duration, 1.0 / (duration * duration)
+    for i in range(unknown.shape[1]):
+        x, y, z = unknown[before, i], unknown[k, i], unknown[after, i]
+        q[i] = place[k, 0] * x + place[k, 1] * y + place[k, 2] * z + lead[k, 0, i] * duration
+        v[i] = (speed[k, 0] * x + speed[k, 1] * y + speed[k, 2] * z) * by_speed + lead[k, 1, i]
+        a[i] = (bend[k, 0] * x + bend[k, 1] * y + bend[k, 2] * z) * by_bend
+        a[i] += lead[k, 2, i] * by_speed
 
 
 @compiled(short=True)
 def measure(kernels, limits, motion, work):
     """Write the efforts and the distances from all limits; return the least distance."""
-    q, tau, slack = motion.q, motion.tau, motion.slack
+    q, tau, slack, room, scheme = motion.q, motion.tau, motion.slack, limits.room, limits.scheme
     nodes, n = q.shape
-    h = exp(motion.log_duration[0]) / (nodes - 1)
+    duration = exp(motion.log_duration[0])
     least = np.inf
     for k in range(nodes):
-        differences(motion, k, h, work)
-        call_kernel(kernels.inverse_dynamics, (q[k], work.v, work.a, tau[k]))
+        differences(scheme, motion, k, duration, work)
+        call_kernel(kernels.inverse_dynamics, (work.q, work.v, work.a, tau[k]))
         for i in range(n):
             share = tau[k, i] / limits.tau[i]
-            slack[k, i] = 1.0 + share
-            slack[k, n + i] = 1.0 - share
+            slack[k, i] = 1.0 - room[k, i] + share
+            slack[k, n + i] = 1.0 - room[k, n + i] - share
             inner = 0 < k < nodes - 1
-            slack[k, 2 * n + i] = (q[k, i] - limits.low[i]) / limits.scale[i] if inner else np.inf
-            slack[k, 3 * n + i] = (limits.high[i] - q[k, i]) / limits.scale[i] if inner else np.inf
+            at = q[k, i] + duration * scheme.shift[k, i]
+            slack[k, 2 * n + i] = (at - limits.low[i]) / limits.scale[i] if inner else np.inf
+            slack[k, 3 * n + i] = (limits.high[i] - at) / limits.scale[i] if inner else np.inf
             slack[k, 4 * n + i] = slack[k, 5 * n + i] = np.inf
             if k < nodes - 1:
-                speed = (q[k + 1, i] - q[k, i]) / (h * limits.v[i])
-                slack[k, 4 * n + i] = 1.0 + speed
-                slack[k, 5 * n + i] = 1.0 - speed
+                speed = (q[k + 1, i] - q[k, i]) * scheme.stretch[k] / duration + scheme.pull[k, i]
+                slack[k, 4 * n + i] = 1.0 + speed / limits.v[i]
+                slack[k, 5 * n + i] = 1.0 - speed / limits.v[i]
         for i in range(6 * n):
             if not slack[k, i] >= least:
                 least = slack[k, i]
@@ -158,26 +204,27 @@ def measure(kernels, limits, motion, work):
 
 
 @compiled(short=True)
-def levers(kernels, motion, work):
+def levers(kernels, limits, motion, work):
     """Write the derivatives of the efforts at all nodes."""
-    q, lever, by = motion.q, work.lever, work.by
-    nodes, n = q.shape
-    h = exp(motion.log_duration[0]) / (nodes - 1)
+    scheme, lever, by = limits.scheme, work.lever, work.by
+    place, speed, bend, lead = scheme.place, scheme.speed, scheme.bend, scheme.lead
+    nodes, n = motion.q.shape
+    duration = exp(motion.log_duration[0])
+    by_speed, by_bend = 1.0 / duration, 1.0 / (duration * duration)
     for k in range(nodes):
-        differences(motion, k, h, work)
-        call_kernel(kernels.inverse_dynamics_derivatives, (q[k], work.v, work.a, by))
+        differences(scheme, motion, k, duration, work)
+        call_kernel(kernels.inverse_dynamics_derivatives, (work.q, work.v, work.a, by))
         for i in range(n):
             by_time = 0.0
             for j in range(n):
-                speed, pull = by[1, i, j] / (2.0 * h), by[2, i, j] / (h * h)
-                lever[k, i, j] = pull - speed
-                lever[k, i, n + j] = by[0, i, j] - 2.0 * pull
-                lever[k, i, 2 * n + j] = pull + speed
-                if k == 0:
-                    lever[k, i, 2 * n + j] = 2.0 * pull
-                if k == nodes - 1:
-                    lever[k, i, j] = 2.0 * pull
-                by_time -= by[1, i, j] * work.v[j] + 2.0 * by[2, i, j] * work.a[j]
+                push, drag, pull = by[0, i, j], by[1, i, j] * by_speed, by[2, i, j] * by_bend
+                for c in range(3):
+                    lever[k, i, c * n + j] = (
+                        push * place[k, c] + drag * speed[k, c] + pull * bend[k, c]
+                    )
+                by_time += by[0, i, j] * lead[k, 0, j] * duration
+                by_time -= by[1, i, j] * (work.v[j] - lead[k, 1, j])
+                by_time -= by[2, i, j] * (2.0 * work.a[j] - lead[k, 2, j] * by_speed)
             lever[k, i, 3 * n] = by_time
 
 
@@ -211,3 +258,17 @@ def _keeps_off(kernels, limits, motion, work, duration, room):
             if not (slack[k, i] > room and slack[k, 4 * n + i] > room):
                 return False
     return True
+
+
+@compiled(short=True)
+def efforts_at(kernels, q, v, a, tau):
+    """Write the efforts (k, n) of positions, velocities and accelerations (k, n)."""
+    for k in range(q.shape[0]):
+        call_kernel(kernels.inverse_dynamics, (q[k], v[k], a[k], tau[k]))
+
+
+@compiled(short=True)
+def derivatives_at(kernels, q, v, a, by):
+    """Write the derivatives (k, 3, n, n) of the efforts by positions, speeds, accelerations."""
+    for k in range(q.shape[0]):
+        call_kernel(kernels.inverse_dynamics_derivatives, (q[k], v[k], a[k], by[k]))

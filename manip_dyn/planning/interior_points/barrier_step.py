@@ -30,7 +30,7 @@ def assemble(limits, motion, work, weight, damping):
     band, border, right = work.band, work.border, work.right
     nodes, n = q.shape
     size, duration = right.shape[0], exp(motion.log_duration[0])
-    h = duration / (nodes - 1)
+    stretch, shift = limits.scheme.stretch, limits.scheme.shift
     for r in range(size):
         for c in range(3 * n):
             band[r, c] = 0.0
@@ -59,13 +59,18 @@ def assemble(limits, motion, work, weight, damping):
                 below, above = slack[k, 2 * n + i], slack[k, 3 * n + i]
                 scale = limits.scale[i]
                 stiff = force[k, 2 * n + i] / below + force[k, 3 * n + i] / above
+                push = weight * (1.0 / below - 1.0 / above)
+                by_time = duration * shift[k, i] / scale
                 band[row, 0] += stiff / (scale * scale) + damping
-                right[row] += weight * (1.0 / below - 1.0 / above) / scale
+                border[row] += stiff * by_time / scale
+                right[row] += push / scale
+                corner += stiff * by_time * by_time
+                last += push * by_time
             if k < nodes - 1 and limits.v[i] < np.inf:
                 below, above = slack[k, 4 * n + i], slack[k, 5 * n + i]
                 stiff = force[k, 4 * n + i] / below + force[k, 5 * n + i] / above
                 push = weight * (1.0 / below - 1.0 / above)
-                slope = 1.0 / (h * limits.v[i])
+                slope = stretch[k] / (duration * limits.v[i])
                 by_time = -(q[k + 1, i] - q[k, i]) * slope
                 corner += stiff * by_time * by_time
                 last += push * by_time
@@ -90,7 +95,8 @@ def slopes(limits, motion, work, rise):
     """
     q, slack, lever, step, slope = motion.q, motion.slack, work.lever, work.step, work.slope
     nodes, n = q.shape
-    size, h = step.shape[0], exp(motion.log_duration[0]) / (nodes - 1)
+    size, duration = step.shape[0], exp(motion.log_duration[0])
+    stretch, shift = limits.scheme.stretch, limits.scheme.shift
     for k in range(nodes):
         base = (k - 2) * n
         for i in range(n):
@@ -101,13 +107,13 @@ def slopes(limits, motion, work, rise):
             slope[k, i] = change / limits.tau[i]
             slope[k, n + i] = -slope[k, i]
             here = step[(k - 1) * n + i] if 0 < k < nodes - 1 else 0.0
-            slope[k, 2 * n + i] = here / limits.scale[i]
+            slope[k, 2 * n + i] = (here + duration * shift[k, i] * rise) / limits.scale[i]
             slope[k, 3 * n + i] = -slope[k, 2 * n + i]
             slope[k, 4 * n + i] = 0.0
             if k < nodes - 1:
                 there = step[k * n + i] if k < nodes - 2 else 0.0
                 moved = there - here - (q[k + 1, i] - q[k, i]) * rise
-                slope[k, 4 * n + i] = moved / (h * limits.v[i])
+                slope[k, 4 * n + i] = moved * stretch[k] / (duration * limits.v[i])
             slope[k, 5 * n + i] = -slope[k, 4 * n + i]
     share = 1.0
     for k in range(nodes):

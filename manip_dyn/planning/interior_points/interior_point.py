@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.planning.minimum_time.banded import back_substituted, factorized
-from manip_dyn.planning.minimum_time.barrier_step import assemble, barrier, slopes
-from manip_dyn.planning.minimum_time.node_motion import levers, measure
+from manip_dyn.planning.interior_points.banded import back_substituted, factorized
+from manip_dyn.planning.interior_points.barrier_step import assemble, barrier, slopes
+from manip_dyn.planning.interior_points.node_motion import levers, measure
 
 SHARE = 0.25
 """By what the barrier falls at a time."""
@@ -28,7 +28,7 @@ DAMPING = 1e-4
 
 
 @compiled(short=True)
-def interior_point(kernels, limits, here, there, work, weight, least_weight, most):
+def interior_point(kernels, limits, here, there, work, weight, least_weight, most, settled):
     """Make a motion within its limits nearly optimal.
 
     Args:
@@ -40,21 +40,23 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
         weight: Of the barrier at first.
         least_weight: At last.
         most: How many steps.
+        settled: Promised fall over the weight by which the last steps are over.
 
     Returns:
-        How many steps it took, -1 where it began outside, and the weight at the end.
+        How many steps it took, -1 where it began outside, the weight at the end, and the share
+        of the duration that the last step was still to bring.
     """
     if not measure(kernels, limits, here, work) > 0.0:
-        return -1, weight
+        return -1, weight, np.inf
     nodes, n = here.q.shape
     force, change, slope, slack = work.force, work.change, work.slope, here.slack
     size = work.step.shape[0]
     for k in range(nodes):
         for i in range(6 * n):
             force[k, i] = weight / slack[k, i]
-    damping = DAMPING
+    damping, descent = DAMPING, 0.0
     for taken in range(most):
-        levers(kernels, here, work)
+        levers(kernels, limits, here, work)
         corner, last = assemble(limits, here, work, weight, damping * weight)
         if not factorized(work.band):
             damping *= 10.0
@@ -68,7 +70,6 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
         for r in range(size):
             last -= work.border[r] * work.right[r]
         rise = last / corner
-        descent = 0.0
         for r in range(size):
             work.step[r] = work.right[r] - rise * work.step[r]
         share = slopes(limits, here, work, rise)
@@ -94,26 +95,26 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
             share *= 0.5
         if not found:
             if weight <= least_weight or damping > 1e6:
-                return taken, weight
+                return taken, weight, -descent
             damping = max(10.0 * damping, 1e-4)
             weight = max(least_weight, weight * SHARE) if damping > 1.0 else weight
             continue
         damping = max(0.3 * damping, 1e-8) if share > 0.5 else min(2.0 * damping, 1e3)
-        for k in range(1, nodes - 1):
-            for i in range(n):
-                here.q[k, i] = there.q[k, i]
         here.log_duration[0] = there.log_duration[0]
-        measure(kernels, limits, here, work)
         for k in range(nodes):
+            for i in range(n):
+                here.q[k, i], here.tau[k, i] = there.q[k, i], there.tau[k, i]
             for i in range(6 * n):
+                slack[k, i] = there.slack[k, i]
                 if slack[k, i] < np.inf:
                     moved = force[k, i] + share * change[k, i]
                     center = weight / slack[k, i]
                     force[k, i] = min(max(moved, 1e-2 * center), 1e2 * center)
                 else:
                     force[k, i] = 0.0
-        if -descent < 2.0 * weight * n or taken % 12 == 11:
-            if weight <= least_weight:
-                return taken + 1, weight
+        if weight <= least_weight:
+            if -descent < settled * weight or (settled > 1.0 and taken % 12 == 11):
+                return taken + 1, weight, -descent
+        elif -descent < 2.0 * weight * n or taken % 12 == 11:
             weight = max(least_weight, weight * SHARE)
-    return most, weight
+    return most, weight, -descent

@@ -5,31 +5,37 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.planning.minimum_time.banded import back_substituted, factorized
-from manip_dyn.planning.minimum_time.detours import random_swings, swings
-from manip_dyn.planning.minimum_time.grid_search import GridSearch, inverse_kernels_of
-from manip_dyn.planning.minimum_time.node_motion import (
+from manip_dyn.planning.interior_points.banded import back_substituted, factorized
+from manip_dyn.planning.interior_points.detours import random_swings, swings
+from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
+    inverse_kernels_of,
     levers,
     measure,
     node_motion_of,
     node_work_of,
 )
+from manip_dyn.planning.interior_points.node_scheme import central_differences, cubic_spline
+from manip_dyn.planning.minimum_time.grid_search import GridSearch
 
 
-def test_derivatives_of_the_efforts_at_nodes():
+@pytest.mark.parametrize("moving", [False, True])
+def test_derivatives_of_the_efforts_at_nodes(moving):
     robot, nodes, n = md.load_robot("rr"), 6, 2
     motion, work = by_reference(node_motion_of(n, nodes)), by_reference(node_work_of(n, nodes))
     motion.q[:] = np.random.default_rng(0).normal(size=(nodes, n))
     limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
-    limits = by_reference(NodeLimits(*(np.array(each) for each in limits)))
+    room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
+    if moving:
+        scheme = cubic_spline(np.array([0.7, -0.4]), np.array([0.2, 0.9]), nodes)
+    limits = by_reference(NodeLimits(*(np.array(each) for each in limits), room, scheme))
     kernels = inverse_kernels_of(robot)
 
     def efforts():
         measure(kernels, limits, motion, work)
         return motion.tau.copy()
 
-    levers(kernels, motion, work)
+    levers(kernels, limits, motion, work)
     lever = work.lever.copy()
     for k in range(1, nodes - 1):
         for j in range(n):

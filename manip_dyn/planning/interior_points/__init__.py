@@ -1,0 +1,1 @@
+"""Fast motions on grids of positions or control points, by interior points."""

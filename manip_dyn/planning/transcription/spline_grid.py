@@ -1,0 +1,195 @@
+"""The fastest spline near another, on one grid, by interior points."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.interior_points.interior_point import interior_point
+from manip_dyn.planning.interior_points.node_motion import (
+    NodeLimits,
+    inverse_kernels_of,
+    measure,
+    node_motion_of,
+    node_work_of,
+    slow_enough,
+)
+from manip_dyn.planning.interior_points.node_scheme import cubic_spline
+from manip_dyn.planning.transcription.spline import Ends, Spline
+from manip_dyn.robot import Robot
+
+INSIDE = 1e-2
+"""Least distance of an initial guess from a limit of position, over the motion's distance."""
+ROOM, SLOWER = 0.3, 30.0
+"""Least distance of an initial guess from a limit of effort or speed, and how much slower still
+a motion from rest to rest begins."""
+DURATIONS = np.geomspace(1e-2, 1e2, 120)
+"""Durations of initial guesses for moving arms, s."""
+FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
+"""By how much a motion is made slower to be within its limits: doubled up to the second."""
+STEPS = 150
+HURRY = 10.0
+"""Promised fall over the barrier's weight by which the steps of a rough search are over."""
+SETTLED = 1e-3
+"""The same where the motion is to be exact."""
+APART = 1e-3
+"""Least distance from limits where a motion is brought within them, over the limit."""
+RELAXATIONS, CENTERING = 60, 8
+"""How often limits are moved towards what they are, by how many steps each."""
+
+
+class Solved(NamedTuple):
+    """The fastest motion on a grid.
+
+    Attributes:
+        spline: The motion.
+        weight: Of the barrier at the end.
+        promised: Share of the duration that one more step was to bring.
+        limits: How many limits there are at all nodes.
+        effort: Multipliers of the limits of effort (nodes, n), above 0 at upper ones.
+        speed: Those of the limits of speed on the way to the next node (nodes, n).
+        load: Largest effort or speed at nodes over its limit.
+    """
+
+    spline: Spline
+    weight: float
+    promised: float
+    limits: int
+    effort: Matrix
+    speed: Matrix
+
+
+class SplineGrid:
+    """A grid of equal cells between two states.
+
+    Attributes:
+        room: Shares of the limits of effort (nodes, 2 n) to keep off from below and above.
+    """
+
+    def __init__(self, robot: Robot, ends: Ends, cells: int):
+        """Lay down the arrays."""
+        n, nodes = robot.n, cells + 1
+        self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
+        scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
+        tau, low, high, v = (
+            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
+        self.room = np.zeros((nodes, 2 * n))
+        scheme = cubic_spline(ends.v0, ends.vf, nodes)
+        self._shift = scheme.shift[1:-1]
+        fields = NodeLimits(tau, low, high, v, scale, self.room, scheme)
+        self._limits = by_reference(fields)
+        self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
+        for each in (self._here, self._there):
+            each.q[0], each.q[-1] = ends.q0, ends.qf
+        self._work = by_reference(node_work_of(n, nodes))
+
+    def solved(self, near: Spline, first: float, last: float, settled: float) -> Solved | None:
+        """Return the fastest motion near another one, which is made slower if it has to be.
+
+        Args:
+            near: The other motion, on a grid with as many cells.
+            first: Weight of the barrier at first.
+            last: At last.
+            settled: Promised fall over the weight by which it is over.
+        """
+        begun, slower = log(near.duration), FIRST_SLOWER
+        self._here.q[1:-1] = near.inner - near.duration * self._shift
+        self._here.log_duration[0] = begun
+        while not self._least() > 0.0 and slower < MOST_SLOWER:
+            self._here.log_duration[0] = begun + slower
+            slower *= 2.0
+        if not self._least() > 0.0:
+            return None
+        return self._improved(first, last, settled)
+
+    def from_guess(self, swing: Vector, first: float, last: float) -> Solved | None:
+        """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        here, limits, ends = self._here, self._limits, self._ends
+        z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
+        straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
+        straight += swing * np.sin(np.pi * z) ** 2
+        room = np.minimum(INSIDE * limits.scale, 0.25 * (limits.high - limits.low))
+        low, high = limits.low + room, limits.high - room
+        if not np.any(ends.v0) and not np.any(ends.vf):
+            here.q[1:-1] = np.clip(straight, low, high)
+            if not slow_enough(self._kernels, limits, here, self._work, ROOM):
+                return None
+            here.log_duration[0] += log(SLOWER)
+            return self._improved(first, last, HURRY)
+        best, duration = -inf, 0.0
+        for tried in DURATIONS:
+            least = self._clipped(straight, tried, low, high)
+            if least > best:
+                best, duration = least, tried
+            if best > ROOM:
+                break
+        self._clipped(straight, duration, low, high)
+        return self._improved(first, last, HURRY) if self._within() else None
+
+    def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
+        """Write a motion that drifts, within limits of position; return the least distance."""
+        away = duration * self._shift
+        self._here.q[1:-1] = np.clip(beyond + away, low, high) - away
+        self._here.log_duration[0] = log(duration)
+        return self._least()
+
+    def _within(self) -> bool:
+        """Bring the motion within all limits by moving them there bit by bit; say if it works."""
+        limits, robot = self._limits, self._robot
+        for _ in range(RELAXATIONS):
+            limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
+            least = self._least()
+            if least > APART:
+                return True
+            beyond = 1.0 - 1.02 * least + 2.0 * APART
+            limits.tau[:], limits.v[:] = beyond * robot.tau_max, beyond * robot.v_max
+            if not self._least() > 0.0:
+                break
+            interior_point(
+                self._kernels,
+                limits,
+                self._here,
+                self._there,
+                self._work,
+                1.0,
+                1.0,
+                CENTERING,
+                0.1,
+            )
+        limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
+        return False
+
+    def _least(self) -> float:
+        return measure(self._kernels, self._limits, self._here, self._work)
+
+    def _improved(self, first: float, last: float, settled: float) -> Solved | None:
+        here, n = self._here, self._robot.n
+        steps, weight, promised = interior_point(
+            self._kernels,
+            self._limits,
+            here,
+            self._there,
+            self._work,
+            first,
+            last,
+            STEPS,
+            settled,
+        )
+        if steps < 0:
+            return None
+        duration = exp(here.log_duration[0])
+        spline = Spline.between(self._ends, here.q[1:-1] + duration * self._shift, duration)
+        force = weight / here.slack
+        return Solved(
+            spline,
+            weight,
+            promised,
+            int(np.count_nonzero(force)),
+            force[:, n : 2 * n] - force[:, :n],
+            force[:, 5 * n :] - force[:, 4 * n : 5 * n],
+        )

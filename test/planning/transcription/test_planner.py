@@ -1,0 +1,145 @@
+"""Motions refined on grids: beside exact ones, from motion to motion, within their limits."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.bench.minimum_time_goals import final_state
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.interior_points.node_scheme import cubic_spline
+from manip_dyn.planning.transcription.planner import converged_plan
+from manip_dyn.planning.transcription.spline import Ends, Spline
+from manip_dyn.robot.oracle import Oracle
+
+START, GOAL, REST = np.array([0.76, 0.2618]), np.zeros(2), np.zeros(2)
+"""Fan (2003), table 6.3."""
+
+
+@cache
+def robot():
+    return md.load_robot("ibm7535")
+
+
+@cache
+def exact():
+    plan = md.plan_minimum_time(robot(), START, GOAL)
+    assert plan.status == "solved"
+    return plan
+
+
+@cache
+def refined():
+    hold = robot().tau_max * 0.0
+    return converged_plan(robot(), Ends(START, REST, GOAL, REST), hold, "minimum_time")
+
+
+@cache
+def on_the_way():
+    """Return a time of the exact motion, and the plan from its state there."""
+    t = 0.4 * exact().t_final
+    q, v = exact().state(t)
+    return t, md.plan_minimum_time(robot(), q, GOAL, v0=v)
+
+
+def test_it_is_as_slow_as_the_exact_motion_but_for_the_gap():
+    plan = refined()
+    assert plan.status == "converged"
+    assert plan.certificate.holds
+    assert 0.0 < plan.t_final - exact().t_final < plan.certificate.gap < 5e-4
+
+
+def test_its_costates_are_those_of_the_exact_motion():
+    for t in (0.2, 0.35, 0.7):
+        expected = exact().costate(t)
+        assert refined().costate(t) == pytest.approx(expected, abs=0.02 * np.abs(expected).max())
+
+
+def test_its_switches_are_those_of_the_exact_motion():
+    for mine, expected in zip(refined().switch_times, exact().switch_times, strict=True):
+        assert mine == pytest.approx(expected, abs=2e-3)
+
+
+def test_from_motion_to_rest_is_the_rest_of_the_exact_motion():
+    """Bellman's principle of optimality."""
+    t, plan = on_the_way()
+    assert plan.status == "converged"
+    assert 0.0 < plan.t_final + t - exact().t_final < plan.certificate.gap
+
+
+def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
+    t = 0.6 * exact().t_final
+    q, v = exact().state(t)
+    plan = md.plan_minimum_time(robot(), START, q, vf=v)
+    assert 0.0 < plan.t_final - t < plan.certificate.gap
+    assert plan.state(plan.t_final)[1] == pytest.approx(v)
+    end = final_state(plan)
+    assert end == pytest.approx([*q, *v], abs=1e-6)
+
+
+@pytest.mark.parametrize("plan", [refined, lambda: on_the_way()[1]])
+def test_it_moves_as_pinocchio_says_within_all_limits(plan):
+    plan = plan()
+    times = np.linspace(0.0, plan.t_final * (1.0 - 1e-12), 10_001)
+    q, v, a = plan.motion.joints(times)
+    efforts = np.array([plan.motion.effort(t) for t in times])
+    assert np.all(np.abs(efforts) <= robot().tau_max * (1.0 + 1e-9))
+    assert np.all(np.abs(v) <= robot().v_max)
+    assert np.all((robot().q_min <= q) & (q <= robot().q_max))
+    oracle = Oracle(robot())
+    for k in range(0, len(times), 97):
+        assert oracle.forward_dynamics(q[k], v[k], efforts[k]) == pytest.approx(a[k], abs=1e-8)
+    assert q[-1] == pytest.approx(GOAL, abs=1e-9)
+    assert v[-1] == pytest.approx(REST, abs=1e-8)
+
+
+def test_an_executor_stops_where_a_plan_ends_moving():
+    q, v = exact().state(0.6 * exact().t_final)
+    plan = md.plan_minimum_time(robot(), START, q, vf=v)
+    executor = md.PlanExecutor(robot(), plan, 1e-3)
+    executor.segments(plan.t_final, q, v)
+    assert np.all(np.sign(executor.goal - q) == np.sign(v))
+
+
+def test_the_scheme_is_that_of_a_cubic_spline():
+    rng, nodes, duration = np.random.default_rng(0), 9, 1.7
+    ends = Ends(*rng.normal(size=(4, 2)))
+    scheme = cubic_spline(ends.v0, ends.vf, nodes)
+    beyond = rng.normal(size=(nodes - 2, 2))
+    spline = Spline.between(ends, beyond + duration * scheme.shift[1:-1], duration)
+    unknown = np.vstack([ends.q0, beyond, ends.qf])
+    beside = np.stack([unknown[np.r_[0, : nodes - 1]], unknown, unknown[np.r_[1:nodes, -1]]], 1)
+    tables = scheme.place, scheme.speed, scheme.bend
+    expected = spline.joints(np.linspace(0.0, duration, nodes))
+    for order, (shares, values) in enumerate(zip(tables, expected, strict=True)):
+        found = np.einsum("kc,kci->ki", shares, beside) / duration**order
+        found += scheme.lead[:, order] * duration ** (1 - order)
+        assert found == pytest.approx(values, abs=1e-9)
+    times = rng.uniform(0.0, duration, 20)
+    for mine, same in zip(spline.halved().joints(times), spline.joints(times), strict=True):
+        assert mine == pytest.approx(same, abs=1e-9)
+    assert spline.joints(np.array([0.0, duration]))[1] == pytest.approx(
+        np.array([ends.v0, ends.vf])
+    )
+
+
+@pytest.mark.parametrize(
+    ("speeds", "words"),
+    [
+        ({"v0": [99.0, 0.0]}, "its limit is"),
+        ({"v0": [1.0]}, "velocity of the start"),
+        ({"vf": [0.0, np.nan]}, "velocity of the goal"),
+    ],
+)
+def test_bad_velocities_are_refused(speeds, words):
+    with pytest.raises(ManipDynError, match=words):
+        md.plan_minimum_time(robot(), START, GOAL, **speeds)
+
+
+def test_an_arm_that_cannot_be_stopped_in_time_is_refused():
+    edge = robot().q_max - [1e-3, 0.5]
+    with pytest.raises(ManipDynError, match=r"cannot be stopped in time beyond the goal: joint"):
+        md.plan_minimum_time(robot(), START, edge, vf=[1.5, 0.0])
+    with pytest.raises(ManipDynError, match=r"cannot be stopped in time from the start: joint"):
+        md.plan_minimum_time(robot(), edge, START, v0=[1.5, 0.0])
