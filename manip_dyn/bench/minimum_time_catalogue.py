@@ -28,6 +28,7 @@ from manip_dyn.core.files import write_whole
 from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import read_yaml
 from manip_dyn.planning import Plan, plan_minimum_time
+from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.minimum_time.controls import Control, Kind
 from manip_dyn.robot import Robot, load_robot
 
@@ -77,7 +78,7 @@ def structure_of(plan: Plan) -> str:
     """Return a plan's structure in words: ``+- 2+ 1- 2-``, joints counted from 1."""
     switching = plan.switching
     if switching is None:
-        return "stands"
+        return "refined on grids" if plan.status == "converged" else "stands"
     first = "".join(_told(each, "") for each in switching.controls)
     later = (f"{joint + 1}{_told(value, ' ')}" for _, joint, value in switching.rows())
     return " ".join([first, *later])
@@ -96,7 +97,7 @@ def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Ent
         found = plan_minimum_time(robot, start, goal)
     except ManipDynError as error:
         return Entry(name, arm, *ends, "none", float("nan"), "", [], [], {}, str(error))
-    proof = found.certificate
+    proof = found.certificate if isinstance(found.certificate, Certificate) else None
     evidence = (
         {}
         if proof is None
