@@ -10,6 +10,7 @@ import numpy as np
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.interior_points.interior_point import interior_point
+from manip_dyn.planning.interior_points.newton import newton_steps
 from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
     inverse_kernels_of,
@@ -169,7 +170,8 @@ class SplineGrid:
 
     def _improved(self, first: float, last: float, settled: float) -> Solved | None:
         here, n = self._here, self._robot.n
-        steps, weight, promised = interior_point(
+        method = interior_point if settled > 1.0 else newton_steps
+        steps, weight, promised = method(
             self._kernels,
             self._limits,
             here,
