@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -11,16 +12,18 @@ from manip_dyn.planning.convergence import Convergence, GridSearched
 from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.costates import costates_of
-from manip_dyn.planning.transcription.refinement import Refined, refined, rough
+from manip_dyn.planning.transcription.refinement import ROUGH, Refined, refined, rough
 from manip_dyn.planning.transcription.search import CoarseSearch
 from manip_dyn.planning.transcription.spline import Ends, Spline
 from manip_dyn.planning.transcription.spline_grid import Solved
 from manip_dyn.planning.transcription.spline_motion import SplineMotion
+from manip_dyn.planning.transcription.straight import on_grid, straight_path
 from manip_dyn.robot import Robot
 
 NEAR, MOST = 1.05, 6
 """Motions of the coarse grid that take longer by more than this ratio are not compared on the
 next one, nor more of them than this."""
+UNREFINED = "it arrives, along the straight path, but nothing could be refined on grids"
 GROWTH = 3.0
 """From one grid to the next the cells are four times as many: the rest of an error that falls
 with their number is a third of the difference."""
@@ -43,12 +46,38 @@ def converged_plan(
     search.search(swings(robot, distance))
     if exhaustive > 0.0:
         search.search(random_swings(robot, distance), exhaustive)
-    solved = _compared(robot, ends, search)
+    straight = straight_path(robot, ends)
+    guesses = [] if straight is None else [on_grid(ends, straight, ROUGH)]
+    solved = _compared(robot, ends, search, guesses)
+    told = _searched(search, solved)
     for each in solved:
         found = refined(robot, ends, each)
         if found is not None:
-            return _plan(robot, ends, hold, method, found, _searched(search, solved))
-    return None
+            plan = _plan(robot, ends, hold, method, found, told)
+            return plan if straight is None else _not_slower(plan, straight, method, told)
+    return straight and replace(straight, method=method, status="uncertified", reason=UNREFINED)
+
+
+def _not_slower(plan: Plan, straight: Plan, method: str, told: GridSearched) -> Plan:
+    """Return a plan, or what is faster: one refined from the straight path, or that path."""
+    if plan.t_final <= straight.t_final:
+        return plan
+    robot, still = plan.robot, np.zeros(plan.robot.n)
+    ends = Ends(plan.q0, still, plan.qf, still)
+    begun = rough(robot, ends, on_grid(ends, straight, ROUGH))
+    found = None if begun is None else refined(robot, ends, begun)
+    if found is not None:
+        other = _plan(robot, ends, plan.hold, method, found, told)
+        plan = min(plan, other, key=lambda each: each.t_final)
+    if plan.t_final <= straight.t_final:
+        return plan
+    proof = plan.certificate
+    gap = max(proof.gap - (plan.t_final - straight.t_final), 0.0)
+    proof = replace(proof, gap=gap, t_final=straight.t_final)
+    status, reason = "converged", f"the straight path; motions near it are not faster by {gap:.2g} s"
+    if not proof.holds:
+        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    return replace(straight, method=method, status=status, reason=reason, certificate=proof)
 
 
 def _room_to_turn(ends: Ends) -> float:
@@ -56,12 +85,20 @@ def _room_to_turn(ends: Ends) -> float:
     return float(np.abs([ends.v0, ends.vf]).max())
 
 
-def _compared(robot: Robot, ends: Ends, search: CoarseSearch) -> list[Solved]:
-    """Return the fastest motions of the coarse search on the next grid, the fastest first."""
+def _compared(
+    robot: Robot, ends: Ends, search: CoarseSearch, guesses: list[Spline]
+) -> list[Solved]:
+    """Return the fastest motions of the coarse search on the next grid, the fastest first.
+
+    More guesses are on that grid already.
+    """
     found = list[Solved]()
-    for motion in search.motions[:MOST]:
-        if motion.duration > NEAR * search.motions[0].duration:
-            break
+    near = [
+        each
+        for each in search.motions[:MOST]
+        if each.duration <= NEAR * search.motions[0].duration
+    ]
+    for motion in [*near, *guesses]:
         better = rough(robot, ends, motion)
         if better is not None:
             found.append(better)
@@ -69,7 +106,7 @@ def _compared(robot: Robot, ends: Ends, search: CoarseSearch) -> list[Solved]:
 
 
 def _searched(search: CoarseSearch, solved: list[Solved]) -> GridSearched:
-    times = [each.spline.duration for each in solved]
+    times = [each.spline.duration for each in solved] or [inf]
     others = [t for t in times if t > times[0] * (1.0 + 1e-6)]
     return GridSearched(
         search.guesses, len(search.motions), len(solved), min(others, default=inf), times[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,8 @@ APART = 1e-3
 """Least distance from limits where a motion is brought within them, over the limit."""
 RELAXATIONS, CENTERING = 60, 8
 """How often limits are moved towards what they are, by how many steps each."""
+PUSH = 10.0
+"""Weight of the barrier that does so on fine grids, over what is lacking in a cell."""
 
 
 class Solved(NamedTuple):
@@ -98,15 +101,28 @@ class SplineGrid:
             last: At last.
             settled: Promised fall over the weight by which it is over.
         """
-        begun, slower = log(near.duration), FIRST_SLOWER
         self._here.q[1:-1] = near.inner - near.duration * self._shift
-        self._here.log_duration[0] = begun
-        while not self._least() > 0.0 and slower < MOST_SLOWER:
-            self._here.log_duration[0] = begun + slower
-            slower *= 2.0
-        if not self._least() > 0.0:
-            return None
+        self._here.log_duration[0] = log(near.duration)
+        lack = -self._least()
+        if lack >= 0.0 and not self._slower():
+            first = min(max(first, PUSH * lack / near.cells), 1.0)
+            if not self._within(first, min(APART, lack), newton_steps):
+                return None
         return self._improved(first, last, settled)
+
+    def _slower(self) -> bool:
+        """Make a motion slower until it is within its limits; say if it is, else leave it.
+
+        A moving arm keeps its speeds at the ends, which it may not be able to at leisure.
+        """
+        begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
+        while slower < MOST_SLOWER:
+            self._here.log_duration[0] = begun + slower
+            if self._least() > 0.0:
+                return True
+            slower *= 2.0
+        self._here.log_duration[0] = begun
+        return False
 
     def from_guess(self, swing: Vector, first: float, last: float) -> Solved | None:
         """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
@@ -130,7 +146,8 @@ class SplineGrid:
             if best > ROOM:
                 break
         self._clipped(straight, duration, low, high)
-        return self._improved(first, last, HURRY) if self._within() else None
+        inside = self._within(1.0, APART, interior_point)
+        return self._improved(first, last, HURRY) if inside else None
 
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
         """Write a motion that drifts, within limits of position; return the least distance."""
@@ -139,26 +156,32 @@ class SplineGrid:
         self._here.log_duration[0] = log(duration)
         return self._least()
 
-    def _within(self) -> bool:
-        """Bring the motion within all limits by moving them there bit by bit; say if it works."""
+    def _within(self, weight: float, apart: float, steps: Callable[..., Any]) -> bool:
+        """Bring the motion within all limits by moving them there bit by bit; say if it works.
+
+        Args:
+            weight: Of the barrier that keeps it off.
+            apart: How far within, over the limits.
+            steps: What makes it keep off.
+        """
         limits, robot = self._limits, self._robot
         for _ in range(RELAXATIONS):
             limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
             least = self._least()
-            if least > APART:
+            if least > apart:
                 return True
-            beyond = 1.0 - 1.02 * least + 2.0 * APART
+            beyond = 1.0 - 1.02 * least + 2.0 * apart
             limits.tau[:], limits.v[:] = beyond * robot.tau_max, beyond * robot.v_max
             if not self._least() > 0.0:
                 break
-            interior_point(
+            steps(
                 self._kernels,
                 limits,
                 self._here,
                 self._there,
                 self._work,
-                1.0,
-                1.0,
+                weight,
+                weight,
                 CENTERING,
                 0.1,
             )
