@@ -61,9 +61,7 @@ def add_curvature(kernels, limits, motion, work):
                             for o in range(3):
                                 for p in range(3 - o):
                                     total += (
-                                        share[o, c]
-                                        * share[p, d]
-                                        * second[o * n + i, p * n + j]
+                                        share[o, c] * share[p, d] * second[o * n + i, p * n + j]
                                     )
                             band[row, row - column] += total
         for i in range(n):

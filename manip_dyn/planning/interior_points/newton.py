@@ -35,7 +35,6 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
         return -1, weight, np.inf
     nodes, n = here.q.shape
     force, change, slope, slack = work.force, work.change, work.slope, here.slack
-    size = work.step.shape[0]
     for k in range(nodes):
         for i in range(6 * n):
             force[k, i] = weight / slack[k, i]

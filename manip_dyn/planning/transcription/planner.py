@@ -23,6 +23,7 @@ from manip_dyn.robot import Robot
 NEAR, MOST = 1.05, 6
 """Motions of the coarse grid that take longer by more than this ratio are not compared on the
 next one, nor more of them than this."""
+NOT_FASTER = "motions near it are not faster by more than"
 UNREFINED = "it arrives, along the straight path, but nothing could be refined on grids"
 GROWTH = 3.0
 """From one grid to the next the cells are four times as many: the rest of an error that falls
@@ -55,7 +56,9 @@ def converged_plan(
         if found is not None:
             plan = _plan(robot, ends, hold, method, found, told)
             return plan if straight is None else _not_slower(plan, straight, method, told)
-    return straight and replace(straight, method=method, status="uncertified", reason=UNREFINED)
+    if straight is None:
+        return None
+    return replace(straight, method=method, status="uncertified", reason=UNREFINED)
 
 
 def _not_slower(plan: Plan, straight: Plan, method: str, told: GridSearched) -> Plan:
@@ -69,12 +72,15 @@ def _not_slower(plan: Plan, straight: Plan, method: str, told: GridSearched) -> 
     if found is not None:
         other = _plan(robot, ends, plan.hold, method, found, told)
         plan = min(plan, other, key=lambda each: each.t_final)
-    if plan.t_final <= straight.t_final:
-        return plan
     proof = plan.certificate
+    if plan.t_final <= straight.t_final or not isinstance(proof, Convergence):
+        return plan
     gap = max(proof.gap - (plan.t_final - straight.t_final), 0.0)
     proof = replace(proof, gap=gap, t_final=straight.t_final)
-    status, reason = "converged", f"the straight path; motions near it are not faster by {gap:.2g} s"
+    status, reason = (
+        "converged",
+        f"the straight path; motions near it are not faster by {gap:.2g} s",
+    )
     if not proof.holds:
         status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
     return replace(straight, method=method, status=status, reason=reason, certificate=proof)
@@ -119,7 +125,7 @@ def _plan(
     proof = _certificate(robot, found, searched)
     motion, t_final = SplineMotion(robot, found.spline, proof), found.spline.duration
     status = "converged"
-    reason = f"motions near it are not faster by more than {proof.gap:.2g} s"
+    reason = f"{NOT_FASTER} {proof.gap:.2g} s"
     if not proof.holds:
         status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
     return Plan(

@@ -11,7 +11,7 @@ from manip_dyn.robot import Robot
 
 
 def straight_path(robot: Robot, ends: Ends) -> Plan | None:
-    """Return the fastest motion along the straight path; None for moving arms, or if there is none."""
+    """Return the fastest motion along the straight path; None if there is none, or it moves."""
     if ends.moving:
         return None
     from manip_dyn.planning.path_timing import time_path  # loads scipy

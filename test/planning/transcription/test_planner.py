@@ -1,5 +1,6 @@
 """Motions refined on grids: beside exact ones, from motion to motion, within their limits."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,8 +10,9 @@ import manip_dyn as md
 from manip_dyn.bench.minimum_time_goals import final_state
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
-from manip_dyn.planning.transcription.planner import converged_plan
+from manip_dyn.planning.transcription.planner import _not_slower, converged_plan
 from manip_dyn.planning.transcription.spline import Ends, Spline
+from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot.oracle import Oracle
 
 START, GOAL, REST = np.array([0.76, 0.2618]), np.zeros(2), np.zeros(2)
@@ -100,6 +102,25 @@ def test_an_executor_stops_where_a_plan_ends_moving():
     executor = md.PlanExecutor(robot(), plan, 1e-3)
     executor.segments(plan.t_final, q, v)
     assert np.all(np.sign(executor.goal - q) == np.sign(v))
+
+
+def test_a_moving_arm_is_brought_within_its_limits_on_each_grid():
+    """Being slower alone does not do it: the speeds at both ends stay."""
+    start, goal = [-2.29275628, 1.39165228], [0.15930591, -1.19228546]
+    plan = md.plan_minimum_time(
+        robot(), start, goal, v0=[-0.06799028, 1.8695416], vf=[2.08340888, -0.68258306]
+    )
+    assert plan.status == "converged"
+    assert plan.t_final == pytest.approx(0.938485, abs=1e-4)
+
+
+def test_it_is_refined_from_the_straight_path_where_that_was_faster():
+    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    assert straight.t_final > refined().t_final
+    slow = replace(refined(), t_final=2.0 * straight.t_final)
+    found = _not_slower(slow, straight, "minimum_time", refined().certificate.searched)
+    assert found.status == "converged"
+    assert refined().t_final * 0.999 < found.t_final < straight.t_final
 
 
 def test_the_scheme_is_that_of_a_cubic_spline():
