@@ -55,13 +55,13 @@ def converged_plan(
         found = refined(robot, ends, each)
         if found is not None:
             plan = _plan(robot, ends, hold, method, found, told)
-            return plan if straight is None else _not_slower(plan, straight, method, told)
+            return plan if straight is None else not_slower(plan, straight, method, told)
     if straight is None:
         return None
     return replace(straight, method=method, status="uncertified", reason=UNREFINED)
 
 
-def _not_slower(plan: Plan, straight: Plan, method: str, told: GridSearched) -> Plan:
+def not_slower(plan: Plan, straight: Plan, method: str, told: GridSearched) -> Plan:
     """Return a plan, or what is faster: one refined from the straight path, or that path."""
     if plan.t_final <= straight.t_final:
         return plan

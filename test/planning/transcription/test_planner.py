@@ -10,7 +10,7 @@ import manip_dyn as md
 from manip_dyn.bench.minimum_time_goals import final_state
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
-from manip_dyn.planning.transcription.planner import _not_slower, converged_plan
+from manip_dyn.planning.transcription.planner import converged_plan, not_slower
 from manip_dyn.planning.transcription.spline import Ends, Spline
 from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot.oracle import Oracle
@@ -118,7 +118,7 @@ def test_it_is_refined_from_the_straight_path_where_that_was_faster():
     straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
     assert straight.t_final > refined().t_final
     slow = replace(refined(), t_final=2.0 * straight.t_final)
-    found = _not_slower(slow, straight, "minimum_time", refined().certificate.searched)
+    found = not_slower(slow, straight, "minimum_time", refined().certificate.searched)
     assert found.status == "converged"
     assert refined().t_final * 0.999 < found.t_final < straight.t_final
 
