@@ -33,7 +33,7 @@ DURATIONS = np.geomspace(1e-2, 1e2, 120)
 """Durations of initial guesses for moving arms, s."""
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
 """By how much a motion is made slower to be within its limits: doubled up to the second."""
-STEPS = 150
+STEPS, NEWTON_STEPS = 150, 80
 HURRY = 10.0
 """Promised fall over the barrier's weight by which the steps of a rough search are over."""
 SETTLED = 1e-3
@@ -202,7 +202,7 @@ class SplineGrid:
             self._work,
             first,
             last,
-            STEPS,
+            STEPS if settled > 1.0 else NEWTON_STEPS,
             settled,
         )
         if steps < 0:
