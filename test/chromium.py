@@ -24,8 +24,9 @@ FLAGS = (
     "--enable-unsafe-swiftshader",
     "--force-device-scale-factor=1",
     "--force-prefers-reduced-motion",
+    "--disable-gpu-rasterization",
 )
-FRAMES = 4
+FRAMES = 1
 """Pictures per second: there is no graphics card, so each costs the processor."""
 SELDOM = (
     f"requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), {1000 // FRAMES});"
