@@ -22,7 +22,16 @@ FLAGS = (
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--force-device-scale-factor=1",
+    "--force-prefers-reduced-motion",
+    "--disable-gpu-rasterization",
 )
+FRAMES = 1
+"""Pictures per second: there is no graphics card, so each costs the processor."""
+SELDOM = (
+    f"requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), {1000 // FRAMES});"
+)
+
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """Under which key the protocol names an element."""
@@ -59,6 +68,8 @@ class Chromium:
         wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         made = self._ask("", {"capabilities": {"alwaysMatch": wanted}})
         self._url += f"/{made['sessionId']}"
+        script = {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": SELDOM}}
+        self._ask("/goog/cdp/execute", script)
 
     def close(self):
         """End the browser and its driver."""

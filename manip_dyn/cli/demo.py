@@ -48,7 +48,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.soak is not None:
-        return soak_command(options.scenario, options.soak, options.json, options.log)
+        return soak_command(options.scenario, options.soak, options.json, options.log, Bar)
     if options.log is not None:
         raise ManipDynError(f"--log is '{options.log}' without --soak; expected both or neither")
     chosen = options.scenario, options.mode, options.json, options.urdf, options.tip, options.all

@@ -14,6 +14,7 @@ import numpy as np
 from manip_dyn.core.checks import positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.demo.demo import Lines, Show, Silence
 from manip_dyn.demo.scenarios import Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
 
@@ -26,14 +27,14 @@ MIB = 1 / 1024
 
 
 def soak(
-    name: str | None, duration: float, show: Callable[[str], None], log: str | None = None
+    name: str | None, duration: float, begin: Callable[[str], Show], log: str | None = None
 ) -> dict[str, Any]:
     """Run a scenario's nodes in real time and return what was measured.
 
     Args:
         name: A scenario that has a simulator and runs in real time; None: the PA-10 on its circle.
         duration: Wall time, s.
-        show: Takes lines to print.
+        begin: Returns what shows how far the run of a title is.
         log: File for the samples of every second, as JSON, beside the summary.
 
     Raises:
@@ -51,7 +52,6 @@ def soak(
     measured = {"measure": "soak", "duration": float(duration), "period": period(chosen)}
     overrides = tuple(("monitor", key, str(value)) for key, value in measured.items())
     run = found._replace(overrides=found.overrides + overrides, timeout=duration + found.timeout)
-    show(f"{chosen.name}: {chosen.nodes[0]} and its controller in real time for {duration:g} s")
     isolate()
     samples: list[dict[str, Any]] = []
 
@@ -59,7 +59,12 @@ def soak(
         sample["memory_MiB"] = {each: memory(pid) for each, pid in processes.items()}
         samples.append(sample)
 
-    summary = perform(chosen, run, _silence, watch)
+    title = f"{chosen.name}: {chosen.nodes[0]} and its controller in real time for {duration:g} s"
+    show = begin(title)
+    try:
+        summary = perform(chosen, run, show, watch)
+    finally:
+        show.close()
     result = {**about(chosen.name, run), **summary, **growth(samples)}
     result["out_of_bounds"] = [key for key, most in BOUNDS.items() if not result[key] <= most]
     result["success"] = not result["out_of_bounds"]
@@ -114,14 +119,16 @@ def _keep(log: str, content: dict[str, Any]) -> None:
         raise ManipDynError(f"log '{log}' cannot be written: {error.strerror}") from error
 
 
-def _silence(_fraction: float) -> None:
-    """Show nothing: a soak says what it found at its end."""
-
-
-def soak_command(name: str | None, duration: float, as_json: bool, log: str | None) -> int:
+def soak_command(
+    name: str | None,
+    duration: float,
+    as_json: bool,
+    log: str | None,
+    progress: Callable[[str], Show] = Lines,
+) -> int:
     """Run a soak, print what it found; return 0 if it stayed within its bounds."""
     try:
-        result = soak(name, duration, (lambda _: None) if as_json else print, log)
+        result = soak(name, duration, (lambda _: Silence()) if as_json else progress, log)
     except RunFailedError as error:
         print(f"manip_dyn: soak: {error}")
         return 1

@@ -1,7 +1,17 @@
 """Recordings: motions in MCAP files with the messages of ROS, written, read, and from results."""
 
+from typing import TYPE_CHECKING
+
 from manip_dyn.core.on_demand import on_demand
 
-__getattr__, __dir__ = on_demand(
-    __name__, {"reading": ("Recording", "read"), "results": ("record",), "recorder": ("Recorder",)}
-)
+if TYPE_CHECKING:
+    from manip_dyn.recording.reading import Recording, read
+    from manip_dyn.recording.recorder import Recorder
+    from manip_dyn.recording.results import record
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {"reading": ("Recording", "read"), "results": ("record",), "recorder": ("Recorder",)},
+    )
+
+__all__ = ["Recorder", "Recording", "read", "record"]

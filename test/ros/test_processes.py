@@ -110,14 +110,15 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
             lambda: name in [f"{ns}/{n}" for n, ns in ros.probe.get_node_names_and_namespaces()],
             f"{name} does not come up",
         )
+        first = node.stdout.readline()  # who it is, before anything is compiled
         ros.spin(0.3)
         node.send_signal(number)
-        output = node.communicate(timeout=TIMEOUT)[0]
+        output = first + node.stdout.read()
+        node.wait(TIMEOUT)
     finally:
         node.kill()
     assert node.returncode == 0, output
     assert "Traceback" not in output
-    first = output.splitlines()[0]  # who it is, before anything is compiled
     assert f"[other.{module}]: robot '" in first
     assert "joints (" in first
     assert " Hz" in first or "lockstep in periods of" in first

@@ -9,6 +9,7 @@ from harness import TIMEOUT
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo import soak as soak_module
+from manip_dyn.demo.demo import Lines
 from manip_dyn.demo.scenarios import scenario
 from manip_dyn.demo.soak import growth, period, soak
 from manip_dyn.ros.monitors.soak_log import SoakLog
@@ -78,7 +79,7 @@ def test_the_period_is_that_of_the_scenarios_simulator():
 def test_what_cannot_be_soaked_is_refused(arguments, words, monkeypatch):
     monkeypatch.setattr(soak_module, "perform", None)
     with pytest.raises(ManipDynError, match=words):
-        soak(*arguments, print)
+        soak(*arguments, Lines)
 
 
 def test_a_short_soak_is_measured_and_kept(tmp_path):

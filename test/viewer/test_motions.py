@@ -1,11 +1,13 @@
 """Motions for the view: what results become, and what is refused."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.recording import read
 from manip_dyn.viewer.motions.plans import plan_marks
 from manip_dyn.viewer.motions.results import motion_of
 from manip_dyn.viewer.page.charts import Chart
@@ -68,6 +70,33 @@ def test_a_trajectory_needs_its_robot(robot):
     assert motion.curves[-1].names[:2] == ("kinetic", "potential")
     with pytest.raises(md.ManipDynError, match=r"a Trajectory does not say what moves; expected"):
         motion_of(held)
+
+
+def test_a_recording_moves_as_what_was_recorded(plan, tmp_path):
+    """By the names of its joints; more of them, such as those of a gripper, are left out."""
+    pytest.importorskip("mcap", reason="no mcap; expected pip install 'manip_dyn[record]'")
+    pytest.importorskip("rosbags", reason="no rosbags; expected pip install 'manip_dyn[record]'")
+    md.record(plan, tmp_path / "a.mcap", period=0.1)
+    found = read(tmp_path / "a.mcap")
+    mixed = replace(
+        found,
+        joint_names=("finger", *reversed(found.joint_names)),
+        **{
+            name: np.column_stack([np.ones(len(found.t)), getattr(found, name)[:, ::-1]])
+            for name in ("q", "v", "effort")
+        },
+    )
+    for motion in (motion_of(found), motion_of(mixed)):
+        assert motion.title == "a.mcap"
+        position, velocity, effort = motion.curves
+        for t, q, v, tau in zip(
+            motion.t, position.values, velocity.values, effort.values, strict=True
+        ):
+            np.testing.assert_allclose([q, v], plan.state(t), atol=1e-8)
+            assert np.all(np.abs(tau) <= plan.robot.tau_max)
+        assert motion.end == pytest.approx(plan.t_final)
+    with pytest.raises(md.ManipDynError, match=r"a.mcap' has joint states of a, b; expected all"):
+        motion_of(replace(found, joint_names=("a", "b")))
 
 
 def test_what_cannot_be_viewed_is_told(robot):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -38,6 +39,8 @@ class Spoken:
         self._reset = {name: client(Trigger, f"{name}/reset") for name in WITH_TIME}
         self._abort = client(Trigger, f"{PLANNER}/abort")
         self._method = client(SetParameters, f"{PLANNER}/set_parameters")
+        self._own = client(GetParameters, f"{PLANNER}/get_parameters")
+        self._asked: Future | None = None
         self._pushed = client(SetParameters, "simulator/set_parameters")
         self._goals = node.create_publisher(JointState, f"{PLANNER}/goal", 10)
         self._targets = node.create_publisher(PoseStamped, "clik_tracker/target_pose", 10)
@@ -59,6 +62,7 @@ class Spoken:
             abort=lambda: self._call(self._abort, Trigger.Request()),
             push=self.push,
             methods=tuple(PLANNERS),
+            method=self.method,
         )
 
     def able(self) -> frozenset[str]:
@@ -71,6 +75,13 @@ class Spoken:
             "push": self._pushed.service_is_ready(),
         }
         return frozenset(name for name, ready in there.items() if ready)
+
+    def method(self) -> str:
+        """Return the planner's method when it was first there; empty before its answer."""
+        if self._asked is None:
+            self._asked = self._call(self._own, GetParameters.Request(names=["method"]))
+        answer = self._asked and self._asked.done() and self._asked.result()
+        return answer.values[0].string_value if answer and answer.values else ""
 
     def pause(self, paused: bool) -> None:
         """Let time stand still, or go on."""

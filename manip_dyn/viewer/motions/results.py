@@ -131,7 +131,13 @@ def _of_recording(result: Recording, title: str) -> Motion:
         raise ManipDynError(
             f"recording '{result.file}' describes no robot; expected robot_description in it"
         )
-    order = np.argsort([robot.joint_names.index(name) for name in result.joint_names])
+    missing = [name for name in robot.joint_names if name not in result.joint_names]
+    if missing:
+        raise ManipDynError(
+            f"recording '{result.file}' has joint states of {', '.join(result.joint_names)}; "
+            f"expected all joints of '{robot.name}', which has {', '.join(missing)}"
+        )
+    order = [result.joint_names.index(name) for name in robot.joint_names]
     return view_motion(
         robot,
         result.t,

@@ -51,18 +51,28 @@ class GoalControls:
         self._server, self._controls = server, controls
         self._ghost: Drawing | None = None
         self._figure = figure
+        self._chosen = False
         gui = server.gui
         self._folder = gui.add_folder("goal", visible=False)
         with self._folder:
             self._sliders = JointSliders(server, figure, q, self._moved)
             self._method = gui.add_dropdown("method", controls.methods)
+            self._method.on_update(self._choose)
             self._buttons = gui.add_button_group("plan", ("preview", "go", "stop"))
             self._said = gui.add_markdown("")
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while somebody listens."""
+        """Show the controls while somebody listens; begin with the planner's own method."""
         self._folder.visible = "goal" in able
+        own = self._controls.method()
+        if own in self._controls.methods and not self._chosen:
+            self._chosen = True
+            self._method.value = own
+
+    def _choose(self, event: Any) -> None:
+        """Keep what somebody chose on the page."""
+        self._chosen |= event.client_id is not None
 
     def _moved(self, q: Vector) -> None:
         if self._ghost is None:

@@ -72,6 +72,7 @@ class LivePage:
             self._parts.append(GoalControls(server, controls, figure, first.coordinates))
             self._parts.append(PushControls(server, controls, figure, efforts))
         self._handle: Any = None
+        self._dragged = False
         self._scopes = {scope.title: scope for scope in scopes}
         self._charts: dict[str, RollingChart] = {}
         self._named: tuple[str, ...] = ()
@@ -106,6 +107,7 @@ class LivePage:
             with self._server.atomic():
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)
+                self._lead_handle(now)
             if last - plotted >= PLOTTED:
                 plotted = last
                 for chart in self._charts.values():
@@ -115,7 +117,7 @@ class LivePage:
                 asked, able = last, self._controls.able()
                 for part in self._parts:
                     part.show(able)
-                self._offer_handle("target" in able, now)
+                self._offer_handle("target" in able)
 
     def _draw_lines(self, now: Snapshot) -> None:
         for name, points in now.lines.items():
@@ -123,18 +125,22 @@ class LivePage:
                 self._lines[name] = points
                 line(self._server, f"/{name}", points, COLOURS[name])
 
-    def _offer_handle(self, wanted: bool, now: Snapshot) -> None:
+    def _offer_handle(self, wanted: bool) -> None:
         """Show a handle that sends the tool where it is dragged, while somebody listens."""
-        if not wanted or self._figure.tool is None:
+        if not wanted or self._figure.tool is None or self._handle is not None:
             return
-        if self._handle is None:
+        scale = 0.25 * self._figure.reach
+        self._handle = self._server.scene.add_transform_controls("/target", scale=scale)
+        self._handle.on_update(lambda _: self._send(self._handle.position, self._handle.wxyz))
+
+    def _lead_handle(self, now: Snapshot) -> None:
+        """Keep the handle where the tool is sent, or is, until it is dragged first."""
+        if self._handle is not None and self._figure.tool is not None and not self._dragged:
             place, quaternion = now.tool or self._figure.tool(now.coordinates)
-            self._handle = self._server.scene.add_transform_controls(
-                "/target", scale=0.25 * self._figure.reach, position=place, wxyz=quaternion
-            )
-            self._handle.on_update(lambda _: self._send(self._handle.position, self._handle.wxyz))
+            self._handle.position, self._handle.wxyz = place, quaternion
 
     def _send(self, place: Vector, quaternion: Vector) -> None:
+        self._dragged = True
         self._controls.target(np.array(place), np.array(quaternion))
 
     def _shade(self, dark: bool) -> None:

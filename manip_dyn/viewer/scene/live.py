@@ -77,6 +77,7 @@ class Controls:
         abort: Stops and holds.
         push: Pushes the joints with efforts (n,) for a time, s.
         methods: How can be planned.
+        method: Returns how would be planned if nobody chose; empty while that is not known.
     """
 
     able: Callable[[], frozenset[str]]
@@ -89,3 +90,4 @@ class Controls:
     abort: Callable[[], None]
     push: Callable[[Vector, float], None]
     methods: tuple[str, ...]
+    method: Callable[[], str]

@@ -1,0 +1,80 @@
+"""The page of something that runs, without a browser: what it offers to be dragged."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.viewer.figures.robot import robot_figure
+from manip_dyn.viewer.page.server import start, stop
+from manip_dyn.viewer.scene import Controls, Snapshot
+
+
+class Handle:
+    """What viser gives to drag; remembers who is told of it."""
+
+    def __init__(self):
+        self.position, self.wxyz = np.zeros(3), np.zeros(4)
+        self.moved = threading.Event()
+
+    def on_update(self, told):
+        self.told = told
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == "wxyz" and hasattr(self, "moved"):
+            self.moved.set()
+
+    def drag(self, place):
+        self.position = np.array(place)
+        self.told(None)
+
+
+def await_move(handle):
+    """Wait until the page moved the handle twice, once surely after this call."""
+    for _ in range(2):
+        handle.moved.clear()
+        assert handle.moved.wait(60.0)
+
+
+def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
+    pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
+    from manip_dyn.viewer.page.live import LivePage
+
+    figure, q, sent = robot_figure(md.load_robot("rr")), [np.array([0.1, 0.2])], []
+    nothing = dict.fromkeys(Controls.__dataclass_fields__)
+    controls = Controls(
+        **nothing
+        | {
+            "able": lambda: frozenset({"target"}),
+            "target": lambda place, _: sent.append(place),
+            "methods": ("pd",),
+            "method": str,
+        }
+    )
+    handle, server = Handle(), start(port=0)
+    monkeypatch.setattr(server.scene, "add_transform_controls", lambda *_, **__: handle)
+    rounds = threading.Semaphore(0)
+
+    def newest():
+        rounds.release()
+        return Snapshot(0.0, q[0])
+
+    page = LivePage(server, figure, newest, controls, [])
+    try:
+        for angles in ([0.1, 0.2], [0.5, -0.3]):
+            q[0] = np.array(angles)
+            await_move(handle)
+            np.testing.assert_allclose(handle.position, figure.tool(q[0])[0])
+        handle.drag([0.3, 0.2, 0.1])
+        q[0] = np.zeros(2)
+        while rounds.acquire(blocking=False):
+            pass
+        for _ in range(3):
+            assert rounds.acquire(timeout=60.0)
+        np.testing.assert_array_equal(handle.position, [0.3, 0.2, 0.1])
+        np.testing.assert_array_equal(sent, [[0.3, 0.2, 0.1]])
+    finally:
+        page.close()
+        stop(server)
