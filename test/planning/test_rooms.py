@@ -10,7 +10,7 @@ from manip_dyn import planning
 
 ROOT = Path(planning.__file__).parent
 NAME = planning.__name__
-FLOORS = 10
+FLOORS = 8
 """Most modules of planning that import each other in a row, from room to room."""
 
 

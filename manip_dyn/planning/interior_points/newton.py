@@ -74,7 +74,10 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
             damping = max(20.0 * damping, LEAST_DAMPING)
             continue
         failures = 0
-        damping = 0.1 * damping if share > 0.5 else damping
+        if share < 0.25:
+            damping = max(4.0 * damping, LEAST_DAMPING)
+        elif share > 0.5:
+            damping *= 0.25
         if damping < LEAST_DAMPING:
             damping = 0.0
         here.log_duration[0] = there.log_duration[0]
@@ -92,7 +95,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
         if weight <= least_weight:
             if -descent < settled * weight:
                 return taken + 1, weight, -descent
-        elif -descent < 2.0 * weight * n or taken % 20 == 19:
+        elif -descent < 2.0 * weight * n:
             weight = max(least_weight, weight * SHARE)
     return most, weight, abs(descent)
 

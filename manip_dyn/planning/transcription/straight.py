@@ -6,7 +6,7 @@ import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.transcription.spline import Ends, Spline
+from manip_dyn.planning.transcription.spline import Ends
 from manip_dyn.robot import Robot
 
 
@@ -14,21 +14,9 @@ def straight_path(robot: Robot, ends: Ends) -> Plan | None:
     """Return the fastest motion along the straight path; None if there is none, or it moves."""
     if ends.moving:
         return None
-    from manip_dyn.planning.path_timing import time_path  # loads scipy
+    from manip_dyn.planning.path_timing.planner import time_path  # loads scipy
 
     try:
         return time_path(robot, np.array([ends.q0, ends.qf])).plan
     except ManipDynError:
         return None
-
-
-def on_grid(ends: Ends, plan: Plan, cells: int) -> Spline:
-    """Return the cubic spline through the positions of a plan at equal times."""
-    from scipy.interpolate import CubicSpline
-
-    times = np.linspace(0.0, plan.t_final, cells + 1)
-    places = np.array([plan.state(t)[0] for t in times.tolist()])
-    through = CubicSpline(times, places, bc_type=((1, ends.v0), (1, ends.vf)))
-    h = plan.t_final / cells
-    control = places - h * h / 6.0 * through(times, 2)
-    return Spline.between(ends, control[1:-1], plan.t_final)

@@ -1,7 +1,7 @@
 """Motions refined on grids: beside exact ones, from motion to motion, within their limits."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ import manip_dyn as md
 from manip_dyn.bench.minimum_time_goals import final_state
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
-from manip_dyn.planning.transcription.planner import converged_plan, not_slower
+from manip_dyn.planning.transcription.floor import not_slower
+from manip_dyn.planning.transcription.planner import converged_plan, from_straight
 from manip_dyn.planning.transcription.spline import Ends, Spline
 from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot.oracle import Oracle
@@ -118,9 +119,33 @@ def test_it_is_refined_from_the_straight_path_where_that_was_faster():
     straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
     assert straight.t_final > refined().t_final
     slow = replace(refined(), t_final=2.0 * straight.t_final)
-    found = not_slower(slow, straight, "minimum_time", refined().certificate.searched)
+    told, hold = refined().certificate.searched, robot().tau_max * 0.0
+    ends = Ends(START, REST, GOAL, REST)
+    again = partial(from_straight, robot(), ends, hold, "minimum_time", straight, told)
+    found = not_slower(slow, straight, again)
     assert found.status == "converged"
     assert refined().t_final * 0.999 < found.t_final < straight.t_final
+
+
+def test_it_is_the_straight_path_where_nothing_refined_is_faster():
+    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    proof = replace(refined().certificate, gap=1e-4 * straight.t_final)
+    slow = replace(refined(), t_final=(1.0 + 1e-5) * straight.t_final, certificate=proof)
+    for again in (None, slow):
+        found = not_slower(slow, straight, lambda again=again: again)
+        assert found.status == "converged"
+        assert found.t_final == found.certificate.t_final == straight.t_final
+        assert found.certificate.gap == pytest.approx(9e-5 * straight.t_final)
+        assert found.motion is straight.motion
+        assert found.reason.startswith("the straight path")
+    doubtful = replace(slow, certificate=replace(proof, gap=1e-2 * straight.t_final))
+    found = not_slower(doubtful, straight, lambda: None)
+    assert (found.status, found.t_final) == ("uncertified", straight.t_final)
+
+
+def test_a_plan_that_is_faster_than_the_straight_path_is_not_begun_anew():
+    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    assert not_slower(refined(), straight, lambda: pytest.fail("begun anew")) is refined()
 
 
 def test_the_scheme_is_that_of_a_cubic_spline():
