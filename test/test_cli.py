@@ -4,17 +4,23 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
 
 import numpy as np
 import pytest
+from command_line import parser_of
 
 import manip_dyn as md
 from manip_dyn.cli import COMMANDS, installation, main
+from manip_dyn.cli import simulate as simulate_command
 from manip_dyn.cli import terminal as cli_terminal
 from manip_dyn.cli.terminal import Bar, told
+from manip_dyn.core.share import shipped_robots
+from manip_dyn.demo.scenarios import scenario
+from manip_dyn.studies import paper
 
 CIRCLE = [
     "pa10",
@@ -112,10 +118,17 @@ def test_robots_lists_and_describes(capsys):
         (["track", "pa10", "--center=9,0,0"], "not reached by 'pa10'"),
         (
             ["plan", "ibm7535", "--start", "1,0", "--goal", "0,0", "--plot", "/no/folder/a.png"],
-            "plot '/no/folder/a.png' cannot be written",
+            "--plot '/no/folder/a.png' cannot be written: there is no folder '/no/folder'",
         ),
         (["replay", "/no/a.mcap"], "recording '/no/a.mcap' cannot be read: No such file"),
-        (["simulate", "rr", "--csv", "/no/a.csv"], "table '/no/a.csv' cannot be written"),
+        (["simulate", "rr", "--csv", "/no/a.csv"], "--csv '/no/a.csv' cannot be written"),
+        (["simulate", "rr", "--csv", "/"], "--csv '/' cannot be written: it is a folder"),
+        (["track", "rr", "--plot", "a.txt"], "--plot is 'a.txt'; expected a file .png, .svg"),
+        (["simulate", "rr", "--record", "a.bag"], "recording 'a.bag' does not end in .mcap"),
+        (["simulate", "rr", "--record", "/no/a.mcap"], "--record '/no/a.mcap' cannot be written"),
+        (["record", "a.bag"], "recording 'a.bag' does not end in .mcap"),
+        (["record", "/no/a.mcap"], "FILE '/no/a.mcap' cannot be written: there is no folder"),
+        (["demo", "pa10_circle", "--record", "a.bag"], "does not end in .mcap; expected it to"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
     ],
@@ -140,6 +153,28 @@ def test_help_explains_every_option_and_ends_with_examples(capsys, command):
     assert any(f"manip_dyn {command}" in line for line in examples)
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
+
+
+def shown_examples():
+    """Yield the examples that all helps end with, in words."""
+    for command in COMMANDS:
+        lines = (parser_of(command).epilog or "").replace("\\\n", " ").splitlines()[1:]
+        for line in lines:
+            yield shlex.split(re.sub(r'eval "\$\((.*?)\)"', r"\1", line), comments=True)
+
+
+@pytest.mark.parametrize("words", list(shown_examples()), ids=" ".join)
+def test_an_example_of_a_help_is_one(words):
+    """Its options are known, and so are its robot, scenario, paper and item."""
+    if ">" in words:
+        words = words[: words.index(">")]
+    options = parser_of(words[1]).parse_args(words[2:])
+    if words[1] == "study":
+        assert options.item in paper(options.paper).ITEMS
+    elif words[1] == "demo" and options.scenario:
+        assert options.mode in {None, *(run.label for run in scenario(options.scenario).runs)}
+    elif words[1] in ("plan", "simulate", "track"):
+        assert options.robot in shipped_robots()
 
 
 def test_the_version_is_told(capsys):
@@ -257,6 +292,16 @@ def test_results_go_into_recordings(capsys, tmp_path):
     arguments = ["simulate", "rr", "--duration", "0.1", "--start=0.5,0.3", "--record", str(file)]
     assert main(arguments) == 0
     assert md.recording.read(file).q[0].tolist() == [0.5, 0.3]
+    kept = file.read_bytes()
+    assert main(arguments) == 2
+    assert "a.mcap' is there already; expected a new file" in capsys.readouterr().err
+    assert file.read_bytes() == kept
+
+
+def test_where_nothing_can_be_written_nothing_is_computed(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(simulate_command, "simulate", lambda *_, **__: pytest.fail("computed"))
+    assert main(["simulate", "rr", "--csv", str(tmp_path / "no" / "a.csv")]) == 2
+    assert main(["simulate", "rr", "--plot", str(tmp_path / "a.jpeg2")]) == 2
 
 
 def test_doctor_tells_what_is_there_and_what_is_not(capsys, tmp_path, monkeypatch):

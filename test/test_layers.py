@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "planning": {"planning", "control", "codegen", "robot", "integrate"},
     "multibody": {"multibody", "codegen", "robot", "integrate"},
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
-    "demo": {"demo", "robot"},
+    "demo": {"demo", "recording", "robot"},
     "viewer": {
         "viewer",
         "recording",

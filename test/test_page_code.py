@@ -9,6 +9,7 @@ from command_line import parser_of
 
 import manip_dyn as md
 from manip_dyn.cli import COMMANDS
+from manip_dyn.viewer import View
 
 ROOT = Path(md.__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
@@ -28,9 +29,15 @@ def python(page):
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if python(page)], ids=lambda page: page.stem
 )
-def test_python_runs_and_prints_what_the_page_says(page, capsys):
+def test_python_runs_and_prints_what_the_page_says(page, capsys, monkeypatch, tmp_path):
     """From top to bottom; where a comment `# -> LINE` follows, that is what is printed there."""
     code = python(page)
+    monkeypatch.chdir(tmp_path)  # where files go that a page writes
+    if "md.view(" in code:
+        pytest.importorskip("viser", reason="pip install 'manip_dyn[view]'")
+        monkeypatch.setattr(View, "wait", View.close)  # else it stays until Ctrl-C
+    if "md.record" in code:
+        pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
     exec(compile(code, str(page), "exec"), {"__name__": "page"})
     printed = capsys.readouterr().out.splitlines()
     for line in re.findall(r"^# -> (.*)$", code, re.MULTILINE):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,10 @@ import numpy as np
 from manip_dyn.cli.options import DONE
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.recording.recorder import check_new
 from manip_dyn.robot import Robot
 
+PICTURES = (".png", ".svg", ".pdf")
 PERIOD = 0.01
 """Time between the rows of a plan, s; those of the others are their samples."""
 
@@ -25,7 +29,7 @@ def add_output_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("files and views")
     group.add_argument("--plot", metavar="FILE", help="draw it into a PNG, SVG or PDF file")
     group.add_argument("--csv", metavar="FILE", help="write its samples into a CSV file")
-    group.add_argument("--record", metavar="FILE", help="write it into an MCAP file")
+    group.add_argument("--record", metavar="FILE", help="write it into a new MCAP file, FILE.mcap")
     group.add_argument("--view", action="store_true", help="show it in the browser")
 
 
@@ -33,16 +37,37 @@ def check_outputs(options: argparse.Namespace) -> None:
     """Refuse, before anything is computed, what could not be written.
 
     Raises:
-        ManipDynError: With what to install.
+        ManipDynError: With what to install, or why a file cannot be written.
     """
     if options.plot and not find_spec("matplotlib"):
         raise ManipDynError("--plot needs matplotlib; expected pip install 'manip_dyn[plot]'")
+    if options.plot and Path(options.plot).suffix.lower() not in PICTURES:
+        raise ManipDynError(f"--plot is '{options.plot}'; expected a file {', '.join(PICTURES)}")
     if options.record and not (find_spec("mcap") and find_spec("rosbags")):
         raise ManipDynError(
             "--record needs mcap and rosbags; expected pip install 'manip_dyn[record]'"
         )
+    if options.record:
+        check_new(options.record)
+    for name in ("plot", "csv", "record"):
+        if getattr(options, name):
+            check_place(f"--{name}", getattr(options, name))
     if options.view:
         _viewer()
+
+
+def check_place(option: str, file: str) -> None:
+    """Refuse a path where no file can be written; nothing is written yet."""
+    path = Path(file)
+    why = ""
+    if path.is_dir():
+        why = "it is a folder"
+    elif not path.parent.is_dir():
+        why = f"there is no folder '{path.parent}'"
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        why = "Permission denied"
+    if why:
+        raise ManipDynError(f"{option} '{file}' cannot be written: {why}")
 
 
 def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:

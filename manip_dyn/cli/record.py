@@ -6,8 +6,15 @@ import argparse
 import sys
 from typing import Any
 
-from manip_dyn.cli.options import examples
+from manip_dyn.cli.options import DONE, FAILED, examples
+from manip_dyn.cli.outputs import check_place
 from manip_dyn.cli.running import run_node
+from manip_dyn.cli.terminal import error_line
+from manip_dyn.recording.needed import needed
+from manip_dyn.recording.recorder import check_new
+
+OF_EVERY_NODE = {"/rosout", "/parameter_events"}
+"""Topics that every node has, the recorder, too."""
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -16,13 +23,13 @@ def configure(command: argparse.ArgumentParser) -> None:
         "Record every message of the nodes that run, as it came, until Ctrl-C: an MCAP file for "
         "Foxglove, PlotJuggler, ros2 bag, manip_dyn replay. If the recorder is killed, the file "
         "can be read up to a second before. At the end it says how many messages it has, and how "
-        "many did not arrive."
+        "many did not arrive. A file that is there already is refused."
     )
     command.epilog = examples(
         "manip_dyn record arm.mcap",
         "manip_dyn record arm.mcap --namespace /left --duration 10",
     )
-    command.add_argument("file", metavar="FILE", help="a new MCAP file")
+    command.add_argument("file", metavar="FILE", help="a new MCAP file, FILE.mcap")
     command.add_argument("--namespace", default="", help="whose topics (default: all)")
     command.add_argument("--duration", type=float, default=0.0, help="s (default: until Ctrl-C)")
     command.set_defaults(run=_record)
@@ -30,13 +37,29 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def _record(options: argparse.Namespace) -> int:
     values = {"file": options.file, "duration": options.duration}
-    return run_node("recorder", options.namespace, values, _tell)
+    check_new(options.file)
+    check_place("FILE", options.file)
+    needed("mcap.writer")
+    heard: set[str] = set()
+
+    def tell(**news: Any) -> None:
+        heard.update(news.get("topics", ()))
+        _tell(**news)
+
+    code = run_node("recorder", options.namespace, values, tell)
+    if code == DONE and not heard - OF_EVERY_NODE:
+        where = f"in namespace {options.namespace}" if options.namespace else "in this ROS domain"
+        print(error_line(f"nothing was heard {where}"), file=sys.stderr)
+        return FAILED
+    return code
 
 
 def _tell(**news: Any) -> None:
     """Say how it begins and what came of it."""
     if "ready" in news:
         print("manip_dyn: recording; Ctrl-C ends it", file=sys.stderr, flush=True)
+        return
+    if "recorded" not in news:
         return
     lost = sum(news["lost"].values())
     topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())

@@ -45,18 +45,21 @@ def _replay(options: argparse.Namespace) -> int:
         return _check(options)
     MessagesIn(options.file)  # refused before a node is started
     values = {"file": options.file, "rate": options.rate}
-    bar = Bar(f"replaying {options.file}")
+    bars: list[Bar] = []
 
     def tell(progress: float = 0.0, published: int = 0, **_: Any) -> None:
-        bar(progress)
+        if not bars:  # a node that is refused says nothing
+            bars.append(Bar(f"replaying {options.file}"))
+        bars[0](progress)
         if published:
-            bar.close()
+            bars[0].close()
             print(f"{published} messages published")
 
     try:
         return run_node("replayer", options.namespace, values, tell)
     finally:
-        bar.close()
+        for bar in bars:
+            bar.close()
 
 
 def _check(options: argparse.Namespace) -> int:

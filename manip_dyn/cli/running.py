@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError
 
 
@@ -34,4 +36,8 @@ def run_node(
     for key, value in parameters.items():
         arguments += ["-p", f"{key}:={value}"]
     main = import_module(f"manip_dyn.ros.recording.{name}").main
-    return int(main(arguments, tell))
+    return int(main(arguments, tell, _refuse))
+
+
+def _refuse(sentence: str) -> None:
+    print(error_line(sentence), file=sys.stderr)

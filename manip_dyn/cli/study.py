@@ -16,7 +16,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         f"judge its claims. Papers and their items: {items}."
     )
     command.epilog = examples(
-        "manip_dyn study sariyildiz2011", "manip_dyn study fan2003 table_6_4 --out figures"
+        "manip_dyn study sariyildiz2011", "manip_dyn study fan2003 table6.4 --out figures"
     )
     paper_argument = command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
     completed_by(paper_argument, lambda: PAPERS)

@@ -8,16 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from manip_dyn.cli.options import DONE, add_robot_options, robot_of
+from manip_dyn.cli.options import DONE, add_robot_options, examples, robot_of
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.reading import Recording, read
+from manip_dyn.recording.recorder import SUFFIX
 from manip_dyn.viewer.page.server import LOCALHOST, PORT
 
 if TYPE_CHECKING:
     from manip_dyn.viewer import Motion
-
-RECORDING = ".mcap"
-"""How a recording's file name ends."""
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -26,9 +24,11 @@ def configure(command: argparse.ArgumentParser) -> None:
         "Show a robot, with a slider for each joint, a recording, or what the nodes of a "
         "namespace do, on a page in the browser. The page needs no network; Ctrl-C ends it."
     )
-    command.epilog = (
-        "examples: manip_dyn view pa10; manip_dyn view my_arm.urdf; manip_dyn view run.mcap; "
-        "manip_dyn view /demo; manip_dyn view (what runs in the root namespace)"
+    command.epilog = examples(
+        "manip_dyn view pa10",
+        "manip_dyn view my_arm.urdf",
+        "manip_dyn view run.mcap",
+        "manip_dyn view /demo",
     )
     command.add_argument(
         "robot",
@@ -36,7 +36,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         default="/",
         metavar="WHAT",
         help="name of a shipped robot, path of a URDF or a recording (.mcap), or a ROS namespace, "
-        "which begins with / and is no file (default: /)",
+        "which begins with / and is no file (default: /, what runs)",
     )
     add_robot_options(command)
     command.add_argument(
@@ -57,7 +57,7 @@ def _view(options: argparse.Namespace) -> int:
     from manip_dyn.viewer import standing, view
 
     motion: Motion | Recording
-    if Path(what).suffix == RECORDING:
+    if Path(what).suffix == SUFFIX:
         motion = read(what)
     else:
         robot = robot_of(options)

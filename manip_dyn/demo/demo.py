@@ -12,6 +12,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
 from manip_dyn.demo.watching import check_viser, watched_run
+from manip_dyn.recording.recorder import check_new
 
 REPORT_EVERY = 0.25
 WATCHED = "ibm7535_minimum_time"
@@ -61,20 +62,27 @@ def demo(
         mode = mode or watched_run(scenario(name))
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
-    isolate()
     runs = [
         (each.with_robot(urdf, tip), run.label)
         for each in chosen
         for run in each.runs
         if run.label == mode or (mode is None and (run.headline or name or everything))
     ]
-    summaries: dict[str, dict[str, Any]] = {}
+    jobs = []
     for each, label in runs:
         run = next(run for run in each.runs if run.label == label)
         file = _file_of(record, each, run) if record and len(runs) > 1 else record
-        summaries.setdefault(each.name, {})[label] = _perform(
+        if file:
+            check_new(file)
+        jobs.append((each, run, file))
+    isolate()
+    summaries: dict[str, dict[str, Any]] = {}
+    for each, run, file in jobs:
+        summaries.setdefault(each.name, {})[run.label] = _perform(
             each, run, as_json, file, progress or Lines, view
         )
+        if file and not as_json:
+            print(f"  {'recording':<30} {file}")
     success = all(run["success"] for run in _all(summaries))
     if as_json:
         print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
@@ -130,7 +138,7 @@ def _perform(
         summary = perform(each, run, show, record=record, view=view)
     except RunFailedError as error:
         print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
-        return {"success": False, "reason": str(error)}
+        return {"success": False, "reason": str(error), **error.recorded}
     finally:
         show.close()
     beyond = [key for key, bound in run.bounds.items() if not summary[key] <= bound]

@@ -33,7 +33,7 @@ class Recorded:
             raise ManipDynError(_sentence(self._process.last_words()))
 
     def end(self) -> dict[str, Any]:
-        """Stop it and return what it recorded, or why it could not go on, as ``recording``."""
+        """Stop it and return what it recorded, or as ``recording_failed`` why it could not."""
         if self._process.output.closed:
             return {}
         alive = self._process.process.poll() is None

@@ -7,11 +7,13 @@ import json
 import os
 import queue
 import signal
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
@@ -23,7 +25,13 @@ from manip_dyn.demo.watching import await_watcher, stay
 
 
 class RunFailedError(ManipDynError):
-    """A run did not come to its end: a node died, or time ran out."""
+    """A run did not come to its end: a node died, or time ran out.
+
+    Attributes:
+        recorded: What became of its recording, as in the summary of one that did.
+    """
+
+    recorded: Mapping[str, Any] = MappingProxyType({})
 
 
 Watch = Callable[[dict[str, Any], Mapping[str, int]], None]
@@ -46,7 +54,7 @@ def perform(
         progress: Takes the part of the run that is over.
         watch: Takes samples.
         record: A new MCAP file for all messages; one that cannot be written disturbs nothing, and
-            is told in the summary under ``recording``.
+            is told in the summary under ``recording_failed``.
         view: Whether a page in the browser shows the nodes, which then go on until Ctrl-C.
 
     Raises:
@@ -77,10 +85,14 @@ def perform(
                         stay(summary, [each.process for each in nodes.values()])
                     return summary | ({} if recorder is None else recorder.end())
             raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")
+        except RunFailedError as error:
+            error.recorded = {} if recorder is None else recorder.end()
+            raise
         finally:
             stop(list(nodes.values()))
-            if recorder is not None:
-                recorder.end()
+            if recorder is not None and (failed := recorder.end().get("recording_failed")):
+                # Only an interrupted run comes here with a recorder that has not ended.
+                print(f"manip_dyn: {failed}", file=sys.stderr)
 
 
 class Node(Process):

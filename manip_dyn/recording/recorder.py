@@ -29,6 +29,24 @@ LATCHED = f"""- history: keep_last
   avoid_ros_namespace_conventions: false"""
 """How a topic was offered whose last message late joiners get, in the words of rosbag2."""
 QOS = "offered_qos_profiles"
+SUFFIX = ".mcap"
+"""How a recording's file name ends: `view` and other programs know it by that."""
+
+
+def check_new(file: str | Path) -> None:
+    """Refuse the path of a recording that could not be begun.
+
+    Raises:
+        ManipDynError: If it does not end in ``.mcap``, or something is there already.
+    """
+    if Path(file).suffix != SUFFIX:
+        raise ManipDynError(f"recording '{file}' does not end in {SUFFIX}; expected it to")
+    if Path(file).exists():
+        raise _there(file)
+
+
+def _there(file: str | Path) -> ManipDynError:
+    return ManipDynError(f"'{file}' is there already; expected a new file")
 
 
 class Recorder:
@@ -39,22 +57,22 @@ class Recorder:
         counts: How many messages there are by topic.
     """
 
-    def __init__(self, file: str | Path, replace: bool = True):
+    def __init__(self, file: str | Path):
         """Begin the file.
 
         Args:
-            file: Its path.
-            replace: Whether a file that is there already is replaced.
+            file: Path of a new file that ends in ``.mcap``.
 
         Raises:
-            ManipDynError: If it cannot be written, or is there and not to be replaced.
+            ManipDynError: If it ends otherwise, is there already, or cannot be written.
         """
         self.file, self.counts = Path(file), dict[str, int]()
         library = needed("mcap.writer")
+        check_new(file)
         try:
-            self._raw: Any = self.file.open("wb" if replace else "xb", buffering=0)
+            self._raw: Any = self.file.open("xb", buffering=0)
         except FileExistsError as error:
-            raise ManipDynError(f"'{file}' is there already; expected a new file") from error
+            raise _there(file) from error
         except OSError as error:
             raise self._unwritable(error) from error
         self._writer = library.Writer(_Whole(self._raw))

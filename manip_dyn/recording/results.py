@@ -36,25 +36,25 @@ def record(
     mechanism: Mechanism | None = None,
     period: float = PERIOD,
 ) -> None:
-    """Write a result into an MCAP file, on the topics that the nodes have; replaces the file.
+    """Write a result into an MCAP file, on the topics that the nodes have.
 
     Times are those of the result, from 0 ns on.
 
     Args:
         result: A `Plan`, `Trajectory`, `TrackResult` or `MechanismMotion`.
-        file: Path of the file, such as ``motion.mcap``.
+        file: Path of a new file that ends in ``.mcap``, such as ``motion.mcap``.
         robot: The arm of a `Trajectory` or `TrackResult`; a plan has its own.
         mechanism: That of a `MechanismMotion`.
         period: Time between the states of a plan, s.
 
     Raises:
         ManipDynError: If it is no such result, its robot or mechanism is missing or another one,
-            mcap or rosbags is not installed, or the file cannot be written.
+            mcap or rosbags is not installed, or the file is there already or cannot be written.
     """
     write: Any = next((each for kind, each in KINDS.items() if isinstance(result, kind)), None)
     if write is None:
         names = ", ".join(kind.__name__ for kind in KINDS)
-        raise ManipDynError(f"result is a {type(result).__name__}; expected one of: {names}")
+        raise ManipDynError(f"result is of type {type(result).__name__}; expected one of: {names}")
     positive("period", period, "s")
     own = getattr(result, "robot", None) or getattr(result, "mechanism", None)
     found = _checked(result, own or robot or mechanism)

@@ -94,10 +94,12 @@ except md.ManipDynError as error:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_disk_that_is_full_at_once_is_told_too():
+def test_a_disk_that_is_full_at_once_is_told_too(monkeypatch):
+    there = Path.open
+    monkeypatch.setattr(Path, "open", lambda *_, **__: there(Path("/dev/full"), "wb", 0))
     with (
-        pytest.raises(md.ManipDynError, match="'/dev/full' cannot be written: No space left"),
-        Recorder("/dev/full") as recorder,
+        pytest.raises(md.ManipDynError, match=r"'a\.mcap' cannot be written: No space left"),
+        Recorder("a.mcap") as recorder,
     ):
         recorder.add("/joint_states", state(0), 0)
 
@@ -149,10 +151,12 @@ def test_a_file_that_is_there_is_kept(tmp_path):
     file = tmp_path / "a.mcap"
     file.write_text("precious")
     with pytest.raises(md.ManipDynError, match="is there already; expected a new file"):
-        Recorder(file, replace=False)
+        Recorder(file)
     assert file.read_text() == "precious"
     with pytest.raises(md.ManipDynError, match="cannot be written: No such file"):
         Recorder(tmp_path / "no" / "a.mcap")
+    with pytest.raises(md.ManipDynError, match=r"does not end in \.mcap; expected it to"):
+        Recorder(tmp_path / "a.bag")
 
 
 def test_a_missing_library_is_named_with_how_to_install_it(tmp_path, monkeypatch):

@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     for given, words in (({}, "nothing"), ({"robot": md.load_robot("pa10")}, "'pa10'")):
         with pytest.raises(md.ManipDynError, match=f"2 coordinates .* with {words}; .*robot=..."):
             md.record(result, file, **given)
-    with pytest.raises(md.ManipDynError, match="result is a ndarray; expected one of: Plan"):
+    with pytest.raises(md.ManipDynError, match="result is of type ndarray; expected one of: Plan"):
         md.record(result.q, file)
     assert not file.exists()
 

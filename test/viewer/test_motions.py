@@ -100,7 +100,7 @@ def test_a_recording_moves_as_what_was_recorded(plan, tmp_path):
 
 
 def test_what_cannot_be_viewed_is_told(robot):
-    with pytest.raises(md.ManipDynError, match="a float cannot be viewed; expected a Plan"):
+    with pytest.raises(md.ManipDynError, match="type float cannot be viewed; expected a Plan"):
         motion_of(1.0)
     with pytest.raises(md.ManipDynError, match="there is nothing to view"):
         md.view()

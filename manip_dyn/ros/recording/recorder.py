@@ -46,7 +46,7 @@ class RecorderNode:
         if not parameters.file:
             raise ManipDynError("parameter 'file' is empty; expected the path of a new MCAP file")
         self._left_out = {each.strip() for each in parameters.leave_out.split(",")}
-        self._recorder = Recorder(parameters.file, replace=False)
+        self._recorder = Recorder(parameters.file)
         self._known: set[tuple[str, str]] = set()
         self._lost: dict[str, int] = {}
         self._shared: set[str] = set()
@@ -155,10 +155,15 @@ def _reliable(latched: bool) -> QoSProfile:
     return profile
 
 
-def main(args: list[str] | None = None, tell: Callable[..., None] = say) -> int:
-    """Run the node; `tell` takes what it has to say, by name."""
+def main(
+    args: list[str] | None = None,
+    tell: Callable[..., None] = say,
+    refuse: Callable[[str], None] | None = None,
+) -> int:
+    """Run the node; `tell` takes what it has to say, by name, `refuse` why it cannot go on."""
     os.nice(NICE)
-    return run(type("RecorderNode", (RecorderNode,), {"tell": staticmethod(tell)}), args)
+    said = {"tell": staticmethod(tell), "refuse": staticmethod(refuse) if refuse else None}
+    return run(type("RecorderNode", (RecorderNode,), said), args)
 
 
 if __name__ == "__main__":

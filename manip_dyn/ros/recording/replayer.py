@@ -48,6 +48,7 @@ class ReplayerNode:
             self._add(topic, kind, latched)
         self.end: Callable[[], object] = node.context.try_shutdown
         self._ended, self._begun = threading.Event(), threading.Event()
+        self.tell(progress=0.0)
         self._thread = threading.Thread(target=self._play, daemon=True)
         self._thread.start()
 
@@ -104,9 +105,14 @@ class ReplayerNode:
             self._count += 1
 
 
-def main(args: list[str] | None = None, tell: Callable[..., None] = say) -> int:
-    """Run the node; `tell` takes what it has to say, by name."""
-    return run(type("ReplayerNode", (ReplayerNode,), {"tell": staticmethod(tell)}), args)
+def main(
+    args: list[str] | None = None,
+    tell: Callable[..., None] = say,
+    refuse: Callable[[str], None] | None = None,
+) -> int:
+    """Run the node; `tell` takes what it has to say, by name, `refuse` why it cannot go on."""
+    said = {"tell": staticmethod(tell), "refuse": staticmethod(refuse) if refuse else None}
+    return run(type("ReplayerNode", (ReplayerNode,), said), args)
 
 
 if __name__ == "__main__":

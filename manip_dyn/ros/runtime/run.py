@@ -74,6 +74,15 @@ def run(kind: type[Work], args: list[str] | None = None) -> int:
         return _run(kind, args)
     except KeyboardInterrupt:
         return STOPPED  # by a second signal, while the node was ending
+    except ManipDynError as error:  # while it ended: a recorder whose disk is full
+        _refuse(kind, str(error))
+        return BAD_INPUT
+
+
+def _refuse(kind: type[Work], sentence: str) -> None:
+    """Say why a node does not go on: by its log, or as its `refuse` says it."""
+    say: Callable[[str], object] = getattr(kind, "refuse", None) or get_logger(kind.name).fatal
+    say(sentence)
 
 
 def _run(kind: type[Work], args: list[str] | None) -> int:
@@ -95,12 +104,12 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except ManipDynError as error:
-        get_logger(kind.name).fatal(str(error))
+        _refuse(kind, str(error))
         return BAD_INPUT
     except (RCLError, NotInitializedException) as error:
         if begun and not rclpy.ok():
             return STOPPED  # by a signal, while the node was being built
-        get_logger(kind.name).fatal(str(error).strip().splitlines()[0])
+        _refuse(kind, str(error).strip().splitlines()[0])
         return BAD_INPUT
     except Exception:
         if begun and not rclpy.ok():
@@ -110,10 +119,13 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
         # Launch systems send a second signal; the node is ending already.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        if work is not None:
-            work.close()
-            work.node.destroy_node()
-        rclpy.try_shutdown()
+        try:
+            if work is not None:
+                work.close()
+        finally:
+            if work is not None:
+                work.node.destroy_node()
+            rclpy.try_shutdown()
     return STOPPED
 
 

@@ -60,7 +60,12 @@ def motion_of(
         TrackResult: _of_tracking,
     }
     if type(result) not in found:
-        raise ManipDynError(f"a {type(result).__name__} cannot be viewed; expected {KINDS}")
+        hint = ""
+        if isinstance(result, str | Path):
+            hint = f"; a recording is read by manip_dyn.recording.read('{result}')"
+        raise ManipDynError(
+            f"what is of type {type(result).__name__} cannot be viewed; expected {KINDS}{hint}"
+        )
     return found[type(result)](result, _given(robot, "robot", result), title)
 
 
