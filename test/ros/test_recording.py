@@ -69,6 +69,14 @@ def file(tmp_path_factory):
     return file
 
 
+def states_in(file):
+    """Return how many states are on disk, which takes a second."""
+    try:
+        return len(read(file).t)
+    except ManipDynError:
+        return 0
+
+
 def stamp(state):
     return state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
 
