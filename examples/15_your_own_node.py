@@ -17,19 +17,18 @@ from std_msgs.msg import Float64MultiArray
 
 import manip_dyn as md
 
-SPACE = f"reach_{os.getpid()}"  # what else runs here does not mix in
 
-
+# While it waits, the simulator repeats its state: each is answered once, as soon as it is heard.
+# A namespace of its own keeps apart what else runs on this machine.
 class Reach(Node):
     def __init__(self, goal):
-        super().__init__("reach", namespace=SPACE)
+        super().__init__("reach", namespace=f"reach_{os.getpid()}")
         self.goal, self.seen, self.stamp = np.array(goal), [], None
         self.kernels = md.customize(md.load_robot("rr"))
         self.efforts = self.create_publisher(Float64MultiArray, "simulator/commands", 10)
         self.create_subscription(JointState, "joint_states", self.answer, 10)
 
     def answer(self, state):
-        # While it waits, the simulator repeats its state: each is answered once, if it is heard.
         if state.header.stamp == self.stamp or not self.efforts.get_subscription_count():
             return
         q, v, self.stamp = np.array(state.position), np.array(state.velocity), state.header.stamp
@@ -40,11 +39,11 @@ class Reach(Node):
 
 # %%
 # In lockstep every command is one period: the run does not depend on how busy the machine is.
-parameters = f"-r __ns:=/{SPACE} -p robot:=rr -p mode:=lockstep -p control_period:=0.01"
-start = [sys.executable, "-m", "manip_dyn.ros.start", "simulator", "--ros-args"]
-with subprocess.Popen(start + parameters.split()) as simulator:
-    rclpy.init()
-    node = Reach(goal=[1.0, 0.5])
+rclpy.init()
+node = Reach(goal=[1.0, 0.5])
+words = f"-m manip_dyn.ros.start simulator --ros-args -r __ns:={node.get_namespace()}"
+words += " -p robot:=rr -p mode:=lockstep -p control_period:=0.01"
+with subprocess.Popen([sys.executable, *words.split()]) as simulator:
     while len(node.seen) < 300 and simulator.poll() is None:
         rclpy.spin_once(node, timeout_sec=1.0)
     rclpy.shutdown()

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -313,11 +314,15 @@ def test_doctor_tells_what_is_there_and_what_is_not(capsys, tmp_path, monkeypatc
     assert found["cache"]["writable"] == "yes"
     there = installation.find_spec
     monkeypatch.setattr(
-        installation, "find_spec", lambda name: None if name in ("yaml", "viser") else there(name)
+        installation,
+        "find_spec",
+        lambda name: None if name in ("yaml", "viser", "tf2_msgs") else there(name),
     )
     assert main(["doctor"]) == 1
     text = capsys.readouterr().out
     assert "problem: yaml is not installed, for YAML files; expected pip install pyyaml" in text
+    if find_spec("rclpy"):
+        assert "missing, for tf of the links; apt install ros-jazzy-tf2-msgs" in text
     assert re.search(r"viser +missing, for the view .*pip install 'manip_dyn\[view\]'", text)
 
 

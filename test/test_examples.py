@@ -22,6 +22,13 @@ def test_examples_are_numbered_without_a_gap():
     assert [int(file.name[:2]) for file in SCRIPTS] == list(range(1, len(SCRIPTS) + 1))
 
 
+def test_the_page_of_the_examples_lists_them():
+    page = (SCRIPTS[0].parent / "README.rst").read_text(encoding="utf-8")
+    for file in SCRIPTS:
+        title = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))).splitlines()[0]
+        assert f"* ``{file.name}``: {title}\n" in page
+
+
 @pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: file.stem)
 def test_an_example_is_short_and_has_a_title(file):
     text = file.read_text(encoding="utf-8")

@@ -171,7 +171,8 @@ def _ros() -> dict[str, str]:
         ("control_msgs", "action follow_joint_trajectory"),
         ("simulation_interfaces", "standard services of simulators"),
     ):
-        facts[package] = "installed" if find_spec(package) else f"missing, for {purpose}"
+        there, debian = find_spec(package), f"ros-jazzy-{package.replace('_', '-')}"
+        facts[package] = "installed" if there else f"missing, for {purpose}; apt install {debian}"
     return facts | {name: os.environ.get(name, "not set") for name in ROS_VARIABLES}
 
 

@@ -1,12 +1,16 @@
 """What the demo measures from joint states, on motions whose answer is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import Pose
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo import demo as demo_module
 from manip_dyn.demo.scenarios import SCENARIOS
+from manip_dyn.demo.supervisor import RunFailedError
 from manip_dyn.ros.monitors.free_log import FreeLog
 from manip_dyn.ros.monitors.motion_log import MotionLog
 from manip_dyn.ros.monitors.tracking_log import TrackingLog, first_whole_lap
@@ -122,7 +126,7 @@ def test_the_demo_runs_its_headlines_and_says_what_else_there_is(monkeypatch, ca
     done = []
     monkeypatch.setattr(demo_module, "isolate", lambda: None)
 
-    def performed(_scenario, run, _show):
+    def performed(_scenario, run, _show, **_):
         done.append(run)
         return dict.fromkeys(run.bounds, 0.0)
 
@@ -135,3 +139,27 @@ def test_the_demo_runs_its_headlines_and_says_what_else_there_is(monkeypatch, ca
     done.clear()
     assert demo_module.demo(None, None, as_json=True, everything=True) == 0
     assert len(done) >= len(SCENARIOS) - 1
+
+
+def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(demo_module, "isolate", lambda: None)
+    asked = []
+
+    def performed(_scenario, run, _show, record, **_):
+        asked.append(Path(record).name)
+        error = RunFailedError("a node died")
+        error.recorded = {"recording_failed": "the disk is full"}
+        raise error
+
+    monkeypatch.setattr(demo_module, "perform", performed)
+    with pytest.raises(ManipDynError, match="the disk is full"):
+        demo_module.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
+    captured = capsys.readouterr()
+    assert "a node died" in captured.err
+    assert asked[0] == "a-pa10_circle-kinematic.mcap"
+    assert all(name in captured.out for name in asked)
+    (tmp_path / asked[-1]).write_text("precious")
+    asked.clear()
+    with pytest.raises(ManipDynError, match="is there already; expected a new file"):
+        demo_module.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
+    assert not asked

@@ -1,5 +1,7 @@
 """Figures: bodies and shapes are where pinocchio has them, from the same URDF."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pinocchio
 import pytest
@@ -9,6 +11,7 @@ from manip_dyn.multibody.poses import body_poses
 from manip_dyn.viewer.figures.mechanism import mechanism_figure
 from manip_dyn.viewer.figures.robot import robot_figure
 from manip_dyn.viewer.figures.urdf_shapes import find_mesh
+from manip_dyn.viewer.page.camera import look_at
 from manip_dyn.viewer.scene import GROUND
 
 BARE = """<robot name="bare"><link name="base"/>
@@ -105,3 +108,24 @@ def test_a_mechanism_has_a_body_for_each_of_its_own():
     np.testing.assert_array_equal(poses.positions, positions)
     np.testing.assert_allclose(poses.quaternions, turns, atol=1e-12)
     assert {part.body for part in figure.parts} == set(range(len(mechanism.bodies)))
+
+
+def test_what_is_drawn_beyond_the_last_joint_belongs_to_the_reach():
+    rod = """<visual><origin xyz="0 0 0.6"/><geometry><cylinder radius="0.02" length="1.2"/>
+    </geometry></visual>"""
+    robot = md.load_robot(BARE.format(shape=rod))
+    assert robot_figure(robot).reach == pytest.approx(0.2 + 1.2)
+
+
+@pytest.mark.parametrize("height", [0.1, 1.1, 3.0])
+def test_an_upright_arm_is_in_the_picture(height):
+    """Seen by a camera that looks along an axis, with a field of so many rad."""
+    first = SimpleNamespace()
+    look_at(SimpleNamespace(initial_camera=first, get_clients=dict, on_client_connect=id), height)
+    away = np.subtract(first.position, first.look_at)
+    to_eye = away / np.linalg.norm(away)
+    up = np.array([0.0, 0.0, 1.0]) - to_eye[2] * to_eye
+    up /= np.linalg.norm(up)
+    for point in ([0.0, 0.0, height], [0.0, 0.0, 0.0], [height, 0.0, 0.0], [0.0, height, 0.0]):
+        seen = np.array(point) - first.position
+        assert abs(seen @ up) / (-seen @ to_eye) < np.tan(0.5 * first.fov), point

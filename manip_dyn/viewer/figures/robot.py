@@ -12,7 +12,7 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Frame, Robot
 from manip_dyn.viewer.figures.sticks import sticks
 from manip_dyn.viewer.figures.urdf_shapes import urdf_parts
-from manip_dyn.viewer.scene import Coordinate, Figure, Poses
+from manip_dyn.viewer.scene import Coordinate, Figure, Part, Poses
 
 
 def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
@@ -24,7 +24,7 @@ def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
     """
     places = _Places(robot)
     parts = urdf_parts(robot, meshes)
-    reach = _reach(robot, places)
+    reach = _reach(robot, parts)
     return Figure(
         name=robot.name,
         parts=tuple(parts or sticks(robot, reach)),
@@ -86,13 +86,19 @@ def quaternions(turns: Vector) -> Matrix:
     return Rotation.from_matrix(turns).as_quat()[:, [3, 0, 1, 2]]
 
 
-def _reach(robot: Robot, places: _Places) -> float:
-    """Return how far the arm gets from its base, at most: the lengths of its links added up."""
-    lengths = [float(np.linalg.norm(body.translation)) for body in robot.bodies]
-    slides = [
-        max(abs(low), abs(high)) if body.prismatic and np.isfinite([low, high]).all() else 0.0
-        for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True)
+def _reach(robot: Robot, parts: Sequence[Part]) -> float:
+    """Return how far the arm and its shapes get from its base, at most: its links, stretched."""
+    ends: list[float] = []
+    for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True):
+        length = float(np.linalg.norm(body.translation))
+        if body.prismatic and np.isfinite([low, high]).all():
+            length += max(abs(low), abs(high))
+        ends.append(length + (ends[body.parent] if body.parent >= 0 else 0.0))
+    tip = robot.tip_frame
+    tool = float(np.linalg.norm(tip.translation)) + (ends[tip.body] if tip.body >= 0 else 0.0)
+    drawn = [
+        ends[part.body] + float(np.linalg.norm(part.position)) + 0.5 * float(part.size.max())
+        for part in parts
+        if part.body >= 0 and part.kind != "mesh"
     ]
-    return max(
-        sum(lengths) + sum(slides) + float(np.linalg.norm(robot.tip_frame.translation)), 0.1
-    )
+    return max(tool, *ends, *drawn, 0.1)

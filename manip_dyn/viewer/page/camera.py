@@ -38,7 +38,7 @@ def look_at(server: Any, reach: float, width: float = 0.0) -> None:
 
 def _places(reach: float, width: float) -> tuple[Vector, Vector]:
     """Return where the middle is, and from where it is looked at, (3,), m, from there."""
-    distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.85
+    distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.9
     target = np.array([0.0, 0.0, 0.36 * reach])
     return target, distance * np.array([0.88, 0.24, 0.41])
 
