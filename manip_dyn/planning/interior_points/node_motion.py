@@ -111,6 +111,12 @@ class NodeWork(NamedTuple):
         border: Its last column (k,).
         right: Right-hand side (k,).
         step: The step (k,).
+        factor: The band's factor (k, 3 n).
+        push: Multipliers of the efforts at a node (n,).
+        gradient: Derivatives of the efforts, weighted by these, by q, v and a (3, n).
+        second: Second derivatives (3 n, 3 n).
+        by_time: Derivatives of q, v and a by the logarithm of the duration (3 n,).
+        share: Those by the positions before, there and after (3, 3).
     """
 
     q: Vector
@@ -125,6 +131,12 @@ class NodeWork(NamedTuple):
     border: Vector
     right: Vector
     step: Vector
+    factor: Matrix
+    push: Vector
+    gradient: Matrix
+    second: Matrix
+    by_time: Vector
+    share: Matrix
 
 
 @lru_cache(maxsize=64)
@@ -156,6 +168,12 @@ def node_work_of(n: int, nodes: int) -> NodeWork:
         np.empty(k),
         np.empty(k),
         np.empty(k),
+        np.empty((k, 3 * n)),
+        np.empty(n),
+        np.empty((3, n)),
+        np.empty((3 * n, 3 * n)),
+        np.empty(3 * n),
+        np.empty((3, 3)),
     )
 
 

@@ -59,6 +59,7 @@ from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.planner import converged_plan
 from manip_dyn.planning.transcription.spline import Ends
 from manip_dyn.planning.transcription.stopping import why_not_stopped
+from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
@@ -137,13 +138,13 @@ def plan_minimum_time(
     try:
         plan = _exact(robot, start, goal, hold, exhaustive)
     except ManipDynError:
-        refined = converged_plan(robot, ends, hold, METHOD, exhaustive)
+        refined = _refined(robot, ends, hold, exhaustive)
         if refined is None or not refined.success:
             raise
         return refined
     if plan.success:
         return plan
-    refined = converged_plan(robot, ends, hold, METHOD, exhaustive)
+    refined = _refined(robot, ends, hold, exhaustive)
     better = refined is not None and refined.success and refined.t_final < CLOSE * plan.t_final
     return refined if better and refined is not None else plan
 
@@ -161,6 +162,11 @@ def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
     return speeds
 
 
+def _refined(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan | None:
+    straight = straight_path(robot, ends)
+    return converged_plan(robot, ends, hold, METHOD, exhaustive, straight)
+
+
 def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan:
     """Return a motion that was refined on grids; refuse what cannot be done, with the reason."""
     stopped = why_not_stopped(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
@@ -169,7 +175,7 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
             f"the arm cannot be stopped in time beyond the goal: {stopped}; expected a slower "
             "arrival or a goal farther from the limits"
         )
-    plan = converged_plan(robot, ends, hold, METHOD, exhaustive)
+    plan = _refined(robot, ends, hold, exhaustive)
     if plan is not None:
         return plan
     stopped = why_not_stopped(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.interior_points.node_motion import derivatives_at, inverse_kernels_of
-from manip_dyn.planning.transcription.spline_grid import Solved
+from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.robot import Robot
 
 

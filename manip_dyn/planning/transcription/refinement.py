@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from manip_dyn.core.checks import Matrix
-from manip_dyn.planning.interior_points.node_motion import efforts_at, inverse_kernels_of
 from manip_dyn.planning.interior_points.node_scheme import drift
+from manip_dyn.planning.transcription.efforts import efforts_of
+from manip_dyn.planning.transcription.solved import Refined, Solved
 from manip_dyn.planning.transcription.spline import Ends, Spline
-from manip_dyn.planning.transcription.spline_grid import SETTLED, Solved, SplineGrid
+from manip_dyn.planning.transcription.spline_grid import SplineGrid
 from manip_dyn.robot import Robot
 
 ROUGH, FINE = 128, (512, 2048)
@@ -19,32 +18,17 @@ FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
 ROUGHLY, NEARLY = 100.0, 10.0
 """How much larger that share is on the rough grid, and on the others but the last."""
-HIGHER = 1.0, 3.0, 9.0
-"""How much higher the barrier is where steps did not settle and begin anew."""
+HIGHER, ROUGHLY_HIGHER = (81.0, 27.0, 9.0, 3.0, 1.0), (9.0, 3.0)
+"""How much higher the barrier is where steps did not settle, one after the other; the
+second ones on the rough grid."""
 INSIDE = 8
 """Between two nodes efforts are looked at in as many places less one."""
-TIGHTENINGS, MORE = 5, 1.1
-"""How often limits at the nodes beside are made tighter where efforts pass them in between, and
-by how much more than what they pass them by."""
-SLOWEST = 1e-2
+TIGHTENINGS, UNSETTLED_TIGHTENINGS, MORE = 5, 3, 1.1
+"""How often limits at the nodes beside are made tighter where efforts pass them in between, how
+often where the motion is not settled, and by how much more than what they pass them by."""
+SLOWEST = 0.1
 """What is left of that is met by a motion that is slower by this share at most."""
 KEPT = 1e-10
-
-
-class Refined(NamedTuple):
-    """A motion that keeps its limits.
-
-    Attributes:
-        spline: The motion.
-        solved: What it is on the finest grid, before it was made slower.
-        durations: The fastest on each grid with limits kept at its nodes, s.
-        load: Largest effort over its limit, between the nodes, too.
-    """
-
-    spline: Spline
-    solved: Solved
-    durations: list[float]
-    load: float
 
 
 def rough(robot: Robot, ends: Ends, spline: Spline) -> Solved | None:
@@ -56,20 +40,20 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
     """Return a motion of the rough grid on the finest one, within its limits everywhere."""
     found, durations = begun, list[float]()
     for cells in FINE:
-        roughly = 1.0 if cells == FINE[-1] else NEARLY
-        grid, better = _finer(robot, ends, found.spline, cells, 10.0 * found.weight, roughly)
+        weight, roughly = 10.0 * found.weight, 1.0 if cells == FINE[-1] else NEARLY
+        grid, better = _finer(robot, ends, found.spline, cells, weight, roughly, found.settled)
         if better is None:
             return None
         found = better
         durations.append(found.spline.duration)
     kept = found
-    for _ in range(TIGHTENINGS):
+    for _ in range(TIGHTENINGS if found.settled else UNSETTLED_TIGHTENINGS):
         beyond = _beyond(robot, kept.spline)
         if beyond.max() <= KEPT:
             break
         grid.room[:-1] += MORE * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
-        again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight)
+        again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight, found.settled)
         if again is None:
             break
         kept = again
@@ -79,23 +63,39 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
 
 
 def _finer(
-    robot: Robot, ends: Ends, spline: Spline, cells: int, first: float, roughly: float
+    robot: Robot,
+    ends: Ends,
+    spline: Spline,
+    cells: int,
+    first: float,
+    roughly: float,
+    curved: bool = True,
 ) -> tuple[SplineGrid, Solved | None]:
     """Return a grid, and the fastest motion on it near another one of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
     grid = SplineGrid(robot, ends, cells)
     last = roughly * BARRIER / (robot.n * cells)
-    return grid, _settled(grid, spline, max(first, last), last)
+    return grid, _settled(grid, spline, max(first, last), last, curved)
 
 
-def _settled(grid: SplineGrid, spline: Spline, first: float, last: float) -> Solved | None:
-    """Return the fastest motion on a grid; where steps do not settle, with a higher barrier."""
-    found = grid.solved(spline, first, last, SETTLED)
-    for higher in HIGHER:
-        if found is None or abs(found.promised) <= SETTLED * found.weight:
+def _settled(
+    grid: SplineGrid, spline: Spline, first: float, last: float, curved: bool
+) -> Solved | None:
+    """Return the fastest motion on a grid; where steps do not settle, with curvature.
+
+    They begin with a higher barrier, and go on from there while they settle.
+    """
+    found = grid.solved(spline, first, last)
+    if found is None or found.settled or not curved:
+        return found
+    for higher in ROUGHLY_HIGHER if spline.cells == ROUGH else HIGHER:
+        again = grid.solved(found.spline, higher * last, higher * last, curved=True)
+        if again is None:
             break
-        found = grid.solved(found.spline, 10.0 * last, higher * last, SETTLED) or found
+        found = again
+        if not found.settled:
+            break
     return found
 
 
@@ -118,11 +118,3 @@ def _beyond(robot: Robot, spline: Spline) -> Matrix:
     passed = np.hstack([-shares, shares]) - 1.0
     inner = passed[:-1].reshape(spline.cells, INSIDE, -1).max(axis=1)
     return np.maximum(np.maximum(inner, passed[INSIDE::INSIDE]), 0.0)
-
-
-def efforts_of(robot: Robot, spline: Spline, count: int) -> Matrix:
-    """Return the efforts (count + 1, n) at equal steps."""
-    q, v, a = spline.joints(np.linspace(0.0, spline.duration, count + 1))
-    tau = np.empty_like(q)
-    efforts_at(inverse_kernels_of(robot), q, v, a, tau)
-    return tau

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, inf, log
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.interior_points.interior_point import interior_point
+from manip_dyn.planning.interior_points.newton import newton_steps
 from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
     inverse_kernels_of,
@@ -19,6 +21,7 @@ from manip_dyn.planning.interior_points.node_motion import (
     slow_enough,
 )
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
+from manip_dyn.planning.transcription.solved import SETTLED, Solved
 from manip_dyn.planning.transcription.spline import Ends, Spline
 from manip_dyn.robot import Robot
 
@@ -31,36 +34,16 @@ DURATIONS = np.geomspace(1e-2, 1e2, 120)
 """Durations of initial guesses for moving arms, s."""
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
 """By how much a motion is made slower to be within its limits: doubled up to the second."""
-STEPS = 150
+STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 250, 128_000
+"""Most steps; steps with curvature on a fine grid times its cells."""
 HURRY = 10.0
 """Promised fall over the barrier's weight by which the steps of a rough search are over."""
-SETTLED = 1e-3
-"""The same where the motion is to be exact."""
 APART = 1e-3
 """Least distance from limits where a motion is brought within them, over the limit."""
 RELAXATIONS, CENTERING = 60, 8
 """How often limits are moved towards what they are, by how many steps each."""
-
-
-class Solved(NamedTuple):
-    """The fastest motion on a grid.
-
-    Attributes:
-        spline: The motion.
-        weight: Of the barrier at the end.
-        promised: Share of the duration that one more step was to bring.
-        limits: How many limits there are at all nodes.
-        effort: Multipliers of the limits of effort (nodes, n), above 0 at upper ones.
-        speed: Those of the limits of speed on the way to the next node (nodes, n).
-        load: Largest effort or speed at nodes over its limit.
-    """
-
-    spline: Spline
-    weight: float
-    promised: float
-    limits: int
-    effort: Matrix
-    speed: Matrix
+PUSH = 10.0
+"""Weight of the barrier that does so on fine grids, over what is lacking in a cell."""
 
 
 class SplineGrid:
@@ -87,25 +70,43 @@ class SplineGrid:
         for each in (self._here, self._there):
             each.q[0], each.q[-1] = ends.q0, ends.qf
         self._work = by_reference(node_work_of(n, nodes))
+        self._newton_steps = min(NEWTON_STEPS, NEWTON_WORK // cells)
 
-    def solved(self, near: Spline, first: float, last: float, settled: float) -> Solved | None:
+    def solved(
+        self, near: Spline, first: float, last: float, curved: bool = False
+    ) -> Solved | None:
         """Return the fastest motion near another one, which is made slower if it has to be.
 
         Args:
             near: The other motion, on a grid with as many cells.
             first: Weight of the barrier at first.
             last: At last.
-            settled: Promised fall over the weight by which it is over.
+            curved: Whether steps count the curvature of the limits.
         """
-        begun, slower = log(near.duration), FIRST_SLOWER
         self._here.q[1:-1] = near.inner - near.duration * self._shift
-        self._here.log_duration[0] = begun
-        while not self._least() > 0.0 and slower < MOST_SLOWER:
+        self._here.log_duration[0] = log(near.duration)
+        lack = -self._least()
+        if lack >= 0.0 and not self._slower():
+            first = min(max(first, PUSH * lack / near.cells), 1.0)
+            if not self._within(first, min(APART, lack), newton_steps):
+                return None
+        if curved:
+            return self._improved(newton_steps, first, last, self._newton_steps, SETTLED)
+        return self._improved(interior_point, first, last, STEPS, SETTLED)
+
+    def _slower(self) -> bool:
+        """Make a motion slower until it is within its limits; say if it is, else leave it.
+
+        A moving arm keeps its speeds at the ends, which it may not be able to at leisure.
+        """
+        begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
+        while slower < MOST_SLOWER:
             self._here.log_duration[0] = begun + slower
+            if self._least() > 0.0:
+                return True
             slower *= 2.0
-        if not self._least() > 0.0:
-            return None
-        return self._improved(first, last, settled)
+        self._here.log_duration[0] = begun
+        return False
 
     def from_guess(self, swing: Vector, first: float, last: float) -> Solved | None:
         """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
@@ -120,7 +121,7 @@ class SplineGrid:
             if not slow_enough(self._kernels, limits, here, self._work, ROOM):
                 return None
             here.log_duration[0] += log(SLOWER)
-            return self._improved(first, last, HURRY)
+            return self._improved(interior_point, first, last, STEPS, HURRY)
         best, duration = -inf, 0.0
         for tried in DURATIONS:
             least = self._clipped(straight, tried, low, high)
@@ -129,7 +130,9 @@ class SplineGrid:
             if best > ROOM:
                 break
         self._clipped(straight, duration, low, high)
-        return self._improved(first, last, HURRY) if self._within() else None
+        if not self._within(1.0, APART, interior_point):
+            return None
+        return self._improved(interior_point, first, last, STEPS, HURRY)
 
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
         """Write a motion that drifts, within limits of position; return the least distance."""
@@ -138,26 +141,32 @@ class SplineGrid:
         self._here.log_duration[0] = log(duration)
         return self._least()
 
-    def _within(self) -> bool:
-        """Bring the motion within all limits by moving them there bit by bit; say if it works."""
+    def _within(self, weight: float, apart: float, steps: Callable[..., Any]) -> bool:
+        """Bring the motion within all limits by moving them there bit by bit; say if it works.
+
+        Args:
+            weight: Of the barrier that keeps it off.
+            apart: How far within, over the limits.
+            steps: What makes it keep off.
+        """
         limits, robot = self._limits, self._robot
         for _ in range(RELAXATIONS):
             limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
             least = self._least()
-            if least > APART:
+            if least > apart:
                 return True
-            beyond = 1.0 - 1.02 * least + 2.0 * APART
+            beyond = 1.0 - 1.02 * least + 2.0 * apart
             limits.tau[:], limits.v[:] = beyond * robot.tau_max, beyond * robot.v_max
             if not self._least() > 0.0:
                 break
-            interior_point(
+            steps(
                 self._kernels,
                 limits,
                 self._here,
                 self._there,
                 self._work,
-                1.0,
-                1.0,
+                weight,
+                weight,
                 CENTERING,
                 0.1,
             )
@@ -167,9 +176,11 @@ class SplineGrid:
     def _least(self) -> float:
         return measure(self._kernels, self._limits, self._here, self._work)
 
-    def _improved(self, first: float, last: float, settled: float) -> Solved | None:
+    def _improved(
+        self, method: Callable[..., Any], first: float, last: float, most: int, settled: float
+    ) -> Solved | None:
         here, n = self._here, self._robot.n
-        steps, weight, promised = interior_point(
+        steps, weight, promised = method(
             self._kernels,
             self._limits,
             here,
@@ -177,7 +188,7 @@ class SplineGrid:
             self._work,
             first,
             last,
-            STEPS,
+            most,
             settled,
         )
         if steps < 0:

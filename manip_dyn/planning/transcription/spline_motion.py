@@ -10,7 +10,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.convergence import Convergence
 from manip_dyn.planning.motion import Samples, held_samples
-from manip_dyn.planning.transcription.refinement import efforts_of
+from manip_dyn.planning.transcription.efforts import efforts_of
 from manip_dyn.planning.transcription.spline import Spline
 from manip_dyn.robot import Robot
 

@@ -1,6 +1,7 @@
 """Motions refined on grids: beside exact ones, from motion to motion, within their limits."""
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import manip_dyn as md
 from manip_dyn.bench.minimum_time_goals import final_state
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
-from manip_dyn.planning.transcription.planner import converged_plan
+from manip_dyn.planning.transcription.floor import not_slower
+from manip_dyn.planning.transcription.planner import converged_plan, from_straight
 from manip_dyn.planning.transcription.spline import Ends, Spline
+from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot.oracle import Oracle
 
 START, GOAL, REST = np.array([0.76, 0.2618]), np.zeros(2), np.zeros(2)
@@ -100,6 +103,49 @@ def test_an_executor_stops_where_a_plan_ends_moving():
     executor = md.PlanExecutor(robot(), plan, 1e-3)
     executor.segments(plan.t_final, q, v)
     assert np.all(np.sign(executor.goal - q) == np.sign(v))
+
+
+def test_a_moving_arm_is_brought_within_its_limits_on_each_grid():
+    """Being slower alone does not do it: the speeds at both ends stay."""
+    start, goal = [-2.29275628, 1.39165228], [0.15930591, -1.19228546]
+    plan = md.plan_minimum_time(
+        robot(), start, goal, v0=[-0.06799028, 1.8695416], vf=[2.08340888, -0.68258306]
+    )
+    assert plan.status == "converged"
+    assert plan.t_final == pytest.approx(0.938485, abs=1e-4)
+
+
+def test_it_is_refined_from_the_straight_path_where_that_was_faster():
+    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    assert straight.t_final > refined().t_final
+    slow = replace(refined(), t_final=2.0 * straight.t_final)
+    told, hold = refined().certificate.searched, robot().tau_max * 0.0
+    ends = Ends(START, REST, GOAL, REST)
+    again = partial(from_straight, robot(), ends, hold, "minimum_time", straight, told)
+    found = not_slower(slow, straight, again)
+    assert found.status == "converged"
+    assert refined().t_final * 0.999 < found.t_final < straight.t_final
+
+
+def test_it_is_the_straight_path_where_nothing_refined_is_faster():
+    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    proof = replace(refined().certificate, gap=1e-4 * straight.t_final)
+    slow = replace(refined(), t_final=(1.0 + 1e-5) * straight.t_final, certificate=proof)
+    for again in (None, slow):
+        found = not_slower(slow, straight, lambda again=again: again)
+        assert found.status == "converged"
+        assert found.t_final == found.certificate.t_final == straight.t_final
+        assert found.certificate.gap == pytest.approx(9e-5 * straight.t_final)
+        assert found.motion is straight.motion
+        assert found.reason.startswith("the straight path")
+    doubtful = replace(slow, certificate=replace(proof, gap=1e-2 * straight.t_final))
+    found = not_slower(doubtful, straight, lambda: None)
+    assert (found.status, found.t_final) == ("uncertified", straight.t_final)
+
+
+def test_a_plan_that_is_faster_than_the_straight_path_is_not_begun_anew():
+    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    assert not_slower(refined(), straight, lambda: pytest.fail("begun anew")) is refined()
 
 
 def test_the_scheme_is_that_of_a_cubic_spline():
