@@ -10,7 +10,7 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.viewer.page.meshes import mesh_of
 from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
 
-PLAIN: Colour = (176, 184, 194)
+PLAIN: Colour = (48, 70, 104)
 """Of shapes without a colour of their own."""
 TINTED = 0.6
 """Share of the tint in a colour."""
