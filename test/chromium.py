@@ -9,19 +9,11 @@ import subprocess
 import time
 import urllib.request
 
+from manip_dyn.viewer.page import film
+
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--no-first-run",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
+    *film.FLAGS,
     "--mute-audio",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
     "--force-device-scale-factor=1",
     "--force-prefers-reduced-motion",
     "--disable-gpu-rasterization",
