@@ -54,9 +54,11 @@ def soak(
     run = found._replace(overrides=found.overrides + overrides, timeout=duration + found.timeout)
     isolate()
     samples: list[dict[str, Any]] = []
+    stolen_before = stolen()
 
     def watch(sample: dict[str, Any], processes: Mapping[str, int]) -> None:
         sample["memory_MiB"] = {each: memory(pid) for each, pid in processes.items()}
+        sample["stolen_s"], sample["load"] = stolen() - stolen_before, os.getloadavg()[0]
         samples.append(sample)
 
     title = f"{chosen.name}: {chosen.nodes[0]} and its controller in real time for {duration:g} s"
@@ -66,6 +68,7 @@ def soak(
     finally:
         show.close()
     result = {**about(chosen.name, run), **summary, **growth(samples)}
+    result["stolen_s"] = samples[-1]["stolen_s"]
     result["out_of_bounds"] = [key for key, most in BOUNDS.items() if not result[key] <= most]
     result["success"] = not result["out_of_bounds"]
     if log is not None:
@@ -95,6 +98,16 @@ def memory(pid: int) -> float:
     """Return the resident memory of a process, MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return MIB * float(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
+
+
+def stolen() -> float:
+    """Return for how long the host of a virtual machine ran others instead, s, over all cores.
+
+    It counts from the machine's start (`steal` of proc(5)). No process of the machine, whatever
+    its priority, runs on a core in that time.
+    """
+    total = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return int(total[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def growth(samples: list[dict[str, Any]]) -> dict[str, Any]:

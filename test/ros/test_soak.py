@@ -109,4 +109,5 @@ def test_a_short_soak_is_measured_and_kept(tmp_path):
     kept = json.loads(log.read_text())
     assert len(kept["samples"]) >= 3
     assert kept["rate_hz"] == result["rate_hz"]
+    assert kept["samples"][-1]["stolen_s"] == result["stolen_s"] >= 0.0
     assert set(kept["samples"][-1]["nodes"]) == {"simulator", "clik_tracker"}
