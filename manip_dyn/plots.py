@@ -31,12 +31,7 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     switches = [t for times in plan.switch_times for t in times]
     jumps = np.unique([end, *plan.arrival_times, *switches])
     t = np.sort([*np.linspace(0.0, 1.05 * end, 400), *jumps, *np.nextafter(jumps, 0.0)])
-    states = [plan.state(float(each)) for each in t]
-    rows = (
-        ("position", np.array([q for q, _ in states])),
-        ("velocity", np.array([v for _, v in states])),
-        ("effort", np.array([plan.effort(float(each)) for each in t])),
-    )
+    rows = tuple(zip(("position", "velocity", "effort"), plan.at(t), strict=True))
     figure = figure_type()(figsize=(7.0, 7.0), layout="constrained")
     figure.suptitle(
         f"{robot.name}: first switch at {min(switches, default=0.0):.5f} s, "

@@ -18,6 +18,7 @@ import manip_dyn as md
 from manip_dyn.cli import COMMANDS, installation, main
 from manip_dyn.cli import simulate as simulate_command
 from manip_dyn.cli import terminal as cli_terminal
+from manip_dyn.cli.options import shown
 from manip_dyn.cli.terminal import Bar, told
 from manip_dyn.core.share import shipped_robots
 from manip_dyn.demo.scenarios import scenario
@@ -51,6 +52,22 @@ def test_plan_of_minimum_time_has_its_certificate(capsys):
     assert answer["t_final"] == plan.t_final
     assert answer["certificate"]["holds"]
     assert answer["certificate"]["boundary"] == plan.certificate.boundary
+
+
+def test_plan_takes_what_only_minimum_time_has(capsys):
+    arguments = ["plan", "ibm7535", "--start", "0.8,0", "--goal", "0,0", "--v0=0,-1"]
+    assert main([*arguments, "--method", "minimum_time", "--exhaustive", "0.01", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.8, 0], [0, 0], v0=[0, -1])
+    assert answer["t_final"] == pytest.approx(plan.t_final, abs=plan.certificate.gap)
+    assert main(arguments) == 2
+    assert "--v0 is 0,-1 with --method zero_net_work" in capsys.readouterr().err
+
+
+def test_people_read_nine_digits():
+    content = {"a": [1 / 3, "x"], "b": {"c": 2e-15 / 3, "d": True}, "e": 7}
+    found = [shown(each) for each in content.values()]
+    assert found == ["[0.333333333, x]", "c: 6.66666667e-16, d: True", "7"]
 
 
 @pytest.mark.parametrize("method", ["zero_net_work", "minimum_time"])

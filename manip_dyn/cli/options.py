@@ -20,6 +20,8 @@ __all__ += ["print_content", "robot_of"]
 
 DONE, FAILED = 0, 1
 """Exit codes; `main` has those of bad input and of Ctrl-C."""
+DIGITS = 9
+"""Significant digits of numbers for people; --json has all."""
 
 
 def add_robot(command: argparse.ArgumentParser, **how: Any) -> None:
@@ -59,10 +61,21 @@ def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarr
         raise ManipDynError(f"{name} is '{text}'; expected numbers with commas") from error
 
 
+def shown(value: object) -> str:
+    """Return a value as people read it: numbers with `DIGITS`, lists and groups without quotes."""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {shown(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value))}]"
+    return str(value)
+
+
 def print_content(content: dict, as_json: bool) -> None:
-    """Print a line per entry, or one JSON object."""
+    """Print a line per entry, with `DIGITS`, or one JSON object with all digits."""
     if as_json:
         print(json.dumps(content, indent=2))
         return
-    rows = [(key, str(value)) for key, value in content.items()]
+    rows = [(key, shown(value)) for key, value in content.items()]
     print_table(("", ""), rows, lambda: "".join(f"{key:<28} {value}\n" for key, value in rows))

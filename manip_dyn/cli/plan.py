@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +35,26 @@ PLANS: dict[str, Callable[..., Plan]] = {
     "zero_net_work": plan_zero_net_work,
     "minimum_time": plan_minimum_time,
 }
+OWN = {
+    "slew_rate": "zero_net_work",
+    "v0": "minimum_time",
+    "vf": "minimum_time",
+    "exhaustive": "minimum_time",
+}
+"""Settings that only one method has."""
 
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
-    command.description = "Plan a bang-bang motion from rest to rest."
+    command.description = (
+        "Plan a motion to a goal: bang-bang from rest to rest, or the fastest there is, also "
+        "between velocities."
+    )
     command.epilog = examples(
         "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
         "manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0 --method minimum_time \\\n"
         "      --plot plan.svg",
+        "manip_dyn plan ibm7535 --start 0.8,0 --goal 0,0 --method minimum_time --v0=0,-1",
     )
     add_robot(command)
     add_robot_options(command)
@@ -59,6 +71,17 @@ def configure(command: argparse.ArgumentParser) -> None:
         type=float,
         help="most that efforts may change, N m/s or N/s; ramps, no jumps",
     )
+    command.add_argument(
+        "--v0",
+        help="velocities at the start, for minimum_time, as in --v0=0,-1 (default: at rest)",
+    )
+    command.add_argument("--vf", help="velocities at the goal, for minimum_time")
+    command.add_argument(
+        "--exhaustive",
+        type=float,
+        metavar="SECONDS",
+        help="for how long minimum_time tries random detours besides (default: 0)",
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     add_output_options(command)
     command.set_defaults(run=_plan)
@@ -68,14 +91,8 @@ def _plan(options: argparse.Namespace) -> int:
     check_outputs(options)
     robot = robot_of(options)
     start, goal = numbers("--start", options.start), numbers("--goal", options.goal)
-    if options.slew_rate is not None and options.method != "zero_net_work":
-        raise ManipDynError(
-            f"--slew-rate is {options.slew_rate:g} with --method {options.method}; expected "
-            "--method zero_net_work"
-        )
-    limited = {} if options.slew_rate is None else {"slew_rate": options.slew_rate}
     with told("planning"):
-        plan = PLANS[options.method](robot, start, goal, **limited)
+        plan = PLANS[options.method](robot, start, goal, **_settings(options))
     if options.plot:
         plot_plan(robot, plan, options.plot)
     if options.csv:
@@ -96,10 +113,25 @@ def _plan(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the method's own settings that were given; refuse those of the other method."""
+    found: dict[str, Any] = {}
+    for name, method in OWN.items():
+        given = getattr(options, name)
+        if given is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if options.method != method:
+            raise ManipDynError(
+                f"{option} is {given} with --method {options.method}; expected --method {method}"
+            )
+        found[name] = numbers(option, given) if name in ("v0", "vf") else given
+    return found
+
+
 def _write_csv(file: str, robot: Robot, plan: Plan) -> None:
     """Write the plan every `PERIOD`, and wherever its efforts jump."""
     jumps = [t for t, _ in plan.samples(PERIOD)]
     t = np.unique([*np.arange(0.0, plan.t_final, PERIOD), *jumps, plan.t_final])
-    q, v = (np.array(column) for column in zip(*map(plan.state, t.tolist()), strict=True))
-    effort = np.array([plan.effort(each) for each in t.tolist()])
+    q, v, effort = plan.at(t)
     write_csv(file, *motion_table(robot, t, position=q, velocity=v, effort=effort))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 Samples = list[tuple[float, Vector]]
 """Times, s, and efforts (n,), each held until the next."""
@@ -34,6 +34,14 @@ class Motion(Protocol):
         As many as it takes for every jump, and where the efforts change smoothly one every
         `period` s.
         """
+
+
+@runtime_checkable
+class Sampled(Protocol):
+    """A motion that gives many times at once."""
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s, within it."""
 
 
 class MotionWithCostates(Motion, Protocol):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector, finite, positive
+from manip_dyn.core.checks import Matrix, Vector, finite, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.convergence import Convergence
-from manip_dyn.planning.motion import Motion, MotionWithCostates, Samples, add_if_new
+from manip_dyn.planning.motion import Motion, MotionWithCostates, Sampled, Samples, add_if_new
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
 
@@ -115,6 +115,18 @@ class Plan(Result):
         if self.motion is None or t >= self.t_final:
             return self.hold.copy()
         return self._within_limits(self.motion.effort(max(t, 0.0)))
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return planned positions, velocities and efforts (k, n) at times (k,), s."""
+        times = np.asarray(times, dtype=float)
+        if not isinstance(self.motion, Sampled):
+            q, v = (np.array(each) for each in zip(*map(self.state, times), strict=True))
+            return q, v, np.array([self.effort(t) for t in times])
+        q, v, effort = self.motion.at(np.clip(times, 0.0, self.t_final))
+        over = times >= self.t_final
+        q[over], v[over] = self.state(self.t_final)
+        effort[over] = self.hold
+        return q, v, self._within_limits(effort)
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, within the motion, s per unit of state."""

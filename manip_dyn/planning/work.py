@@ -23,6 +23,8 @@ from manip_dyn.robot import Robot
 
 POINTS = 16
 """Points of the Gauss-Legendre rule between two knots."""
+FEW, DENSE = 4, 100
+"""So few of them where there are more knots than this."""
 LONGEST = 0.2
 """Longest share of the motion between two knots; more are put where it is longer."""
 
@@ -34,11 +36,8 @@ class Moving(Protocol):
     def knots(self) -> Vector:
         """Times between which the efforts are smooth, s."""
 
-    def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,)."""
-
-    def effort(self, t: float) -> Vector:
-        """Return the efforts (n,)."""
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
 
 
 class WorkCurves(NamedTuple):
@@ -64,16 +63,14 @@ def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
     knots = _close(np.unique(moving.knots))
     if len(knots) < 2:
         return WorkCurves(knots, np.zeros((len(knots), robot.n)))
-    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    points = POINTS if len(knots) <= DENSE else FEW
+    nodes, weights = np.polynomial.legendre.leggauss(points)
     half = 0.5 * np.diff(knots)
     times = (0.5 * (knots[:-1] + knots[1:]))[:, None] + half[:, None] * nodes
     forward = customize(robot).unchecked.forward_dynamics
-    rows = []
-    for t in times.ravel():
-        q, v = moving.state(float(t))
-        drive = moving.effort(float(t)) - robot.friction.sliding(v, np.abs(v))
-        rows.append((q, v, forward(q, v, drive)))
-    q, v, a = (np.array(each) for each in zip(*rows, strict=True))
+    q, v, effort = moving.at(times.ravel())
+    drive = effort - robot.friction.sliding(v, np.abs(v))
+    a = np.array([forward(*each) for each in zip(q, v, drive, strict=True)])
     power = link_powers(robot, q, v, a).reshape(*times.shape, robot.n)
     pieces = half[:, None] * np.einsum("kpn,p->kn", power, weights)
     return WorkCurves(knots, np.vstack([np.zeros(robot.n), np.cumsum(pieces, axis=0)]))

@@ -88,9 +88,7 @@ def _plan(recorder: Recorder, plan: Plan, robot: Robot, period: float) -> int:
     recorder.add("/bang_bang_planner/plan", make.efforts(robot.joint_names, rows), 0, latched=True)
     switches = [t for t, _ in rows]
     t = np.unique([*np.arange(0.0, plan.t_final, period), *switches, plan.t_final])
-    states = [plan.state(float(each)) for each in t]
-    q, v = (np.array(column) for column in zip(*states, strict=True))
-    return _arm(recorder, robot, t, q, v, np.array([plan.effort(float(each)) for each in t]))
+    return _arm(recorder, robot, t, *plan.at(t))
 
 
 def _trajectory(recorder: Recorder, run: Trajectory, robot: Robot, _period: float) -> int:

@@ -74,6 +74,7 @@ class Stepper:
         self._period_ns = nanoseconds("control_period", parameters.control_period)
         self.lock = threading.RLock()
         self.paused, self.fault = False, ""
+        self._answered = False
         self._clock = (
             node.create_publisher(Clock, "clock", 10) if parameters.publish_clock else None
         )
@@ -113,8 +114,10 @@ class Stepper:
         return self._parameters.mode == "lockstep"
 
     def answer(self) -> None:
-        """Let a period pass if that is what a command does."""
-        if self.lockstep and not self.paused:
+        """Let a period pass if that is what a command does: now, or when a pause ends."""
+        if self.lockstep and self.paused:
+            self._answered = True
+        elif self.lockstep:
             self._advance()
 
     def report(self, warning: str, values: dict[str, object]) -> Report:
@@ -166,6 +169,8 @@ class Stepper:
             self.paused = paused
             self._tie()
             self._pacer.set_period(self._wall_period())
+            if self._answered and not paused:
+                self._advance()
 
     @property
     def time(self) -> float:
@@ -175,7 +180,7 @@ class Stepper:
     # -------------------------------------------------------------------- time
     def _restart(self) -> None:
         self._moved.reset()
-        self.fault = ""
+        self.fault, self._answered = "", False
         self._begin()
 
     def _begin(self) -> None:
@@ -220,6 +225,7 @@ class Stepper:
         self._node.get_logger().warning(fell_behind(lag, said), throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
+        self._answered = False
         if self.fault:
             return
         try:

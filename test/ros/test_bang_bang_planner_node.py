@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from harness import LATCHED, TIMEOUT
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
@@ -262,6 +264,93 @@ def test_a_plan_that_does_not_fit_still_arrives_and_tells_the_cost(ros, simulato
     assert 0.0 < float(told(ros, "extra time [s]")) < 3.0
     # Seen: twenty times within 0.2 s.
     assert sum("the plan no longer fits" in text for text in ros.messages()) <= 1
+
+
+@pytest.fixture
+def fast(ros):
+    """The IBM 7535 in lockstep, on its fastest way from 0.975 to 0 rad of the shoulder."""
+    ros.states = ros.listen(JointState, "joint_states")
+    ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    common = {"robot": "ibm7535", "control_period": 0.001}
+    ros.start(SimulatorNode, mode="lockstep", initial_position=[0.975, 0.0], **common)
+    planner = {"method": "minimum_time", "hold_duration": 0.02, "state_timeout": 0.0}
+    ros.planner = ros.start(BangBangPlannerNode, **planner, **common)
+    ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    send(ros, ["shoulder", "elbow"], [0.0, 0.0])
+    ros.until(lambda: abs(ros.states[-1].velocity[0]) > 0.5, "it does not move")
+    return ros
+
+
+def pause(ros, paused):
+    assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=paused)).success
+
+
+def lead(ros, seconds):
+    values = [Parameter("replanning_lead", value=seconds)]
+    assert all(each.successful for each in ros.planner.node.set_parameters(values))
+
+
+def reach(ros, goal):
+    """Wait until the arm rests at a goal (2,)."""
+    ros.until(
+        lambda: state(ros) == "reached" and np.allclose(ros.states[-1].position, goal, atol=1e-6),
+        f"it does not arrive at {goal}",
+    )
+
+
+def test_a_new_goal_on_the_way_is_gone_to_without_a_stop(fast):
+    """The second motion begins with the speed of the first, where the first would have been."""
+    pause(fast, True)  # planning takes its time
+    send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
+    fast.until(lambda: told(fast, "code") == "new_goal", "it does not tell of the new goal")
+    fast.until(lambda: fast.planner.motions[1] is not None, "it has no plan")
+    departure = fast.planner.motions[1].departure
+    pause(fast, False)
+    reach(fast, [-0.6, 0.5])
+    assert np.abs(departure.v).max() > 0.5
+    stamps = [s.header.stamp.sec * 10**9 + s.header.stamp.nanosec for s in fast.states]
+    at = stamps.index(departure.stamp_ns)
+    np.testing.assert_allclose(fast.states[at].position, departure.q, atol=1e-6)
+    np.testing.assert_allclose(fast.states[at].velocity, departure.v, atol=1e-5)
+    speeds = np.abs([s.velocity for s in fast.states[at - 300 : at + 50]]).max(axis=1)
+    assert speeds.min() > 0.3
+    assert float(told(fast, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+    assert told(fast, "returns") == "0"
+    assert not any("braking" in text for text in fast.messages())
+
+
+@pytest.mark.parametrize("seconds", [0.001, 9.0], ids=["too late at first", "after the arrival"])
+def test_a_new_goal_is_reached_however_long_its_plan_takes(fast, seconds):
+    lead(fast, seconds)
+    send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
+    reach(fast, [-0.6, 0.5])
+
+
+def test_of_new_goals_on_the_way_the_last_counts(fast):
+    pause(fast, True)
+    for goal in ([-0.6, 0.5], [0.3, -0.2], [-0.4, 0.1]):
+        send(fast, ["shoulder", "elbow"], goal)
+    fast.until(lambda: sum("a new goal" in text for text in fast.messages()) == 3, "not heard")
+    pause(fast, False)
+    reach(fast, [-0.4, 0.1])
+
+
+def test_a_new_goal_without_a_plan_leaves_the_motion_as_it_is(fast, monkeypatch):
+    def none(*_, **__):
+        raise ManipDynError("there is no motion")
+
+    monkeypatch.setitem(PLANNERS, "minimum_time", none)
+    send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
+    fast.expect_warning("refused", "there is no motion", "the motion goes on")
+    reach(fast, [0.0, 0.0])
+
+
+def test_without_a_lead_a_new_goal_is_refused_until_the_arm_rests(fast):
+    lead(fast, 0.0)
+    send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
+    fast.expect_warning("refused", "the arm moves", "the motion goes on")
+    reach(fast, [0.0, 0.0])
 
 
 def test_planning_keeps_nobody_waiting(arm, monkeypatch):

@@ -225,6 +225,21 @@ def test_stale_trajectory_is_dropped(ros):
     assert stamp(ros.states[-1]) == 5 * PERIOD
 
 
+def test_a_command_in_a_pause_of_lockstep_acts_when_it_ends(lockstep):
+    """Seen: both waited for good, the simulator for an answer and the planner for a new state."""
+    before = command(lockstep, 0.0, 0.0)
+    pause = SetBool.Request(data=True)
+    assert lockstep.call(SetBool, "simulator/pause", pause).success
+    lockstep.commands.publish(Float64MultiArray(data=[5.0, 0.0]))
+    lockstep.spin(0.3)
+    assert stamp(lockstep.states[-1]) == stamp(before)
+    assert lockstep.call(SetBool, "simulator/pause", SetBool.Request(data=False)).success
+    lockstep.until(lambda: stamp(lockstep.states[-1]) > stamp(before), "it waits for good")
+    lockstep.spin(0.2)
+    assert stamp(lockstep.states[-1]) == stamp(before) + PERIOD
+    assert lockstep.states[-1].velocity[0] > 0.0
+
+
 def test_pause_step_and_reset(ros):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="ibm7535", initial_position=[0.5, -0.5], publish_clock=True)

@@ -125,6 +125,7 @@ WORDS = {
     "end": "reached the goal",
     "fastest": "joint 'S1' at 2 rad/s",
     "method": "pd",
+    "lead": 0.3,
 }
 
 

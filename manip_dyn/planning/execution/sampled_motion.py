@@ -49,11 +49,10 @@ class SampledMotion(NamedTuple):
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
         times = cells(plan.knots, plan.t_final, spacing)
-        efforts = np.array([plan.effort(t) for t in 0.5 * (times[:-1] + times[1:])])
+        _, _, efforts = plan.at(0.5 * (times[:-1] + times[1:]))
         if plan.ramps is not None:
             times, efforts = in_two_steps(plan, times, efforts)
-        states = [plan.state(t) for t in times]
-        q, v = (np.array(each) for each in zip(*states, strict=True))
+        q, v, _ = plan.at(times)
         zero = np.zeros(len(plan.q0))
         wait = customize(plan.robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
         return cls(times, q, v, efforts, plan.hold, wait)
@@ -69,11 +68,14 @@ class SampledMotion(NamedTuple):
         return self.q[-1]
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell."""
+        """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell.
+
+        Before time 0 the arm comes with its first velocities.
+        """
         if t >= self.t_final:
             return self.q[-1], np.zeros(self.q.shape[1])
         if t <= 0.0:
-            return self.q[0], self.v[0]
+            return self.q[0] + t * self.v[0], self.v[0]
         k = self._cell(t)
         h = self.times[k + 1] - self.times[k]
         s = (t - self.times[k]) / h
@@ -131,5 +133,6 @@ def cells(knots: Vector, t_final: float, spacing: float) -> Vector:
     fixed = fixed[np.append(True, np.diff(fixed) > SAME)]
     fixed[-1] = t_final
     grid = np.arange(0.0, t_final, spacing)
-    near = np.abs(grid[:, None] - fixed[None, :]).min(axis=1) <= SAME
+    after = np.searchsorted(fixed, grid).clip(1, len(fixed) - 1)
+    near = np.minimum(np.abs(grid - fixed[after - 1]), np.abs(fixed[after] - grid)) <= SAME
     return np.sort(np.concatenate([fixed, grid[~near]]))

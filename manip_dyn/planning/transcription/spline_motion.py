@@ -59,6 +59,11 @@ class SplineMotion:
         q, v, a = self.spline.joints(np.array([t]))
         return self._efforts(q[0], v[0], a[0])
 
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        q, v, a = self.spline.joints(times)
+        return q, v, np.array([self._efforts(*each) for each in zip(q, v, a, strict=True)])
+
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, linear between the nodes."""
         times, costates = self._proof.times, self._proof.costates

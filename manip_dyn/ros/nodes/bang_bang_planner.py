@@ -105,7 +105,7 @@ class BangBangPlannerNode:
             return
         else:
             self._give_up(self._arm.loss(before, measured))
-        if self._prepared is not None:
+        if self._prepared is not None and self._prepared.is_due(measured):
             self._execute(self._prepared, measured)
         elif self._motion is None:
             self._start_when_connected()
@@ -194,11 +194,7 @@ class BangBangPlannerNode:
         self._forget()
         if self._arm.measured is None:
             return
-        moves = self._moves(self._arm.measured)
-        if moves:
-            self._brake(goal, moves)
-        else:
-            self._make_plan(goal, self._arm.measured.q)
+        self._lead_to(goal, self._arm.measured)
 
     def halt(self) -> bool:
         """Stop and hold; return whether there was anything to stop."""
@@ -230,23 +226,58 @@ class BangBangPlannerNode:
         if self._arm.measured is None:
             self._refuse("no_joint_states", NOT_HEARD)
             return False
-        hindered = self._hindrance(self._arm.measured)
+        measured = self._arm.measured
+        hindered = self._hindrance(measured)
         if hindered is not None:
             self._refuse(*hindered)
             return False
-        moves = self._moves(self._arm.measured)
-        if moves:
-            self._control(self._brake(goal, moves), self._arm.measured)
-        else:
-            self._make_plan(goal, self._arm.measured.q)
+        self._lead_to(goal, measured)
+        if isinstance(self._motion, BrakingMotion):  # nothing else has answered the state
+            self._control(self._motion, measured)
         return True
 
-    def _brake(self, goal: Goal, moves: str) -> BrakingMotion:
-        """Brake, then plan for the goal."""
-        self._motion = motion = BrakingMotion(self._robot, self._parameters)
-        self._pending = self.wanted = goal
-        self._status.tell("braking", "arm_moves", fastest=moves)
-        return motion
+    def _lead_to(self, goal: Goal, measured: Stamped) -> None:
+        """Plan for the goal: from where the arm is, from its motion on, or after braking it."""
+        moves = self._moves(measured)
+        if self._left is not None:
+            self._leave(self._left, goal, measured, self._parameters.replanning_lead)
+        elif moves:
+            self._motion = BrakingMotion(self._robot, self._parameters)
+            self._pending = self.wanted = goal
+            self._status.tell("braking", "arm_moves", fastest=moves)
+        else:
+            self._make_plan(goal, measured.q)
+
+    @property
+    def _left(self) -> PlannedMotion | None:
+        """The motion that goes on, if one to another goal may begin on its way."""
+        motion, chosen = self._motion, self._parameters
+        on_way = isinstance(motion, PlannedMotion) and self._status.state == "executing"
+        may = on_way and chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
+        return motion if may and isinstance(motion, PlannedMotion) and motion.is_on_plan else None
+
+    def _leave(self, motion: PlannedMotion, goal: Goal, measured: Stamped, lead: float) -> None:
+        """Plan for the goal from a state on that the motion will have `lead` s later."""
+        self._prepared = self._pending = None
+        self.wanted, departure = goal, motion.departing(measured, lead)
+        if departure is None:
+            self._pending = goal
+            self._status.tell("executing", "next_goal")
+            return
+        self._status.tell("executing", "new_goal", lead=lead)
+
+        def job() -> PlannedMotion:
+            plan = self._plan(self._robot, departure.q, goal(departure.q), v0=departure.v)
+            return PlannedMotion(self._robot, plan, self._parameters, goal, departure)
+
+        self._worker.start(job)
+
+    def _leave_later(self, late: PlannedMotion, measured: Stamped) -> None:
+        """Plan once more for the goal of a motion whose beginning is past, from further ahead."""
+        if self._left is not None and late.departure is not None:
+            self._leave(self._left, late.purpose, measured, 2.0 * late.departure.lead)
+        else:
+            self._begin(late.purpose)
 
     def _make_plan(self, goal: Goal, start: Vector) -> None:
         self._pending, self._status.values = None, {}
@@ -266,25 +297,31 @@ class BangBangPlannerNode:
         return "" if rests else fastest(self._robot, measured.v)
 
     def _hindrance(self, measured: Stamped) -> Hindrance | None:
-        waiting = self._prepared is not None or self._pending is not None
+        waiting = self._prepared is not None or self._pending is not None or self._worker.busy
         own = isinstance(self._motion, (PlannedMotion, FollowedMotion))
+        may_leave = self._left is not None
         others = self._efforts.others()
         return hindrance(
             self._moves(measured),
-            own or bool(others),
-            self._worker.busy or waiting,
+            (own and not may_leave) or bool(others),
+            waiting and not may_leave,
             self._efforts.connected(),
             self._efforts.name,
             others,
         )
 
     def _on_prepared(self, result: PlannedMotion | FollowedMotion | ManipDynError) -> None:
+        measured = self._arm.measured
         if isinstance(result, ManipDynError):
             self.wanted = None
             code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
             self._refuse(code, result)
-        elif self._motion is None and self._arm.measured is not None:
-            self._execute(result, self._arm.measured)
+        elif measured is None:
+            self._prepared = result
+        elif isinstance(result, PlannedMotion) and result.is_late(measured):
+            self._leave_later(result, measured)
+        elif self._motion is None:
+            self._execute(result, measured)
         else:
             # The held arm's last state is answered: a second command would be late by a period.
             self._prepared = result

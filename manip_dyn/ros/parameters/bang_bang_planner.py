@@ -43,6 +43,15 @@ class BangBangPlannerParameters(RobotParameters):
     autostart: bool = parameter(
         True, "Start towards the parameter goal as soon as the arm is heard"
     )
+    replanning_lead: float = parameter(
+        0.3,
+        "For minimum_time: how long after a new goal the arm leaves the motion that goes on for "
+        "one to that goal, which is planned meanwhile; 0: new goals are refused until it rests",
+        "s",
+        0.0,
+        10.0,
+        dynamic=True,
+    )
     control_period: float = parameter(1e-3, "Time between joint states", "s", 1e-6, 10.0)
     transport_delay: float = parameter(
         0.0, "Time that a command needs to act, added to what is planned ahead", "s", 0.0, 1.0
@@ -109,10 +118,11 @@ class BangBangPlannerParameters(RobotParameters):
     )
 
 
-def planner_from(
-    parameters: BangBangPlannerParameters,
-) -> Callable[[Robot, Vector, Vector], Any]:
-    """Return the function that plans from start to goal (n,); only zero_net_work has ramps."""
+def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
+    """Return the function that plans for a robot, from start to goal (n,).
+
+    Only zero_net_work has ramps; only minimum_time takes velocities `v0` (n,) of the start.
+    """
     method, slew_rate = parameters.method, parameters.slew_rate
     if slew_rate and method != "zero_net_work":
         raise ManipDynError(
@@ -120,7 +130,11 @@ def planner_from(
             "the method 'zero_net_work'"
         )
     options = {"slew_rate": slew_rate} if slew_rate else {}
-    return lambda robot, q0, qf: PLANNERS[method](robot, q0, qf, **options)
+
+    def plan(robot: Robot, q0: Vector, qf: Vector, **moving: Vector) -> Any:
+        return PLANNERS[method](robot, q0, qf, **options, **moving)
+
+    return plan
 
 
 def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:

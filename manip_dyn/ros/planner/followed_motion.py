@@ -55,6 +55,10 @@ class FollowedMotion:
         )
         return self._start_ns
 
+    def is_due(self, _measured: Stamped) -> bool:
+        """Always."""
+        return True
+
     def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state."""
         stamp, q, v = measured

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from manip_dyn.clik.control.continuity import Stamped
@@ -14,11 +17,28 @@ ON_TIME = 5e-7
 """How much later than planned an arrival is that the sentence for people calls planned, s."""
 
 
+class Departure(NamedTuple):
+    """Where a motion that goes on can give way to another.
+
+    Attributes:
+        stamp_ns: Of the state there.
+        q: Positions (n,), rad or m.
+        v: Velocities (n,), rad/s or m/s.
+        lead: How long before this was asked for, s.
+    """
+
+    stamp_ns: int
+    q: Vector
+    v: Vector
+    lead: float
+
+
 class PlannedMotion:
     """Executes a plan.
 
     Attributes:
         purpose: The goal that it was planned for.
+        departure: What the plan begins at, if the arm moves there.
         rows: Times, s, and efforts (n,), each held until the next, to be published.
         told: Named values for people.
     """
@@ -28,10 +48,19 @@ class PlannedMotion:
         robot: Robot,
         plan: Plan,
         parameters: BangBangPlannerParameters,
-        purpose: object = None,
+        purpose: Any = None,
+        departure: Departure | None = None,
     ):
-        """Make the plan ready; this may take its time."""
-        self.purpose = purpose
+        """Make the plan ready; this may take its time.
+
+        Args:
+            robot: The arm.
+            plan: What to execute.
+            parameters: The planner's.
+            purpose: The goal that it was planned for.
+            departure: What the plan begins at; default: at rest, at the first state that comes.
+        """
+        self.purpose, self.departure = purpose, departure
         self._plan, self._parameters = plan, parameters
         period = parameters.control_period
         horizon = period + parameters.transport_delay
@@ -47,11 +76,34 @@ class PlannedMotion:
             "net work [J]": float(np.abs(plan.net_work).max()),
         }
 
+    def is_due(self, measured: Stamped) -> bool:
+        """Whether it may begin at a state."""
+        return self.departure is None or measured.stamp_ns >= self.departure.stamp_ns
+
+    def is_late(self, measured: Stamped) -> bool:
+        """Whether the state that it was to begin at is past."""
+        return self.departure is not None and measured.stamp_ns > self.departure.stamp_ns
+
     def begin(self, measured: Stamped) -> int:
         """Begin at a state; return the stamp at the plan's time 0."""
-        delay = self._parameters.transport_delay if self._executor.timed else 0.0
-        self._began_ns = measured.stamp_ns + round(1e9 * delay)
+        stamp = measured.stamp_ns if self.departure is None else self.departure.stamp_ns
+        self._began_ns = stamp + self._delay_ns
         return self._began_ns
+
+    def departing(self, measured: Stamped, lead: float) -> Departure | None:
+        """Return where it can give way `lead` s after a state; None where it is over by then.
+
+        It is one of the states to come, by the control period, and on the plan.
+        """
+        periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
+        stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
+        t = 1e-9 * (stamp + self._delay_ns - self._began_ns)
+        return None if t >= self._plan.t_final else Departure(stamp, *self._plan.state(t), lead)
+
+    @property
+    def is_on_plan(self) -> bool:
+        """Whether the arm goes by the plan: it was neither stopped nor led back to the goal."""
+        return self._executor.returns == 0 and self._executor.goal is self._plan.qf
 
     def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state, see `PlanExecutor.segments`."""
@@ -110,6 +162,10 @@ class PlannedMotion:
         late = self._executor.extra_time or 0.0
         how = "as planned" if abs(late) < ON_TIME else f"{late:.6f} s later than planned"
         return f"reached the goal after {self._executor.arrival_time:.6f} s, {how}; holding it"
+
+    @property
+    def _delay_ns(self) -> int:
+        return round(1e9 * self._parameters.transport_delay) if self._executor.timed else 0
 
     def _time(self, measured: Stamped) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

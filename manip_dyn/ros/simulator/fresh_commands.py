@@ -100,6 +100,8 @@ class FreshCommands:
         return self._passing is not None and self._passing.paused
 
     def _end_pause(self) -> None:
+        if self._passing is not None and self._passing.lockstep:
+            return  # the command answers the state of the pause, however long it was
         age = 1e-9 * (time.time_ns() - self._sent_ns)
         arm = self.arm
         waited = arm.commanded and not arm.timed_out and not arm.holding

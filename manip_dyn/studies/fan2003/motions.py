@@ -113,11 +113,8 @@ class _Knotted(NamedTuple):
     plan: Plan
     knots: Vector
 
-    def state(self, t: float) -> tuple[Vector, Vector]:
-        return self.plan.state(t)
-
-    def effort(self, t: float) -> Vector:
-        return self.plan.effort(t)
+    def at(self, times: Vector) -> tuple[Vector, Vector, Vector]:
+        return self.plan.at(times)
 
 
 def trace(robot: Robot, label: str, plan: Plan) -> Trace:

@@ -22,16 +22,13 @@ def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Mo
     regular = np.linspace(0.0, end, SAMPLES)
     t = np.unique([*regular, *jumps, *np.nextafter(jumps, 0.0)])
     t = t[t >= 0.0]
-    states = [plan.state(float(each)) for each in t]
     found = plan.work_curves
     work = np.column_stack([np.interp(t, found.time, column) for column in found.work.T])
     links = tuple(f"link of {name}" for name in plan.joint_names)
     return view_motion(
         plan.robot,
         t,
-        [q for q, _ in states],
-        [v for _, v in states],
-        [plan.effort(float(each)) for each in t],
+        *plan.at(t),
         title or f"{plan.method.replace('_', ' ')}: {plan.t_final:.4g} s",
         more=(unlimited("work on each link [J]", links, work),),
         marks=[*plan_marks(plan)],
