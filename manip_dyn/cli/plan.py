@@ -54,7 +54,8 @@ def configure(command: argparse.ArgumentParser) -> None:
         "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
         "manip_dyn plan ibm7535 --start 0.975,0 --goal 0,0 --method minimum_time \\\n"
         "      --plot plan.svg",
-        "manip_dyn plan ibm7535 --start 0.8,0 --goal 0,0 --method minimum_time --v0=0,-1",
+        "manip_dyn plan ibm7535 --start 0.8,0 --goal 0,0 --method minimum_time \\\n"
+        "      --v0=0,-1",
     )
     add_robot(command)
     add_robot_options(command)
@@ -73,7 +74,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--v0",
-        help="velocities at the start, for minimum_time, as in --v0=0,-1 (default: at rest)",
+        help="velocities at the start, for minimum_time, as in --v0=0,-1",
     )
     command.add_argument("--vf", help="velocities at the goal, for minimum_time")
     command.add_argument(
