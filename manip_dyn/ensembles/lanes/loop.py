@@ -105,6 +105,10 @@ def run(cases, rules, method, room, kept, first, last):
             keep_all(rules, room)
             passed += 1
             quiet -= 1
+            if rules.timed:
+                for lane in range(LANES):
+                    now = room.clock[lane]
+                    now.t = now.origin + (now.since + passed) * method.limits[0].step
             continue
         book(rules, method, room, passed)
         if quiet > 0 and passed > 0 and rules.fsal == 0:
