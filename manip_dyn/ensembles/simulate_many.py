@@ -160,7 +160,8 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
     q, v = kept.states[:, :, :n], kept.states[:, :, n : 2 * n]
     sampled = arm.energy(kept.states)
     final = arm.energy(kept.final[:, None])
-    start = sampled[:, :1, :2].sum(axis=2)
+    with np.errstate(all="ignore"):
+        start = sampled[:, :1].sum(axis=2)
     energy = _balanced(sampled, kept.states[:, :, -1], start)
     energy_end = _balanced(final, kept.final[:, None, -1], start)[:, 0]
     finite = np.argwhere(np.isfinite(np.stack([robot.q_min, robot.q_max], axis=1)))
@@ -193,5 +194,6 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
 
 def _balanced(energies: Any, work: Any, start: Any) -> Any:
     """Return kinetic, potential, work and residual, (N, s, 4)."""
-    residual = energies.sum(axis=2) - start - work
+    with np.errstate(all="ignore"):  # of motions that diverged
+        residual = energies.sum(axis=2) - start - work
     return np.stack([energies[..., 0], energies[..., 1], work, residual], axis=2)

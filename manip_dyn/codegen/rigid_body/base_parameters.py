@@ -56,7 +56,7 @@ def _split(rigid: Rigid, prismatic: bool) -> tuple[Rigid, Rigid]:
         return Rigid(mass, moment, none), Rigid(0.0, [0.0] * 3, inertia)
     across = inertia[1][1]
     rest = [list(row) for row in inertia]
-    rest[0][0] -= across
+    rest[0][0] = rest[0][0] - across  # of arrays, the caller's stays
     rest[1][1] = 0.0
     given = [[across, 0.0, 0.0], [0.0, across, 0.0], [0.0, 0.0, 0.0]]
     return Rigid(0.0, [*moment[:2], 0.0], rest), Rigid(mass, [0.0, 0.0, moment[2]], given)
