@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,6 @@ def arm_rows(
 ) -> ArmRows:
     """Return the arms of an ensemble, see `simulate_many`."""
     n, counts = robot.n, dict[str, int]()
-    kernels = customize(robot).in_place
     friction, bodies = np.zeros((1, n)), np.zeros((1, 0))
     if damping is not None:
         given = rows_of("damping", damping, n)
@@ -83,16 +83,23 @@ def arm_rows(
     loaded = mass_scale is not None or payload is not None
     if loaded:
         bodies = _bodies(robot, mass_scale, payload, counts)
-    parameters = (MATRIX,) if loaded else ()
-    kernel = kernels.motion_with_inertias_batch if loaded else kernels.motion_and_work_batch
-    columns = (types.int64,) * 2
     return ArmRows(
         robot,
         counts,
         np.ascontiguousarray(friction),
         bodies,
         _base(robot, bodies) if loaded else bodies,
-        address_for(kernel, (MATRIX, MATRIX, *parameters, MATRIX, *columns)),
+        *_addresses(robot, loaded),
+    )
+
+
+@lru_cache(maxsize=64)
+def _addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
+    """Return where the batched motion, with inertial parameters or not, and the efforts are."""
+    kernels, columns = customize(robot).in_place, (types.int64,) * 2
+    kernel = kernels.motion_with_inertias_batch if loaded else kernels.motion_and_work_batch
+    return (
+        address_for(kernel, (MATRIX,) * (4 if loaded else 3) + columns),
         address_for(kernels.inverse_dynamics_batch, (MATRIX,) * 4 + columns),
     )
 

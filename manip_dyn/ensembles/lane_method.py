@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,11 @@ def lane_method(integrator: Integrator, size: int) -> LaneMethod:
             f"method is '{integrator.method}', a method of the family {found.family}; expected an "
             "explicit Runge-Kutta method, such as rk4, or rkdp87 with tolerances, for many motions"
         )
+    return _numbers(found, integrator, size)
+
+
+@lru_cache(maxsize=64)
+def _numbers(found: RungeKutta, integrator: Integrator, size: int) -> LaneMethod:
     table, adaptive = found.tableau, integrator.adaptive
     wrong = table.error_weights if adaptive else None
     live = table.needed(table.b, wrong)

@@ -23,7 +23,7 @@ SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)
 """How efforts follow from the state."""
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def efforts(cases, rules, room, row, c):
     """Write the efforts at the states of a block's `row`, a share `c` of the step later."""
     n, law, block, tau = rules.joints, rules.law, room.block, room.tau
@@ -61,7 +61,7 @@ def efforts(cases, rules, room, row, c):
             tau[i, lane] = min(max(tau[i, lane], -limit), limit)
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def weigh(rules, room, first):
     """Write efforts with the arm's weight, or its inverse dynamics, from the feedback."""
     n, block, tau = rules.joints, room.block, room.tau
@@ -82,7 +82,7 @@ def weigh(rules, room, first):
                 tau[i, lane] += room.held[i, lane]
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def follow(cases, rules, room):
     """Write the references (n, LANES) at the times (LANES,), s."""
     n = rules.joints
@@ -115,7 +115,7 @@ def follow(cases, rules, room):
             room.a[i, lane] = (2.0 * bend + 6.0 * s * twist) / length
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def evaluate(cases, rules, room, source, target, c):
     """Write the rates at the states of row `source` into row `target`, and note the efforts."""
     n, none = rules.joints, 0

@@ -17,7 +17,8 @@ from manip_dyn.ensembles.lanes.filling import (
     note_efforts,
     write_samples,
 )
-from manip_dyn.ensembles.lanes.law import SCHEDULE, evaluate
+from manip_dyn.ensembles.lanes.law import evaluate
+from manip_dyn.ensembles.lanes.marching import attempt, march
 from manip_dyn.ensembles.lanes.space import (
     BEGIN_NS,
     DUE,
@@ -38,7 +39,7 @@ from manip_dyn.ensembles.lanes.space import (
     Y,
 )
 from manip_dyn.ensembles.lanes.starting import plan_first
-from manip_dyn.ensembles.lanes.sums import all_finite, combine, pass_on
+from manip_dyn.ensembles.lanes.sums import combine
 from manip_dyn.integrate.loop.search import AFTER, BEFORE, another_trial, copy_row, crosses
 from manip_dyn.integrate.steps.control import ROUNDING, judge, plan_next, unit
 from manip_dyn.integrate.steps.status import (
@@ -59,62 +60,41 @@ def run(cases, rules, method, room, kept, first, last):
     cases, method = unowned(cases), unowned(method)
     room, kept = unowned(room), unowned(kept)
     m, block, where, live = 2 * rules.joints + 1, room.block, room.where, method.live
-    waiting, quiet, passed = first, 0, 0
+    waiting = first
     for lane in range(LANES):  # idle lanes do harmless arithmetic
         load(cases, rules, method, room, lane, first)
         where[MOTION, lane] = IDLE
     while True:
-        if quiet == 0:
-            book(rules, method, room, passed)
-            passed = 0
-            while True:
-                due = False
-                for lane in range(LANES):
-                    if where[MOTION, lane] == IDLE and waiting < last:
-                        load(cases, rules, method, room, lane, waiting)
-                        waiting += 1
-                    due = due or (where[MOTION, lane] != IDLE and where[PENDING, lane] != 0)
-                if not due:
-                    break
-                for lane in range(LANES):
-                    room.h[lane] = 0.0
-                write_samples(cases, rules, room, kept, kept.states.shape[1] > 0)
-            busy = False
+        while True:
+            due = False
             for lane in range(LANES):
-                busy = busy or where[MOTION, lane] != IDLE
-            if not busy:
-                return
-            derive(cases, rules, room)
-            if rules.adaptive:
-                plan_first(cases, rules, method, room)
-            quiet = prepare(cases, rules, method, room)
-            if quiet < 0:  # a motion cannot go on
-                quiet = 0
-                continue
-        elif rules.fsal == 0:
-            evaluate(cases, rules, room, Y, K, 0.0)
-            if rules.law != SCHEDULE:
-                for lane in range(LANES):
-                    note_efforts(rules, room, lane)
-        for stage in range(1, live.size):
-            combine(block, m, U, Y, room.h, method.terms, stage)
-            evaluate(cases, rules, room, U, K + live[stage], method.abscissas[stage])
-        if rules.fsal == 0:
-            combine(block, m, U, Y, room.h, method.terms, live.size)
-        if quiet > 0 and all_finite(block, m, U):
-            keep_all(rules, room)
-            passed += 1
-            quiet -= 1
-            if rules.timed:
-                for lane in range(LANES):
-                    now = room.clock[lane]
-                    now.t = now.origin + (now.since + passed) * method.limits[0].step
+                if where[MOTION, lane] == IDLE and waiting < last:
+                    load(cases, rules, method, room, lane, waiting)
+                    waiting += 1
+                due = due or (where[MOTION, lane] != IDLE and where[PENDING, lane] != 0)
+            if not due:
+                break
+            for lane in range(LANES):
+                room.h[lane] = 0.0
+            write_samples(cases, rules, room, kept, kept.states.shape[1] > 0)
+        busy = False
+        for lane in range(LANES):
+            busy = busy or where[MOTION, lane] != IDLE
+        if not busy:
+            return
+        derive(cases, rules, room)
+        if rules.adaptive:
+            plan_first(cases, rules, method, room)
+        quiet = prepare(cases, rules, method, room)
+        if quiet < 0:  # a motion cannot go on
             continue
-        book(rules, method, room, passed)
-        if quiet > 0 and passed > 0 and rules.fsal == 0:
-            for lane in range(LANES):
-                room.clock[lane].evaluations += 1
-        passed = quiet = 0
+        if quiet > 0:
+            passed = march(cases, rules, method, room, quiet)
+            book(rules, method, room, passed, quiet)
+            if passed == quiet:
+                continue
+        else:
+            attempt(cases, rules, method, room)
         if rules.adaptive:
             combine(block, m, SCRATCH, ZERO, room.h, method.terms, live.size + 1)
         for lane in range(LANES):
@@ -122,9 +102,9 @@ def run(cases, rules, method, room, kept, first, last):
                 settle(cases, rules, method, room, lane)
 
 
-@inlined(counted=False)
-def book(rules, method, room, passed):
-    """Count steps that were done without looking at single lanes."""
+@inlined(always=True, counted=False)
+def book(rules, method, room, passed, quiet):
+    """Count steps that passed without a look at single lanes, of `quiet` that were tried."""
     if passed == 0:
         return
     for lane in range(LANES):
@@ -134,11 +114,12 @@ def book(rules, method, room, passed):
             now.since += passed
             now.t = now.origin + now.since * method.limits[0].step
             now.evaluations += passed * rules.evaluations
-            now.evaluations += 0 if rules.fsal else passed - 1
-            now.known = rules.fsal
+            if rules.fsal == 0:
+                now.evaluations += passed - 1 if passed == quiet else passed
+            now.known = rules.fsal if passed == quiet else 1
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def derive(cases, rules, room):
     """Write the derivatives at the starts of the steps where they are not known."""
     m, block = 2 * rules.joints + 1, room.block
@@ -159,7 +140,7 @@ def derive(cases, rules, room):
             note_efforts(rules, room, lane)
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def prepare(cases, rules, method, room):
     """Choose the steps; return how many can follow without a look at single lanes.
 
@@ -202,21 +183,7 @@ def prepare(cases, rules, method, room):
     return -1 if failed else quiet
 
 
-@inlined(counted=False)
-def keep_all(rules, room):
-    """Go to the ends of steps that passed in all lanes."""
-    m, block = 2 * rules.joints + 1, room.block
-    pass_on(block, m, room.h)
-    if rules.fsal:
-        last = K + rules.stages - 1
-        for i in range(m):
-            for lane in range(LANES):
-                block[K * m + i, lane] = block[last * m + i, lane]
-        for lane in range(LANES):
-            note_efforts(rules, room, lane)
-
-
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def settle(cases, rules, method, room, lane):
     """Judge the step of a lane and go to its end if it passed, or end the motion."""
     m, block, where, now = 2 * rules.joints + 1, room.block, room.where, room.clock[lane]
@@ -259,7 +226,7 @@ def settle(cases, rules, method, room, lane):
         go_on(cases, rules, room, lane, time_ns)
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def error_of(rules, method, room, lane):
     """Return the norm of the error estimate of a lane's step; NaN as its end."""
     m, block, error = 2 * rules.joints + 1, room.block, 0.0
@@ -272,7 +239,7 @@ def error_of(rules, method, room, lane):
     return error
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def keep_one(rules, method, room, lane):
     """Go to the end of a step that passed in one lane."""
     m, block, now = 2 * rules.joints + 1, room.block, room.clock[lane]

@@ -9,7 +9,7 @@ from manip_dyn.ensembles.lanes.space import BEGIN_NS, END_NS, IDLE, MOTION, SCRA
 from manip_dyn.integrate.steps.control import unit
 
 
-@inlined(counted=False)
+@inlined(always=True, counted=False)
 def plan_first(cases, rules, method, room):
     """Plan the first steps of all lanes that have none yet, from the rates at their starts."""
     m, block, where = 2 * rules.joints + 1, room.block, room.where
