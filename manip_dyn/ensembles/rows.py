@@ -23,13 +23,23 @@ def rows_of(name: str, value: Any, size: int) -> Matrix:
         shape = np.shape(value)
     except ValueError:
         shape = (-1,) * 3
-    if shape == ():
+    if shape == () and np.asarray(value).dtype.kind in "iuf":
         return np.full((1, size), finite_array(name, value, ()))
     if len(shape) == 1:
         return finite_array(name, value, (size,))[None]
     if len(shape) == 2 and shape[0] > 0:
+        numbers = np.asarray(value)
+        if numbers.dtype.kind == "f" and numbers.shape[1] == size:
+            wrong = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
+            if wrong.size:
+                row = numbers[wrong[0]].tolist()
+                raise ManipDynError(
+                    f"{name} of motion {wrong[0]} is {row}; expected finite numbers"
+                )
         return finite_array(name, value, (shape[0], size))
-    shown = f"has shape {shape}" if min(shape) >= 0 else "has rows of different lengths"
+    shown = f"has shape {shape}" if shape else f"is {value!r}"
+    if -1 in shape:
+        shown = "has rows of different lengths"
     raise ManipDynError(f"{name} {shown}; expected ({size},), or (N, {size}) for N motions")
 
 
