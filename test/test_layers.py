@@ -34,7 +34,16 @@ MAY_IMPORT = {
         "robot",
         "integrate",
     },
-    "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
+    "bench": {
+        "bench",
+        "ensembles",
+        "simulation",
+        "clik",
+        "codegen",
+        "integrate",
+        "planning",
+        "robot",
+    },
     "demo": {"demo", "recording", "robot"},
     "viewer": {
         "viewer",

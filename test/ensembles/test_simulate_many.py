@@ -202,9 +202,7 @@ def test_xarray_names_the_axes():
 BAD = {
     "v0 has 3 rows and q0 11": {"v0": V0[:3]},
     "q0 has shape (11, 3); expected (11, 2)": {"q0": np.zeros((N, 3))},
-    "v0 is an array with nan at (4, 1)": {
-        "v0": np.where(np.arange(22).reshape(N, 2) == 9, np.nan, V0)
-    },
+    "v0 of motion 4 is [nan, nan]; expected finite": {"v0": np.where(ROW == 4, np.nan, V0)},
     "method is 'rodas5p', a method of the family": {"method": "rodas5p"},
     "effort is 'brake'; expected (2,), or (N, 2)": {"effort": "brake"},
     "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
