@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Kernels,
         customize,
     )
+    from manip_dyn.ensembles import Ensemble, PDControl, simulate_many
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -121,6 +122,7 @@ else:
                 "Kernels",
                 "customize",
             ),
+            "ensembles": ("Ensemble", "PDControl", "simulate_many"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -208,6 +210,7 @@ __all__ = [
     "ClikSettings",
     "ComputedTorque",
     "EffortLaw",
+    "Ensemble",
     "Events",
     "FirstOrder",
     "Integrator",
@@ -225,6 +228,7 @@ __all__ = [
     "Method",
     "MovingBody",
     "Options",
+    "PDControl",
     "Path",
     "PathFollower",
     "PathTiming",
@@ -266,6 +270,7 @@ __all__ = [
     "record",
     "simulate",
     "simulate_by_adams",
+    "simulate_many",
     "simulate_mechanism",
     "tableaus",
     "time_path",

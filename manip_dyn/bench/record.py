@@ -24,7 +24,7 @@ from manip_dyn.core.files import write_whole
 
 SUITES = (
     *("dynamics", "growth", "clik", "integrators"),
-    *("planning", "path_timing", "stiff", "cold"),
+    *("planning", "path_timing", "stiff", "ensembles", "cold"),
 )
 
 

@@ -69,8 +69,11 @@ def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
     fast = _fast(builder, x)
     quick = builder.block
     outside = _outside(builder, x)
-    with builder.if_then(outside, likely=False):
-        slow = _slow(builder, x)
+    with builder.if_then(_any(builder, outside), likely=False):
+        # A lane's numbers do not depend on those beside it.
+        slow = [
+            builder.select(outside, *both) for both in zip(_slow(builder, x), fast, strict=True)
+        ]
         far = builder.block
     merged = [builder.phi(kind), builder.phi(kind)]
     result = ir.Constant(pair, ir.Undefined)
@@ -130,15 +133,19 @@ def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 
 def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
-    """Return whether any number is beyond the limit or not a number."""
-    beyond = builder.or_(
+    """Return which numbers are beyond the limit or not a number."""
+    return builder.or_(
         builder.fcmp_unordered(">", x, _constant(x.type, LIMIT)),
         builder.fcmp_unordered("<", x, _constant(x.type, -LIMIT)),
     )
-    if not isinstance(x.type, ir.VectorType):
-        return beyond
-    bits = ir.IntType(x.type.count)
-    return builder.icmp_unsigned("!=", builder.bitcast(beyond, bits), ir.Constant(bits, 0))
+
+
+def _any(builder: ir.IRBuilder, which: ir.Value) -> ir.Value:
+    """Return whether one of the bits is set."""
+    if not isinstance(which.type, ir.VectorType):
+        return which
+    bits = ir.IntType(which.type.count)
+    return builder.icmp_unsigned("!=", builder.bitcast(which, bits), ir.Constant(bits, 0))
 
 
 def _polynomial(builder: ir.IRBuilder, z: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:

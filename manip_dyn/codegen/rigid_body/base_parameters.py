@@ -27,6 +27,11 @@ def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list
     What reaches the base drops out: it never moves, so only the potential energy, and that by
     a constant, would know it.
     """
+    return [_without_noise(each) for each in regrouped(bodies, rigid)]
+
+
+def regrouped(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
+    """Return equivalent parameters of the bodies, numbers or arrays; rounding leaves its noise."""
     left = list(rigid)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
@@ -34,7 +39,13 @@ def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list
         if body.parent >= 0:
             pose = JointPose(body.rotation.tolist(), 1.0, 0.0, body.translation.tolist())
             left[body.parent] = left[body.parent].plus(given.seen_from(pose))
-    return [_without_noise(each) for each in left]
+    return left
+
+
+def kept_parameters(prismatic: bool) -> list[bool]:
+    """Return which of a body's ten parameters, as `Rigid.numbers`, regrouping leaves to it."""
+    moments = [not prismatic, False, *[not prismatic] * 4]
+    return [prismatic, True, True, prismatic, *moments]
 
 
 def _split(rigid: Rigid, prismatic: bool) -> tuple[Rigid, Rigid]:
@@ -45,7 +56,7 @@ def _split(rigid: Rigid, prismatic: bool) -> tuple[Rigid, Rigid]:
         return Rigid(mass, moment, none), Rigid(0.0, [0.0] * 3, inertia)
     across = inertia[1][1]
     rest = [list(row) for row in inertia]
-    rest[0][0] -= across
+    rest[0][0] = rest[0][0] - across  # of arrays, the caller's stays
     rest[1][1] = 0.0
     given = [[across, 0.0, 0.0], [0.0, across, 0.0], [0.0, 0.0, 0.0]]
     return Rigid(0.0, [*moment[:2], 0.0], rest), Rigid(mass, [0.0, 0.0, moment[2]], given)

@@ -67,6 +67,10 @@ DECLARATIONS = (
     Declaration("forward_dynamics_loaded", "loaded", ("q", "v", "tau", *_LOAD), _vector),
     Declaration("inverse_dynamics_loaded", "loaded", ("q", "v", "a", *_LOAD), _vector),
     Declaration("mass_matrix_loaded", "loaded", ("q", "payload"), _square),
+    Declaration(
+        "motion_with_inertias", "inertias", ("y", "tau", "inertias"), lambda n: (2 * n + 1,)
+    ),
+    Declaration("energy_with_inertias", "inertias", ("q", "v", "inertias"), lambda n: (2,)),
     Declaration("forward_dynamics_derivatives", "derivatives", ("q", "v", "tau"), _cube, LONGEST),
     Declaration("inverse_dynamics_derivatives", "derivatives", ("q", "v", "a"), _cube, LONGEST),
     Declaration("jacobian_rate", "derivatives", ("q", "v"), lambda n: (6, n)),
@@ -89,4 +93,5 @@ BY_NAME = {each.name: each for each in DECLARATIONS}
 
 def argument_size(argument: str, n: int) -> int:
     """Return the number of entries of an argument for n joints."""
-    return {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n}.get(argument, n)
+    sizes = {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n, "inertias": 10 * n}
+    return sizes.get(argument, n)

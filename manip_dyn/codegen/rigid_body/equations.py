@@ -14,7 +14,7 @@ from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates, su
 from manip_dyn.codegen.graph.expression import Scalar
 from manip_dyn.codegen.rigid_body import algorithms
 from manip_dyn.codegen.rigid_body import kinematics as motion
-from manip_dyn.codegen.rigid_body.base_parameters import with_base_parameters
+from manip_dyn.codegen.rigid_body.base_parameters import kept_parameters, with_base_parameters
 from manip_dyn.codegen.rigid_body.factorization import Factors, factorized, inverted, solved
 from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
@@ -92,9 +92,7 @@ class Equations:
         for body, (rotation, origin) in zip(self.bodies, self._world(q), strict=True):
             center = vectors.add(origin, vectors.times(rotation, body.com.tolist()))
             potential -= body.mass * vectors.dot(self.gravity, center)
-        for position, rest, stiffness in zip(q, self.rest, self.stiffness, strict=True):
-            potential += 0.5 * stiffness * ((position - rest) * (position - rest))
-        return [kinetic, potential]
+        return [kinetic, self._with_springs(potential, q)]
 
     def motion(self, y, tau) -> list[Any]:
         """Return the rate (2 n,) of the state y = (q, v)."""
@@ -148,6 +146,37 @@ class Equations:
     def mass_matrix_loaded(self, q, payload) -> Matrix:
         """Return the joint-space inertia matrix (n, n) with a payload."""
         return self._mass_matrix(q, self._rigid_with(payload))
+
+    # ------------------------------------------------- dynamics with other inertial parameters
+    def motion_with_inertias(self, y, tau, inertias) -> list[Any]:
+        """Return the rate (2 n + 1,) of (q, v, work) with base parameters of the bodies (10 n,).
+
+        They are `Rigid.numbers` of the regrouped bodies; what regrouping makes zero is not read.
+        """
+        zero, rigid = 0.0 * y[0], []
+        for i, body in enumerate(self.bodies):
+            kept = kept_parameters(body.prismatic)
+            given = inertias[10 * i : 10 * i + 10]
+            numbers = [x if wanted else zero for x, wanted in zip(given, kept, strict=True)]
+            rigid.append(Rigid.of_numbers(numbers))
+        q, v = y[: self.n], y[self.n : 2 * self.n]
+        power = [tau[i] - self.damping[i] * v[i] for i in range(self.n)]
+        return [*v, *self._accelerations(q, v, tau, rigid), vectors.dot(v, power)]
+
+    def energy_with_inertias(self, q, v, inertias) -> list[Any]:
+        """Return kinetic and potential energy with `Rigid.numbers` of the bodies (10 n,)."""
+        places = [slice(10 * i, 10 * i + 10) for i in range(self.n)]
+        rigid = [Rigid.of_numbers(inertias[place]) for place in places]
+        poses = motion.joint_poses(self.bodies, q)
+        kinetic = algorithms.kinetic_energy(self.bodies, rigid, poses, v)
+        rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
+        potential = 0.0 * q[0]
+        for each, (rotation, origin) in zip(rigid, self._world(q), strict=True):
+            moment = vectors.add(
+                vectors.scale(each.mass, origin), vectors.times(rotation, each.moment)
+            )
+            potential -= vectors.dot(self.gravity, moment)
+        return [kinetic + rotors, self._with_springs(potential, q)]
 
     # ----------------------------------------------------------------- derivatives
     def inverse_dynamics_derivatives(self, q, v, a) -> list[Matrix]:
@@ -220,6 +249,12 @@ class Equations:
             -(self.damping[i] * v[i]) - self.stiffness[i] * (q[i] - self.rest[i])
             for i in range(self.n)
         ]
+
+    def _with_springs(self, energy, q) -> Any:
+        """Return an energy with that of the springs."""
+        for position, rest, stiffness in zip(q, self.rest, self.stiffness, strict=True):
+            energy += 0.5 * stiffness * ((position - rest) * (position - rest))
+        return energy
 
     def _accelerations(self, q, v, tau, rigid: Sequence[Rigid]) -> list[Any]:
         """Return M^-1 (tau - bias), by factors of M or by articulated bodies.

@@ -26,6 +26,18 @@ class Rigid(NamedTuple):
     moment: vec.Vector3
     inertia: vec.Matrix3
 
+    @classmethod
+    def of_numbers(cls, numbers: Sequence[Any]) -> Rigid:
+        """Return the body of ten numbers: mass, moment, ixx, iyy, izz, ixy, ixz, iyz."""
+        xx, yy, zz, xy, xz, yz = numbers[4:]
+        return cls(numbers[0], list(numbers[1:4]), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The parameters in this order."""
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.inertia
+        return [self.mass, *self.moment, xx, yy, zz, xy, xz, yz]
+
     def plus(self, other: Rigid) -> Rigid:
         """Return both bodies as one."""
         return Rigid(

@@ -1,0 +1,163 @@
+"""`Ensemble`: what became of many motions, as arrays with named axes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.integrate import Status
+from manip_dyn.robot import Robot
+from manip_dyn.simulation.simulate import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class OverTime:
+    """Statistics of each motion over its time, at the ends of all its steps; (N, n) each.
+
+    Attributes:
+        q_mean, q_min, q_max: Positions, rad or m; the mean by the trapezoidal rule.
+        v_mean, v_min, v_max: Velocities, rad/s or m/s.
+        tau_peak: Largest efforts, without sign, N m or N.
+    """
+
+    q_mean: Matrix
+    q_min: Matrix
+    q_max: Matrix
+    v_mean: Matrix
+    v_min: Matrix
+    v_max: Matrix
+    tau_peak: Matrix
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """N motions of an arm with n joints, sampled at s times.
+
+    Axes are motion, time, joint, in this order. What a motion that ended early did not reach is
+    NaN.
+
+    Attributes:
+        robot: The arm.
+        t: Times of the samples (s,), s.
+        q: Positions (N, s, n), rad or m.
+        v: Velocities (N, s, n), rad/s or m/s.
+        tau: Efforts (N, s, n) from each sample on, N m or N.
+        energy: Kinetic, potential, work and balance residual (N, s, 4), J.
+        status: How each ended (N,), numbers of `md.Status`.
+        t_end: When each ended (N,), s.
+        q_end: Positions then (N, n).
+        v_end: Velocities then (N, n).
+        tau_end: Efforts then (N, n).
+        energy_end: Energies then (N, 4).
+        over_time: Mean, least and most of each motion.
+        steps: Steps of each (N,).
+        failures: Steps that the error control threw away (N,).
+        evaluations: Evaluations of the dynamics (N,).
+        limits_met: Which position limit ended each (N,), -1: none; see `reason`.
+    """
+
+    robot: Robot
+    t: Vector
+    q: Tensor
+    v: Tensor
+    tau: Tensor
+    energy: Tensor
+    status: np.ndarray
+    t_end: Vector
+    q_end: Matrix
+    v_end: Matrix
+    tau_end: Matrix
+    energy_end: Matrix
+    over_time: OverTime
+    steps: np.ndarray
+    failures: np.ndarray
+    evaluations: np.ndarray
+    limits_met: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of motions."""
+        return len(self.status)
+
+    def __repr__(self) -> str:
+        """Return how many motions ended how."""
+        ends = Counter(Status(each).name for each in self.status)
+        told = ", ".join(f"{count} {name}" for name, count in ends.items())
+        return f"Ensemble({len(self)} motions of '{self.robot.name}': {told})"
+
+    @property
+    def success(self) -> np.ndarray:
+        """Whether each motion took the whole duration (N,)."""
+        return self.status == Status.SUCCESS
+
+    @cached_property
+    def reason(self) -> tuple[str, ...]:
+        """How each motion ended, a sentence each (N)."""
+        return tuple(self._reason(i) for i in range(len(self)))
+
+    def trajectory(self, motion: int) -> Trajectory:
+        """Return the samples of one motion as `md.simulate` does, up to its end."""
+        if isinstance(motion, bool) or not isinstance(motion, (int, np.integer)):
+            raise ManipDynError(f"motion is {motion!r}; expected a whole number")
+        if not 0 <= motion < len(self):
+            raise ManipDynError(f"motion is {motion}; expected 0 to {len(self) - 1}")
+        i, reached = motion, np.isfinite(self.q[motion, :, 0])
+        numbers = {
+            "steps": int(self.steps[i]),
+            "failures": int(self.failures[i]),
+            "evaluations": int(self.evaluations[i]),
+        }
+        sampled = (each[i][reached] for each in (self.q, self.v, self.tau, self.energy))
+        return Trajectory(
+            self.t[reached], *sampled, Status(self.status[i]), self._reason(i), numbers
+        )
+
+    def to_xarray(self) -> Any:
+        """Return an `xarray.Dataset` with the axes motion, time, joint and energy.
+
+        Raises:
+            ManipDynError: If xarray is not installed.
+        """
+        try:
+            import xarray  # heavy, and wanted by few
+        except ImportError as error:
+            raise ManipDynError("xarray is not installed; `pip install xarray` does it") from error
+        joints = ("motion", "joint")
+        over_time = {name: (joints, value) for name, value in vars(self.over_time).items()}
+        sampled = {
+            name: (("motion", "time", "joint"), getattr(self, name)) for name in ("q", "v", "tau")
+        }
+        ends = {name: (joints, getattr(self, name)) for name in ("q_end", "v_end", "tau_end")}
+        single = ("status", "success", "t_end", "steps", "failures", "evaluations")
+        numbers = {name: (("motion",), getattr(self, name)) for name in single}
+        energies = {
+            "energy": (("motion", "time", "part"), self.energy),
+            "energy_end": (("motion", "part"), self.energy_end),
+        }
+        return xarray.Dataset(
+            sampled | over_time | ends | numbers | energies,
+            coords={
+                "time": self.t,
+                "joint": list(self.robot.joint_names),
+                "part": ["kinetic", "potential", "work", "residual"],
+            },
+        )
+
+    def _reason(self, motion: int) -> str:
+        status, t = Status(self.status[motion]), self.t_end[motion]
+        if status is Status.SUCCESS:
+            return "the duration is over"
+        if status is Status.EVENT:
+            joint, upper = divmod(int(self.limits_met[motion]), 2)
+            side = "upper" if upper else "lower"
+            name = self.robot.joint_names[joint]
+            return f"joint '{name}' reached its {side} limit at {t:.6f} s"
+        return (
+            f"the motion of '{self.robot.name}' diverged at {t:.6f} s ({status.meaning}); the "
+            "state is kept there. Expected a smaller step or smaller efforts"
+        )

@@ -1,0 +1,164 @@
+"""Effort laws as the arrays and addresses that the time loop works with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from manip_dyn.core.addresses import address_for
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.specialized import specialized
+from manip_dyn.core.views import MATRIX, VECTOR
+from manip_dyn.ensembles.lanes import function
+from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
+from manip_dyn.ensembles.pd_control import COMPENSATIONS, PDControl
+from manip_dyn.ensembles.plan_rows import References, references_of, schedule_of, targets
+from manip_dyn.ensembles.rows import listed, rows_of
+from manip_dyn.integrate.functions import jitted
+from manip_dyn.planning.plan import Plan
+from manip_dyn.robot import Robot
+from manip_dyn.simulation.effort_laws import Feedback, Schedule
+
+EXPECTED = (
+    "expected efforts (n,) or (N, n), a Schedule, a Plan, a list of N of these, a PDControl, or a "
+    "function (t, q, v) or (t, q, v, p) that numba compiles"
+)
+
+
+class LaneLaw(NamedTuple):
+    """An effort law; see `lanes.space.Cases` and `Rules` for its parts."""
+
+    law: int
+    timed: bool
+    times_ns: Vector
+    efforts: Matrix
+    schedules: Vector
+    stiffness: Matrix
+    damping: Matrix
+    references: References
+    parameters: Matrix
+    function: Any
+
+    @property
+    def rows(self) -> int:
+        """For how many motions it has rows; 1 for any number."""
+        return max(len(e) for e in (self.schedules, self.references.ranges, *self[5:7], self[8]))
+
+
+def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -> LaneLaw:
+    """Return what was given as efforts of an arm, see `simulate_many`.
+
+    Args:
+        robot: The arm.
+        effort: The law.
+        period: For how long efforts of a plan are held, where they change smoothly, s.
+        parameters: Of a function.
+    """
+    if parameters is not None and not callable(effort):
+        raise ManipDynError("parameters are given, but effort is no function that takes them")
+    if isinstance(effort, PDControl):
+        return _feedback(robot, effort, period)
+    if isinstance(effort, Feedback):
+        if effort.weightless:
+            return _plain(robot, [Schedule(robot, [0], [np.zeros(robot.n)])], GRAVITY)
+        return _function(robot, effort.function, None)
+    plans = listed(effort, Plan)
+    if plans is not None:
+        return _plain(robot, [schedule_of(robot, each, period) for each in plans])
+    schedules = listed(effort, Schedule)
+    if schedules is not None:
+        return _plain(robot, schedules)
+    if isinstance(getattr(effort, "py_func", effort), FunctionType):
+        return _function(robot, effort, parameters)
+    if hasattr(effort, "next_switch") or callable(effort):
+        raise ManipDynError(f"effort is a {type(effort).__name__}; {EXPECTED}")
+    efforts = np.clip(rows_of("effort", effort, robot.n), -robot.tau_max, robot.tau_max)
+    return _of_table(robot, np.zeros(len(efforts), np.int64), efforts, _ones(len(efforts)))
+
+
+def _plain(robot: Robot, schedules: Sequence[Schedule], law: int = SCHEDULE) -> LaneLaw:
+    for each in schedules:
+        if len(each.efforts[0]) != robot.n:
+            raise ManipDynError(
+                f"effort is a schedule of {len(each.efforts[0])} efforts; expected {robot.n}"
+            )
+    times = np.concatenate([np.array(each.times_ns, np.int64) for each in schedules])
+    efforts = np.concatenate([np.array(each.efforts) for each in schedules])
+    ends = np.cumsum([len(each.times_ns) for each in schedules])
+    begins = np.concatenate([[0], ends[:-1]])
+    return _of_table(robot, times, efforts, np.stack([begins, ends], axis=1))._replace(law=law)
+
+
+def _of_table(robot: Robot, times_ns: Vector, efforts: Matrix, schedules: Vector) -> LaneLaw:
+    none = np.zeros((1, robot.n))
+    return LaneLaw(
+        law=SCHEDULE,
+        timed=False,
+        times_ns=times_ns,
+        efforts=np.ascontiguousarray(efforts),
+        schedules=schedules,
+        stiffness=none,
+        damping=none,
+        references=targets(none),
+        parameters=np.zeros((1, 0)),
+        function=0,
+    )
+
+
+def _ones(count: int) -> Vector:
+    places = np.arange(count)
+    return np.stack([places, places + 1], axis=1)
+
+
+def _feedback(robot: Robot, control: PDControl, period: float) -> LaneLaw:
+    zero = [Schedule(robot, [0], [np.zeros(robot.n)])]
+    law = dict(zip(COMPENSATIONS, (PD, GRAVITY, COMPUTED), strict=True))[control.compensation]
+    plans = listed(control.target, Plan)
+    if plans is None:
+        references = targets(rows_of("target", control.target, robot.n))
+    else:
+        references = references_of(robot, plans, period)
+    schedules = zero
+    if plans is not None and law == PD:
+        schedules = [schedule_of(robot, each, period) for each in plans]
+    return _plain(robot, schedules, law)._replace(
+        timed=plans is not None,
+        stiffness=rows_of("stiffness", control.stiffness, robot.n),
+        damping=rows_of("damping", control.damping, robot.n),
+        references=references,
+    )
+
+
+def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
+    plain = getattr(law, "py_func", law)
+    count = len(inspect.signature(plain).parameters)
+    if count not in (3, 4) or (count == 4) != (parameters is not None):
+        given = "no parameters" if parameters is None else "parameters"
+        raise ManipDynError(
+            f"effort is a function {inspect.signature(plain)} with {given}; expected (t, q, v), "
+            "or (t, q, v, p) and parameters (N, k)"
+        )
+    values = np.zeros((1, 0))
+    if count == 4:
+        values = rows_of("parameters", parameters, np.shape(parameters)[-1])
+    bound: dict[str, Any] = {"N": robot.n, "COUNT": values.shape[1]}
+    if count == 4:
+        bound["law"] = jitted(law)
+    else:
+        bound["law"] = specialized(function, function=jitted(law)).without_parameters
+    lanes = specialized(function, **bound).of_lanes
+    try:
+        address = address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))
+    except NumbaError as error:
+        raise ManipDynError(
+            f"the effort law cannot be compiled by numba: {str(error).strip().splitlines()[0]}; "
+            "expected numpy functions of t, q and v"
+        ) from error
+    zero = [Schedule(robot, [0], [np.zeros(robot.n)])]
+    return _plain(robot, zero, FUNCTION)._replace(timed=True, parameters=values, function=address)

@@ -1,0 +1,49 @@
+"""An effort law that is a function of the user, lane by lane; specialized for each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.views import part, row
+
+# Bound for each robot and law.
+N, COUNT = 1, 0
+"""Number of joints, and of the law's parameters."""
+
+
+@inlined
+def no_law(t, q, v, p):
+    """Return the efforts (n,) that are wanted at time t, s, positions and velocities (n,)."""
+    return np.zeros(N)
+
+
+@inlined
+def without_parameters(t, q, v, p):
+    """Call a law that has no parameters."""
+    return function(t, q, v)
+
+
+@inlined
+def no_function(t, q, v):
+    """Return the efforts (n,)."""
+    return np.zeros(N)
+
+
+law, function = no_law, no_function
+
+
+@compiled(python=False)
+def of_lanes(t, y, p, state, tau):
+    """Write the law's efforts (n, LANES) at times t (LANES,) and states y (2 n, LANES)."""
+    q, v = part(row(state, 0), 0, N), part(row(state, 1), 0, N)
+    parameters = part(row(state, 2), 0, COUNT)
+    for lane in range(LANES):
+        for i in range(N):
+            q[i], v[i] = y[i, lane], y[N + i, lane]
+        for i in range(COUNT):
+            parameters[i] = p[i, lane]
+        wanted = law(t[lane], q, v, parameters)
+        for i in range(N):
+            tau[i, lane] = wanted[i]

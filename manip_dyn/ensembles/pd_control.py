@@ -1,0 +1,50 @@
+"""`PDControl`: joint feedback as an effort law for many motions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.plan import Plan
+
+COMPENSATIONS = ("none", "gravity", "computed_torque")
+
+
+@dataclass(frozen=True, eq=False)
+class PDControl:
+    """Feedback of positions and velocities to a target, continuous in time and saturated.
+
+    With e = stiffness (q_r - q) + damping (v_r - v) the efforts are, by `compensation`,
+
+        none              s(t) + e, where s are the efforts of a plan that is followed, else 0
+        gravity           g(q) + e
+        computed_torque   M(q) (a_r + e) + h(q, v), the inverse dynamics of the robot
+
+    Siciliano et al., Robotics (2009), sections 8.5.1 and 8.5.2. g, M and h are those of the robot
+    that is given to `simulate_many`, whatever payload or masses a motion has beside: so control
+    with a wrong model is simulated.
+
+    Attributes:
+        target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans, whose
+            motion is followed and whose goal is held.
+        stiffness: A number, (n,) or (N, n): N m/rad or N/m; 1/s^2 with computed torque.
+        damping: A number, (n,) or (N, n): N m s/rad or N s/m; 1/s with computed torque.
+        compensation: What of the dynamics is compensated.
+    """
+
+    target: ArrayLike | Plan | Sequence[Plan]
+    stiffness: ArrayLike
+    damping: ArrayLike
+    compensation: str = "none"
+
+    def __post_init__(self) -> None:
+        """Refuse a compensation that there is not."""
+        choice: Any = self.compensation
+        if choice not in COMPENSATIONS:
+            raise ManipDynError(
+                f"compensation is {choice!r}; expected one of {', '.join(COMPENSATIONS)}"
+            )

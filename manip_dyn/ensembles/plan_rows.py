@@ -1,0 +1,66 @@
+"""Plans as schedules and references of the time loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.plan import Plan
+from manip_dyn.robot import Robot
+from manip_dyn.simulation.effort_laws import Schedule
+
+
+class References(NamedTuple):
+    """Motions to follow: times (g,), s; positions and velocities (g, 2 n); rows of each (N, 2)."""
+
+    knots: Vector
+    states: Vector
+    ranges: Vector
+
+
+def schedule_of(robot: Robot, plan: Plan, period: float) -> Schedule:
+    """Return the efforts of a plan, held for `period`, s, at most where they change smoothly."""
+    _check(robot, plan)
+    held = {round(t * 1e9): effort for t, effort in plan.samples(period)}
+    return Schedule(robot, list(held), list(held.values()))
+
+
+def references_of(robot: Robot, plans: Sequence[Plan], period: float) -> References:
+    """Return the motions of plans at their knots and every `period`, s, between them."""
+    knots, states, ranges = [], [], []
+    first = 0
+    for plan in plans:
+        _check(robot, plan)
+        times = _times(plan, period)
+        knots.append(times)
+        states += [np.concatenate(plan.state(t)) for t in times]
+        ranges.append((first, first + len(times)))
+        first += len(times)
+    return References(np.concatenate(knots), np.array(states), np.array(ranges))
+
+
+def targets(q: Vector) -> References:
+    """Return references that stand at positions (k, n)."""
+    count = len(q)
+    places = np.arange(count)
+    states = np.concatenate([q, np.zeros_like(q)], axis=1)
+    return References(np.zeros(count), states, np.stack([places, places + 1], axis=1))
+
+
+def _times(plan: Plan, period: float) -> Vector:
+    even = np.arange(0.0, plan.t_final, period)
+    times = np.unique(np.concatenate([plan.knots, even, [0.0, plan.t_final]]))
+    apart = np.diff(times, prepend=-np.inf) > 1e-9
+    return np.ascontiguousarray(times[apart])
+
+
+def _check(robot: Robot, plan: Plan) -> None:
+    if plan.robot.joint_names != robot.joint_names:
+        raise ManipDynError(
+            f"the plan is for '{plan.robot.name}' with joints {', '.join(plan.joint_names)}; "
+            f"expected those of '{robot.name}': {', '.join(robot.joint_names)}"
+        )

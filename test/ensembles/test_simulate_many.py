@@ -1,0 +1,235 @@
+"""Many motions side by side: each is what `md.simulate` makes of it, whatever runs beside it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+
+N, DURATION, PERIOD = 11, 0.2, 0.05
+"""More motions than lanes, so that lanes take a second one."""
+ROBOT = md.load_robot("rr")
+DRAW = np.random.default_rng(0)
+Q0, V0, TAU = (DRAW.uniform(-0.5, 0.5, (N, ROBOT.n)) for _ in range(3))
+GAINS = DRAW.uniform(1.0, 3.0, (N, ROBOT.n))
+SCHEDULES = [
+    md.Schedule(ROBOT, [0, 30_000_000 + 1_000_003 * i, 90_000_000], [tau, -tau, 0.0 * tau])
+    for i, tau in enumerate(TAU)
+]
+ROW = np.arange(N)[:, None]
+WORDS = ("t", "q", "v", "tau", "energy")
+KERNELS = md.customize(ROBOT)
+
+
+def many(effort=TAU, **named):
+    return md.simulate_many(ROBOT, Q0, V0, effort, DURATION, **{"sample_period": PERIOD} | named)
+
+
+def one(i, effort, **named):
+    return md.simulate(ROBOT, Q0[i], V0[i], effort, DURATION, **{"sample_period": PERIOD} | named)
+
+
+def same(mine, alone, rounding=1e-13):
+    """Whether a motion is that of `simulate`, to rounding; its steps are the same."""
+    assert mine.status is alone.status
+    assert mine.statistics == alone.statistics
+    for word in WORDS:
+        got, expected = getattr(mine, word), getattr(alone, word)
+        np.testing.assert_allclose(
+            got, expected, rtol=0.0, atol=rounding * max(1.0, np.abs(expected).max())
+        )
+
+
+@pytest.mark.parametrize("method", ["rk4", "rkdp54", "euler_trapezoidal"])
+def test_a_motion_is_that_of_simulate(method):
+    # Methods that go on from their last stage do so at samples, where `simulate` begins anew.
+    named = {"method": method, "sample_period": DURATION if method == "rkdp54" else PERIOD}
+    made = many(**named)
+    assert made.success.all()
+    for i in (0, 5, N - 1):
+        same(made.trajectory(i), one(i, TAU[i], **named))
+
+
+def test_schedules_switch_where_they_should():
+    made = many(SCHEDULES)
+    for i in (0, 7, N - 1):
+        same(made.trajectory(i), one(i, SCHEDULES[i]))
+
+
+@pytest.mark.parametrize("method", ["rkdp54", "rkdp87"])
+def test_each_motion_has_steps_of_its_own_under_control(method):
+    named = {"method": method, "rtol": 1e-9, "atol": 1e-9, "sample_period": DURATION}
+    starts = V0 * np.linspace(0.1, 20.0, N)[:, None]
+    made = md.simulate_many(ROBOT, Q0, starts, TAU, DURATION, **named)
+    assert len(set(made.steps)) > 2
+    for i in (0, 5, N - 1):
+        alone = md.simulate(ROBOT, Q0[i], starts[i], TAU[i], DURATION, **named)
+        same(made.trajectory(i), alone, rounding=1e-11)
+
+
+@pytest.mark.parametrize("compensation", ["none", "gravity", "computed_torque"])
+def test_feedback_with_gains_of_its_own(compensation):
+    made = many(md.PDControl(Q0 + 0.1, GAINS, 0.3, compensation), step=2e-3)
+    inverse, still = KERNELS.unchecked.inverse_dynamics, np.zeros(ROBOT.n)
+    for i in (0, N - 1):
+
+        def law(_t, q, v, i=i):
+            error = GAINS[i] * (Q0[i] + 0.1 - q) - 0.3 * v
+            if compensation == "computed_torque":
+                return inverse(q, v, error)
+            return error + (inverse(q, still, still) if compensation == "gravity" else still)
+
+        same(made.trajectory(i), one(i, law, step=2e-3))
+
+
+def test_a_function_with_parameters():
+    values = DRAW.uniform(0.5, 1.0, (N, 2))
+
+    def law(t, q, v, p):
+        return p[0] * np.sin(9.0 * t) - p[1] * v
+
+    made = many(law, parameters=values, step=2e-3)
+    first, second = values[N - 1]
+    alone = one(N - 1, lambda t, _q, v: first * np.sin(9.0 * t) - second * v, step=2e-3)
+    same(made.trajectory(N - 1), alone)
+
+
+def test_gravity_compensation_is_the_same_law():
+    made = many(md.gravity_compensation(KERNELS))
+    same(made.trajectory(3), one(3, md.gravity_compensation(KERNELS)))
+
+
+def test_damping_and_masses_are_those_of_another_robot():
+    scale, damping = DRAW.uniform(0.8, 1.2, (N, ROBOT.n)), DRAW.uniform(0.0, 1.0, (N, ROBOT.n))
+    made = many(mass_scale=scale, damping=damping)
+    for i in (0, N - 1):
+        bodies = [
+            dataclasses.replace(each, mass=s * each.mass, inertia=s * each.inertia)
+            if dataclasses.is_dataclass(each)
+            else each._replace(mass=s * each.mass, inertia=s * each.inertia)
+            for each, s in zip(ROBOT.bodies, scale[i], strict=True)
+        ]
+        other = dataclasses.replace(ROBOT, bodies=tuple(bodies), damping=damping[i])
+        alone = md.simulate(other, Q0[i], V0[i], TAU[i], DURATION, sample_period=PERIOD)
+        same(made.trajectory(i), alone)
+
+
+def test_a_payload_is_that_of_the_kernels():
+    payload = np.array([2.0, 0.05, 0.02, 0.1, 0.02, 0.02, 0.03, 0.001, 0.002, 0.003])
+    payloads = payload * np.linspace(0.0, 1.0, N)[:, None]
+    payloads[:, 1:4] = payload[1:4]
+    h = 1e-6
+    made = md.simulate_many(ROBOT, Q0, V0, TAU, 2.0 * h, h, h, payload=payloads)
+    for i in range(N):
+        there = made.q[i, 1], made.v[i, 1], TAU[i]
+        expected = KERNELS.forward_dynamics(*there, payload=payloads[i])
+        slope = (made.v[i, 2] - made.v[i, 0]) / (2.0 * h)
+        np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-7)
+    assert np.abs(made.energy_end[:, 3]).max() < 1e-12
+
+
+# --------------------------------------------------------------------- failures are rows
+def test_a_motion_that_fails_disturbs_no_other():
+    wild = V0.copy()
+    wild[3], wild[5] = 1e200, 1e6
+    good = [i for i in range(N) if i not in (3, 5)]
+    made = md.simulate_many(ROBOT, Q0, wild, TAU, DURATION, sample_period=PERIOD)
+    calm = many()
+    assert list(np.flatnonzero(~made.success)) == [3, 5]
+    for word in WORDS[1:]:
+        np.testing.assert_array_equal(getattr(made, word)[good], getattr(calm, word)[good])
+    assert made.status[3] == md.Status.NON_FINITE
+    assert "diverged at 0.000000 s" in made.reason[3]
+    assert made.reason[0] == "the duration is over"
+    assert np.isfinite(made.q_end).all()
+    assert np.isnan(made.q[3, 1:]).all()
+    alone = md.simulate(ROBOT, Q0[5], wild[5], TAU[5], DURATION, sample_period=PERIOD)
+    assert made.trajectory(5).reason.endswith(alone.reason.split("diverged")[1])
+    assert made.steps[5] == alone.statistics["steps"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_motion_is_the_same_whatever_runs_beside_it(threads):
+    made = many(threads=threads)
+    few = md.simulate_many(
+        ROBOT, Q0[4:6], V0[4:6], TAU[4:6], DURATION, sample_period=PERIOD, threads=1
+    )
+    np.testing.assert_array_equal(made.q[4:6], few.q)
+    np.testing.assert_array_equal(made.energy[4:6], few.energy)
+
+
+def test_a_joint_limit_ends_a_motion():
+    arm = dataclasses.replace(ROBOT, q_min=np.full(ROBOT.n, -0.6), q_max=np.full(ROBOT.n, 0.6))
+    fast = 10.0 * V0
+    made = md.simulate_many(arm, Q0, fast, TAU, DURATION, stop_at_limits=True)
+    assert 0 < made.success.sum() < N
+    for i in range(N):
+        named = {"sample_period": DURATION, "stop_at_limits": True}
+        alone = md.simulate(arm, Q0[i], fast[i], TAU[i], DURATION, **named)
+        assert made.reason[i] == alone.reason
+        np.testing.assert_allclose(made.q_end[i], alone.q[-1], atol=1e-11)
+        np.testing.assert_allclose(made.t_end[i], alone.t[-1], atol=1e-9)
+
+
+# --------------------------------------------------------------------- what is kept
+def test_statistics_are_those_of_every_step():
+    made, dense = many(), many(sample_period=1e-3)
+    seen = made.over_time
+    np.testing.assert_allclose(seen.q_min, dense.q.min(axis=1), atol=1e-14)
+    np.testing.assert_allclose(seen.v_max, dense.v.max(axis=1), atol=1e-14)
+    mean = (dense.v[:, 1:] + dense.v[:, :-1]).mean(axis=1) / 2.0
+    np.testing.assert_allclose(seen.v_mean, mean, atol=1e-13)
+    np.testing.assert_array_equal(seen.tau_peak, np.abs(TAU))
+    np.testing.assert_allclose(made.q_end, dense.q[:, -1], atol=1e-13)
+    np.testing.assert_array_equal(made.energy_end, made.energy[:, -1])
+
+
+def test_it_says_what_became_of_it():
+    made = many()
+    assert repr(made) == f"Ensemble({N} motions of 'rr': {N} SUCCESS)"
+    assert len(made) == N
+    assert made.q.shape == (N, len(made.t), ROBOT.n)
+
+
+def test_xarray_names_the_axes():
+    pytest.importorskip("xarray")
+    found = many().to_xarray()
+    assert found["q"].dims == ("motion", "time", "joint")
+    assert found["energy"].sel(part="kinetic").shape == (N, 5)
+
+
+BAD = {
+    "v0 has 3 rows and q0 11": {"v0": V0[:3]},
+    "q0 has shape (11, 3); expected (11, 2)": {"q0": np.zeros((N, 3))},
+    "v0 of motion 4 is [nan, nan]; expected finite": {"v0": np.where(ROW == 4, np.nan, V0)},
+    "method is 'rodas5p', a method of the family": {"method": "rodas5p"},
+    "effort is 'brake'; expected (2,), or (N, 2)": {"effort": "brake"},
+    "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
+    "parameters are given, but": {"parameters": [1.0]},
+    "threads is 0": {"threads": 0},
+    "mass_scale has -1; expected 0 or more": {"mass_scale": -1.0},
+    "robot is 'rr'": {"robot": "rr"},
+}
+
+
+@pytest.mark.parametrize("sentence", BAD)
+def test_bad_input_is_one_sentence(sentence):
+    given = {"robot": ROBOT, "q0": Q0, "v0": V0, "effort": TAU, "duration": 0.1} | BAD[sentence]
+    with pytest.raises(md.ManipDynError) as error:
+        md.simulate_many(**given)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_start_outside_its_limits_is_named():
+    arm = md.load_robot("ibm7535")
+    q0 = np.zeros((3, arm.n))
+    q0[1, 0] = 100.0
+    with pytest.raises(md.ManipDynError, match="initial position of motion 1, of joint"):
+        md.simulate_many(arm, q0, np.zeros(arm.n), np.zeros(arm.n), 0.1)
+
+
+def test_a_control_that_there_is_not_is_refused():
+    with pytest.raises(md.ManipDynError, match="compensation is 'friction'; expected one of none"):
+        md.PDControl(0.0, 1.0, 1.0, "friction")
