@@ -24,6 +24,16 @@ MAY_IMPORT = {
     "clik": {"clik", "control", "codegen", "robot", "integrate"},
     "planning": {"planning", "control", "codegen", "robot", "integrate"},
     "multibody": {"multibody", "codegen", "robot", "integrate"},
+    "ensembles": {
+        "ensembles",
+        "simulation",
+        "clik",
+        "planning",
+        "control",
+        "codegen",
+        "robot",
+        "integrate",
+    },
     "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
     "demo": {"demo", "recording", "robot"},
     "viewer": {
