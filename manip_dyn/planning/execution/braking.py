@@ -75,6 +75,11 @@ class BrakingCurve:
         q, v = self._trace.sol(time_to_rest)
         return float(q), float(v)
 
+    @property
+    def duration(self) -> float:
+        """How long braking takes along the whole curve, s."""
+        return self._time_end
+
     def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
         """Accelerate from (q, v) until the curve; return the crossing and the dense motion."""
         rhs = self.motion.derivative(self.drive)

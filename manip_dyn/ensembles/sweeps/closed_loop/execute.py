@@ -1,0 +1,318 @@
+"""`execute`: a plan in closed loop under wrong masses, disturbances, delays and noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.codegen.by_address import addresses
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.result import Result
+from manip_dyn.ensembles.sweeps.closed_loop.arm import Arm, Kernels, Scratch
+from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions
+from manip_dyn.ensembles.sweeps.closed_loop.law import Law
+from manip_dyn.ensembles.sweeps.closed_loop.loop import (
+    DIVERGED,
+    OVER,
+    SWITCH,
+    TRACK,
+    Loop,
+    one_period,
+    run,
+)
+from manip_dyn.ensembles.sweeps.closed_loop.switching import Switched
+from manip_dyn.ensembles.sweeps.closed_loop.tracking import Followed
+from manip_dyn.planning import Plan, PlanExecutor, Tuning
+from manip_dyn.planning.execution.executor import Tracking
+from manip_dyn.planning.execution.online_switching import OnlineSwitching
+from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.robot import Robot
+
+MOST_SEGMENTS = 32
+CURVE = 1000
+"""Cells of a braking curve; between them it is cubic, which is exact for constant efforts."""
+LASTING = 0.1
+"""For how long an arm has to be at its goal at last, s."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Execution(Result):
+    """What became of a plan.
+
+    Attributes:
+        t: Times of the measurements (k,), s.
+        q: Positions then (k, n), rad or m, without noise.
+        v: Velocities (k, n), per s.
+        arrival_time: From when on the arm stayed at the goal, s; NaN if it does not.
+        returns: How often a new motion was needed.
+        status: ``arrived``, ``missed`` or ``diverged``.
+        reason: The same in a sentence.
+    """
+
+    t: Vector
+    q: Matrix
+    v: Matrix
+    arrival_time: float
+    returns: int
+    status: str
+    reason: str
+
+    @property
+    def success(self) -> bool:
+        """Whether the arm is at its goal at last."""
+        return self.status == "arrived"
+
+
+def execute(
+    plan: Plan,
+    conditions: Conditions | None = None,
+    tuning: Tuning | None = None,
+    compiled: bool = True,
+) -> Execution:
+    """Execute a plan on an arm that differs from the plan's.
+
+    The arm is measured every control period and answered by `PlanExecutor`, whose usual work is
+    done in compiled code.
+
+    Args:
+        plan: From rest to rest; its robot is the arm as it is planned for.
+        conditions: What differs.
+        tuning: Of the feedback.
+        compiled: Whether the loop is; else every measurement asks `PlanExecutor`.
+
+    Raises:
+        ManipDynError: If the arm has dry friction, or the plan ends with velocities.
+    """
+    about, robot = conditions or Conditions(), plan.robot
+    if robot.rubs:
+        raise ManipDynError(
+            f"robot '{robot.name}' has dry friction; expected coulomb_friction of zeros for a "
+            "closed loop that is swept"
+        )
+    if plan.vf is not None and np.any(plan.vf):
+        raise ManipDynError("the plan ends with velocities; expected one to rest")
+    closed = _ClosedLoop(plan, about, tuning or Tuning())
+    count = closed.go(compiled)
+    states = closed.loop.states[: count + 1]
+    t = about.control_period * np.arange(count + 1)
+    q, v = states[:, : robot.n], states[:, robot.n :]
+    arrival = _arrival(t, np.abs(q - plan.qf).max(axis=1), about.tolerance)
+    returns = closed.executor.returns
+    if count < closed.last:
+        reason = f"the arm's state had no bounds at {t[-1]:.3f} s"
+        return Execution(t, q, v, np.nan, returns, "diverged", reason)
+    if t[-1] - arrival >= min(LASTING, about.patience):
+        reason = f"at the goal from {arrival:.3f} s on"
+        return Execution(t, q, v, arrival, returns, "arrived", reason)
+    off = float(np.abs(q[-1] - plan.qf).max())
+    reason = f"{off:.3g} from the goal after {t[-1]:.3f} s, or not there for {LASTING:g} s"
+    return Execution(t, q, v, np.nan, returns, "missed", reason)
+
+
+def _arrival(t: Vector, off: Vector, tolerance: float) -> float:
+    away = np.flatnonzero(~(off <= tolerance))
+    return float(t[0] if away.size == 0 else t[min(away[-1] + 1, len(t) - 1)])
+
+
+class _ClosedLoop:
+    """One run: the compiled loop, and the executor where that has to be asked."""
+
+    def __init__(self, plan: Plan, about: Conditions, tuning: Tuning):
+        """Lay out the memory."""
+        robot, n, period = plan.robot, plan.robot.n, about.control_period
+        assumed = about.delay if about.assumed_delay is None else about.assumed_delay
+        self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period)
+        self.last = max(int(np.ceil((plan.t_final + about.delay + about.patience) / period)), 1)
+        self._kernels = _kernels(robot)
+        self._arm = _arm(robot, about)
+        self._scratch = _scratch(n)
+        self._law = _law(robot, tuning)
+        ring = int(about.delay / period + 1e-9) + 3
+        noise = np.zeros((self.last, 2 * n))
+        if about.position_noise or about.velocity_noise:
+            deviations = np.repeat([about.position_noise, about.velocity_noise], n)
+            noise += deviations * np.random.default_rng(about.seed).standard_normal(noise.shape)
+        self.loop = Loop(
+            period=period,
+            delay=about.delay,
+            lead=assumed if self.executor.timed else 0.0,
+            horizon=period + assumed,
+            offsets=np.zeros((ring, MOST_SEGMENTS)),
+            efforts=np.zeros((ring, MOST_SEGMENTS, n)),
+            counts=np.ones(ring),
+            noise=noise,
+            states=np.zeros((self.last + 1, 2 * n)),
+            q=np.zeros(n),
+            v=np.zeros(n),
+        )
+        self._y = np.concatenate([plan.q0, np.zeros(n)])
+        zero = np.zeros(n)
+        self.loop.efforts[:, 0] = customize(robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
+        self._followed, self._switched = _followed(_nothing(n), 0, n), _not_switched(n)
+
+    def go(self, compiled: bool) -> int:
+        """Run; return at which measurement it ended."""
+        number = 0
+        while True:
+            tracking = self.executor.tracking if compiled else None
+            if tracking is not None:
+                code, number = self._compiled(tracking, number)
+                if code in (OVER, DIVERGED):
+                    return number
+            elif number == self.last:
+                self.loop.states[number] = self._y
+                return number
+            number = self._asked(number, tracking is None)
+
+    def _compiled(self, tracking: Tracking, number: int) -> tuple[int, int]:
+        """Go on until something happens that is not usual."""
+        law, switching = self._law, tracking.switching
+        law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
+        if switching is None:
+            self._followed = _followed(tracking, self.executor.returns, len(law.sum))
+            arrival = self.executor.arrival_time
+            self._followed.heard[1] = np.nan if arrival is None else arrival
+        elif self._switched.curve.shape[0] == 1:
+            self._switched = _switched(switching, tracking)
+        code, number = run(
+            self._kernels,
+            self._arm,
+            law,
+            self._followed,
+            self._switched,
+            self.loop,
+            self._scratch,
+            TRACK if switching is None else SWITCH,
+            number,
+            self._y,
+        )
+        heard = self._followed.heard
+        if switching is None:
+            last, arrival = (None if np.isnan(each) else float(each) for each in heard)
+        else:
+            last, arrival = tracking.heard, None
+        self.executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
+        return code, number
+
+    def _asked(self, number: int, measure: bool) -> int:
+        """Ask the executor at one measurement; return the next one's number."""
+        loop, n = self.loop, len(self.loop.q)
+        if measure:
+            loop.states[number] = self._y
+            loop.q[:] = self._y[:n] + loop.noise[number, :n]
+            loop.v[:] = self._y[n:] + loop.noise[number, n:]
+        t = number * loop.period - loop.lead
+        segments = self.executor.segments(t, loop.q.copy(), loop.v.copy())[:MOST_SEGMENTS]
+        place = number % len(loop.counts)
+        loop.counts[place] = len(segments)
+        for k, segment in enumerate(segments):
+            loop.offsets[place, k], loop.efforts[place, k] = segment.offset, segment.effort
+        one_period(self._kernels, self._arm, loop, number, self._y, self._scratch)
+        return number + 1
+
+
+@lru_cache(maxsize=64)
+def _kernels(robot: Robot) -> Kernels:
+    return Kernels(*addresses(robot, *Kernels._fields))
+
+
+def _arm(robot: Robot, about: Conditions) -> Arm:
+    given, n = about.disturbance, robot.n
+    push = np.full(n, given) if np.ndim(given) == 0 else given
+    payload = np.zeros(10)
+    payload[0] = about.payload / about.mass_scale
+    return Arm(
+        mass_scale=float(about.mass_scale),
+        payload=payload,
+        wrench=np.zeros(6),
+        damping=np.array(robot.damping),
+        stiffness=np.array(robot.stiffness),
+        rest=np.array(robot.rest),
+        armature=np.array(robot.armature),
+        push=finite_vector("disturbance", push, n),
+        push_begin=float(about.disturbance_start),
+        push_end=float(about.disturbance_start + about.disturbance_duration),
+        step=float(about.step),
+    )
+
+
+def _scratch(n: int) -> Scratch:
+    return Scratch(
+        **{name: np.zeros(n) for name in ("q", "v", "zero", "bias", "pivots", "tau")},
+        mass=np.zeros((n, n)),
+        place=np.zeros(2 * n),
+        rates=np.zeros((4, 2 * n)),
+    )
+
+
+def _law(robot: Robot, tuning: Tuning) -> Law:
+    n = robot.n
+    arrays = ("sum", "wanted", "asked", "there", "zero", "lack", "pivots")
+    return Law(
+        stiffness=float(tuning.stiffness),
+        damping=float(tuning.damping),
+        integral=float(tuning.integral),
+        tolerance=float(tuning.tolerance),
+        limit=np.array(robot.tau_max),
+        saturated=np.zeros(1),
+        mass=np.zeros((n, n)),
+        part=np.zeros((n, n)),
+        **{name: np.zeros(n) for name in arrays},
+    )
+
+
+def _nothing(n: int) -> Tracking:
+    standing = SampledMotion.standing(np.zeros(n), np.zeros(n))
+    return Tracking(standing, 0.0, np.zeros(n), 0.0, False, None, np.zeros(n), False, None)
+
+
+def _followed(tracking: Tracking, returns: int, n: int) -> Followed:
+    heard = np.nan if tracking.heard is None else tracking.heard
+    reference = (np.array(each, dtype=np.float64) for each in tracking.reference)
+    return Followed(
+        *reference,
+        goal=np.array(tracking.goal),
+        begin=float(tracking.begin),
+        off_plan=float(tracking.off_plan),
+        stopping=bool(tracking.stopping),
+        integrates=returns > 0,
+        heard=np.array([heard, np.nan]),
+        q_ref=np.zeros(n),
+        v_ref=np.zeros(n),
+        correction=np.zeros(n),
+    )
+
+
+def _switched(switching: OnlineSwitching, tracking: Tracking) -> Switched:
+    curve = switching.curve
+    times = np.linspace(0.0, curve.duration, CURVE + 1)
+    states = [curve.state(t) for t in times]
+    rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
+    n = len(tracking.goal)
+    return _not_switched(n)._replace(
+        joint=int(switching.joint),
+        sign=float(curve.sign),
+        drive=float(curve.drive),
+        inertia=float(curve.motion.inertia),
+        damping=float(curve.motion.damping),
+        off_plan=float(tracking.off_plan),
+        goal=np.array(tracking.goal),
+        posture=np.array(tracking.goal),
+        curve=np.array(rows),
+        spacing=float(times[1]),
+    )
+
+
+def _not_switched(n: int) -> Switched:
+    arrays = {name: np.zeros(n) for name in ("goal", "posture", "load", "q", "v", "bias")}
+    return Switched(
+        **dict.fromkeys(("sign", "drive", "inertia", "damping", "off_plan", "spacing"), 0.0),
+        joint=0,
+        curve=np.zeros((1, 3)),
+        mass=np.zeros((n, n)),
+        **arrays,
+    )
