@@ -27,6 +27,7 @@ from manip_dyn.ensembles.sweeps.closed_loop.loop import (
 from manip_dyn.ensembles.sweeps.closed_loop.switching import Switched
 from manip_dyn.ensembles.sweeps.closed_loop.tracking import Followed
 from manip_dyn.planning import Plan, PlanExecutor, Tuning
+from manip_dyn.planning.execution.braking import BrakingCurve
 from manip_dyn.planning.execution.executor import Tracking
 from manip_dyn.planning.execution.online_switching import OnlineSwitching
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
@@ -288,10 +289,7 @@ def _followed(tracking: Tracking, returns: int, n: int) -> Followed:
 
 
 def _switched(switching: OnlineSwitching, tracking: Tracking) -> Switched:
-    curve = switching.curve
-    times = np.linspace(0.0, curve.duration, CURVE + 1)
-    states = [curve.state(t) for t in times]
-    rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
+    curve, (rows, spacing) = switching.curve, _rows(switching.curve)
     n = len(tracking.goal)
     return _not_switched(n)._replace(
         joint=int(switching.joint),
@@ -302,9 +300,18 @@ def _switched(switching: OnlineSwitching, tracking: Tracking) -> Switched:
         off_plan=float(tracking.off_plan),
         goal=np.array(tracking.goal),
         posture=np.array(tracking.goal),
-        curve=np.array(rows),
-        spacing=float(times[1]),
+        curve=rows,
+        spacing=spacing,
     )
+
+
+@lru_cache(maxsize=8)
+def _rows(curve: BrakingCurve) -> tuple[Matrix, float]:
+    """Return a curve as `Switched` has it."""
+    times = np.linspace(0.0, curve.duration, CURVE + 1)
+    states = [curve.state(t) for t in times]
+    rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
+    return np.array(rows), float(times[1])
 
 
 def _not_switched(n: int) -> Switched:

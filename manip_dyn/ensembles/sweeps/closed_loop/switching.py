@@ -130,6 +130,7 @@ def switch_time(kernels, switched, law, q, v, horizon):
     low, high = 0.0, horizon
     at_low = gap(kernels, switched, law, q, v, low)
     at_high = gap(kernels, switched, law, q, v, high)
+    before = -1.0
     for _ in range(200):
         if high - low < NEAR or at_high == at_low:
             break
@@ -143,8 +144,9 @@ def switch_time(kernels, switched, law, q, v, horizon):
         else:
             low, at_low = middle, at_middle
             at_high *= 0.5
-        if abs(at_middle) < 1e-15:
+        if abs(middle - before) < NEAR:
             return middle
+        before = middle
     return high
 
 
