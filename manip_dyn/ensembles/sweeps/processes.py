@@ -67,12 +67,11 @@ def _together(
     except BrokenProcessPool:
         for future, chunk in list(running.items()):
             if future.done() and future.exception() is None:
-                yield running.pop(future), future.result()
-            elif chunk in waiting:
                 del running[future]
+                yield chunk, future.result()
         return sorted(running.values(), key=lambda chunk: chunk.number)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        _end(pool, bool(running))
     return []
 
 
@@ -85,7 +84,7 @@ def _alone(function: Function, chunk: Chunk) -> list[Row]:
         except BrokenProcessPool:
             continue
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            _end(pool, False)
     if len(chunk.cases) == 1:
         return lost(chunk)
     return [row for one in apart(chunk) for row in _alone(function, one)]
@@ -94,6 +93,14 @@ def _alone(function: Function, chunk: Chunk) -> list[Row]:
 def _pool(function: Function, count: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(count, context, initializer=_begin, initargs=(function,))
+
+
+def _end(pool: ProcessPoolExecutor, under_way: bool) -> None:
+    """End the processes, at once if what they do is not wanted any more."""
+    processes = list((getattr(pool, "_processes", None) or {}).values()) if under_way else []
+    pool.shutdown(wait=not under_way, cancel_futures=True)
+    for process in processes:
+        process.terminate()
 
 
 def _begin(function: Function) -> None:

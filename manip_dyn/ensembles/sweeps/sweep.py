@@ -16,8 +16,8 @@ from manip_dyn.ensembles.sweeps.processes import by_processes
 from manip_dyn.ensembles.sweeps.result import SweepResult, read_sweep
 from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, solved
 
-MOST_IN_A_CHUNK, CHUNKS_FOR_EACH = 64, 32
-"""Cases that are sent and written together at most, and chunks that each worker gets at least."""
+MOST_IN_A_CHUNK, CHUNKS = 64, 256
+"""Cases that are sent and written together at most, and chunks that there are at least."""
 KINDS = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
 
 
@@ -58,7 +58,7 @@ def sweep(
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise ManipDynError(f"{name} is {number!r}; expected a whole number, 0 or more")
     count = workers or _cores()
-    size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // (CHUNKS_FOR_EACH * count)))
+    size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
     identity = cases.identity(f"{task_of(function)} {__version__}")
     parts = None if out is None else Parts(Path(out), identity, size, _kinds(cases, function))
     size = parts.chunk if parts else size
@@ -67,6 +67,8 @@ def sweep(
     repeated = len(cases) - sum(len(each.cases) for each in chunks)
     found: list[Row] = []
     finished = repeated
+    if progress:
+        progress(finished, len(cases))
     for number, rows in _whole(chunks, _done(function, chunks, count, scheduler, identity)):
         finished += len(rows)
         if parts:
