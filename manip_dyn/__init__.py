@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Kernels,
         customize,
     )
+    from manip_dyn.ensembles.sweeps import Cases, SweepResult, read_sweep, sweep
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -121,6 +122,7 @@ else:
                 "Kernels",
                 "customize",
             ),
+            "ensembles.sweeps": ("Cases", "SweepResult", "read_sweep", "sweep"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -203,6 +205,7 @@ __all__ = [
     "TrackingSample",
     "Pose",
     "METHODS",
+    "Cases",
     "Certificate",
     "Circle",
     "ClikSettings",
@@ -244,6 +247,7 @@ __all__ = [
     "Spring",
     "Status",
     "StepControl",
+    "SweepResult",
     "Target",
     "TrackResult",
     "Trajectory",
@@ -263,10 +267,12 @@ __all__ = [
     "plan_minimum_time",
     "plan_zero_net_work",
     "posture_for",
+    "read_sweep",
     "record",
     "simulate",
     "simulate_by_adams",
     "simulate_mechanism",
+    "sweep",
     "tableaus",
     "time_path",
     "track",

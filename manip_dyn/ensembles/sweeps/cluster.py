@@ -28,9 +28,8 @@ def by_cluster(
     distributed = needed("distributed", "a cluster")
     client = _connected(distributed, address)
     try:
-        running = distributed.as_completed(
-            [_submitted(client, function, chunk, identity) for chunk in chunks]
-        )
+        first = [_submitted(client, function, chunk, identity) for chunk in chunks]
+        running = distributed.as_completed(first, loop=client.loop)
         for future in running:
             chunk, rows = _awaited(distributed, future, address)
             if rows is not None:
