@@ -10,9 +10,14 @@ from typing import Any
 
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.ensembles.sweeps.tasks.problem import robot_of
+from manip_dyn.robot import Robot
 
 TASKS = ("plan", "simulate", "track", "execution")
-"""Modules of this folder, each with `SETTINGS`, `NEEDED`, `COLUMNS` and `run`."""
+"""Modules of this folder.
+
+Each has the names of its `SETTINGS`, those that are `NEEDED`, those that are `VECTORS` with a part
+for each joint, the kinds of its `COLUMNS`, and `run`.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,13 @@ class Task:
 
     def __call__(self, **case: Any) -> dict[str, Any]:
         """Return the results of a case."""
-        return self._module.run(robot_of(self.robot), {**self.fixed, **case})
+        robot = robot_of(self.robot)
+        joined = {**self.fixed, **case}
+        for name, (vector, joint) in self._parts(robot).items():
+            if name in joined:
+                whole = joined.get(vector, [0.0] * robot.n)
+                joined[vector] = [*whole[:joint], joined.pop(name), *whole[joint + 1 :]]
+        return self._module.run(robot, joined)
 
     def check(self, varied: tuple[str, ...]) -> None:
         """Refuse settings that the task has not, or that are missing or given twice.
@@ -44,17 +55,27 @@ class Task:
         Raises:
             ManipDynError: If there are any, or the robot cannot be loaded.
         """
+        parts = self._parts(robot_of(self.robot))
+        known = (*self._module.SETTINGS, *parts)
         for name in (*self.fixed, *varied):
-            if name not in self._module.SETTINGS:
-                hint = closest(name, self._module.SETTINGS)
+            if name not in known:
+                hint = closest(name, known)
                 raise ManipDynError(f"task '{self.name}' has no setting '{name}'{hint}")
         for name in varied:
             if name in self.fixed:
                 raise ManipDynError(f"'{name}' is fixed and varied; expected one of both")
         for name in self._module.NEEDED:
-            if name not in (*self.fixed, *varied):
+            given = {*self.fixed, *varied}
+            if name not in given | {vector for part, (vector, _) in parts.items() if part in given}:
                 raise ManipDynError(f"task '{self.name}' has no '{name}'; expected it, too")
-        robot_of(self.robot)
+
+    def _parts(self, robot: Robot) -> dict[str, tuple[str, int]]:
+        """Return settings that are one joint's part of a vector, such as ``goal_elbow``."""
+        return {
+            f"{vector}_{joint}": (vector, i)
+            for vector in self._module.VECTORS
+            for i, joint in enumerate(robot.joint_names)
+        }
 
     @property
     def columns(self) -> dict[str, str]:

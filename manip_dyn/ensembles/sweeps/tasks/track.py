@@ -16,7 +16,7 @@ OF_CIRCLE, OF_LAW = ("ramp", "follow_tangent"), ("gain", "inverse", "orientation
 CHOICES = ("method", "step", "duration")
 SETTINGS = ("center", "normal", "first", "rpy", "speed", "rate", "start")
 SETTINGS += (*OF_CIRCLE, *OF_LAW, *CHOICES)
-NEEDED = ("center",)
+NEEDED, VECTORS = ("center",), ("start",)
 COLUMNS = {
     "time": "number",
     "position_error": "number",
