@@ -49,7 +49,8 @@ import manip_dyn as md
 import swept
 
 marks, out = sys.argv[1:]
-md.sweep(swept.Marked(marks, pause=0.05), md.Cases.grid(x=list(range(200))), out, workers=2, chunk=2)
+cases = md.Cases.grid(x=list(range(200)))
+md.sweep(swept.Marked(marks, pause=0.05), cases, out, workers=2, chunk=2)
 """
 
 

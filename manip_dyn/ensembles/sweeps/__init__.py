@@ -2,6 +2,6 @@
 
 from manip_dyn.ensembles.sweeps.cases import Cases
 from manip_dyn.ensembles.sweeps.result import SweepResult, read_sweep
-from manip_dyn.ensembles.sweeps.sweep import sweep
+from manip_dyn.ensembles.sweeps.run import sweep
 
 __all__ = ["Cases", "SweepResult", "read_sweep", "sweep"]

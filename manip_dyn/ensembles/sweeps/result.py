@@ -36,7 +36,7 @@ class SweepResult(Result):
         return all(row["success"] for row in self.rows)
 
     @property
-    def status(self) -> str:  # type: ignore[override]
+    def status(self) -> str:
         """``solved`` if every case is a success, else ``partly``."""
         return "solved" if self.success else "partly"
 

@@ -60,9 +60,7 @@ def lost(chunk: Chunk) -> list[Row]:
 
 def apart(chunk: Chunk) -> list[Chunk]:
     """Return chunks of one case each."""
-    return [
-        Chunk(chunk.number, chunk.first + i, [case]) for i, case in enumerate(chunk.cases)
-    ]
+    return [Chunk(chunk.number, chunk.first + i, [case]) for i, case in enumerate(chunk.cases)]
 
 
 def _plain(result: Any) -> Row:

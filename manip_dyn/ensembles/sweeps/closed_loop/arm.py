@@ -94,7 +94,7 @@ def rates(kernels, arm, y, scratch, out):
 @compiled(short=True, python=False)
 def advance(kernels, arm, y, duration, scratch):
     """Move the state y (2 n,) by `duration` s of constant efforts, by classical Runge-Kutta."""
-    steps = max(int(math.ceil(duration / arm.step - 1e-6)), 1)
+    steps = max(math.ceil(duration / arm.step - 1e-6), 1)
     h = duration / steps
     place, k = scratch.place, scratch.rates
     for _ in range(steps):

@@ -28,7 +28,7 @@ class Conditions:
         seed: Of the noise.
         control_period: Between measurements, s.
         step: The longest step of the integration, s.
-        patience: For how long the arm is watched beyond the plan's end, s.
+        duration: For how long the arm is watched, s; 0: for a second beyond the plan's end.
         tolerance: How near to the goal the arm has to be at last, rad or m.
     """
 
@@ -44,13 +44,13 @@ class Conditions:
     seed: int = 0
     control_period: float = 1e-3
     step: float = 1e-3
-    patience: float = 1.0
+    duration: float = 0.0
     tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         positive("mass_scale", self.mass_scale)
-        for name in ("disturbance_start", "disturbance_duration", "delay", "patience"):
+        for name in ("disturbance_start", "disturbance_duration", "delay", "duration"):
             not_negative(name, getattr(self, name), "s")
         for name in ("position_noise", "velocity_noise"):
             not_negative(name, getattr(self, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,8 @@ CURVE = 1000
 """Cells of a braking curve; between them it is cubic, which is exact for constant efforts."""
 LASTING = 0.1
 """For how long an arm has to be at its goal at last, s."""
+LONGER = 1.0
+"""For how long it is watched beyond the plan's end, where nothing is said, s."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,14 +102,14 @@ def execute(
     closed = _ClosedLoop(plan, about, tuning or Tuning())
     count = closed.go(compiled)
     states = closed.loop.states[: count + 1]
-    t = about.control_period * np.arange(count + 1)
+    t: Vector = about.control_period * np.arange(count + 1.0)
     q, v = states[:, : robot.n], states[:, robot.n :]
     arrival = _arrival(t, np.abs(q - plan.qf).max(axis=1), about.tolerance)
     returns = closed.executor.returns
     if count < closed.last:
         reason = f"the arm's state had no bounds at {t[-1]:.3f} s"
         return Execution(t, q, v, np.nan, returns, "diverged", reason)
-    if t[-1] - arrival >= min(LASTING, about.patience):
+    if t[-1] - arrival >= LASTING:
         reason = f"at the goal from {arrival:.3f} s on"
         return Execution(t, q, v, arrival, returns, "arrived", reason)
     off = float(np.abs(q[-1] - plan.qf).max())
@@ -127,7 +130,8 @@ class _ClosedLoop:
         robot, n, period = plan.robot, plan.robot.n, about.control_period
         assumed = about.delay if about.assumed_delay is None else about.assumed_delay
         self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period)
-        self.last = max(int(np.ceil((plan.t_final + about.delay + about.patience) / period)), 1)
+        duration = about.duration or plan.t_final + about.delay + LONGER
+        self.last = max(round(duration / period), 1)
         self._kernels = _kernels(robot)
         self._arm = _arm(robot, about)
         self._scratch = _scratch(n)
@@ -273,9 +277,9 @@ def _nothing(n: int) -> Tracking:
 
 def _followed(tracking: Tracking, returns: int, n: int) -> Followed:
     heard = np.nan if tracking.heard is None else tracking.heard
-    reference = (np.array(each, dtype=np.float64) for each in tracking.reference)
+    reference = tracking.reference._asdict()
     return Followed(
-        *reference,
+        **{name: np.array(value, dtype=np.float64) for name, value in reference.items()},
         goal=np.array(tracking.goal),
         begin=float(tracking.begin),
         off_plan=float(tracking.off_plan),
@@ -315,11 +319,7 @@ def _rows(curve: BrakingCurve) -> tuple[Matrix, float]:
 
 
 def _not_switched(n: int) -> Switched:
-    arrays = {name: np.zeros(n) for name in ("goal", "posture", "load", "q", "v", "bias")}
-    return Switched(
-        **dict.fromkeys(("sign", "drive", "inertia", "damping", "off_plan", "spacing"), 0.0),
-        joint=0,
-        curve=np.zeros((1, 3)),
-        mass=np.zeros((n, n)),
-        **arrays,
-    )
+    numbers: dict[str, Any] = dict.fromkeys(Switched._fields, 0.0)
+    numbers |= {name: np.zeros(n) for name in ("goal", "posture", "load", "q", "v", "bias")}
+    numbers |= {"joint": 0, "curve": np.zeros((1, 3)), "mass": np.zeros((n, n))}
+    return Switched(**numbers)

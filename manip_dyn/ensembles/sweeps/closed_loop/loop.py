@@ -90,9 +90,7 @@ def run(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
             if not (abs(y[i]) < 1e6 and abs(y[n + i]) < 1e9):
                 return DIVERGED, number
         place, t = number % ring, number * loop.period - loop.lead
-        command = Command(
-            loop.offsets[place], loop.efforts[place], loop.counts[place : place + 1]
-        )
+        command = Command(loop.offsets[place], loop.efforts[place], loop.counts[place : place + 1])
         if mode == TRACK:
             found = track(kernels, law, followed, t, loop.horizon, q, v, command)
         else:

@@ -94,9 +94,7 @@ def speed(switched, q):
 def acceleration(kernels, switched, law, q, v, effort):
     """Return the joint's acceleration at position q, velocity v, the others at rest."""
     switched.posture[switched.joint] = q
-    call_kernel(
-        kernels.inverse_dynamics, (switched.posture, law.zero, law.zero, switched.load)
-    )
+    call_kernel(kernels.inverse_dynamics, (switched.posture, law.zero, law.zero, switched.load))
     return (effort - switched.load[switched.joint] - switched.damping * v) / switched.inertia
 
 
@@ -164,7 +162,7 @@ def move(kernels, switched, law, effort, duration):
 def write(kernels, switched, law, effort, offset, duration, command):
     """Write a segment that drives the joint and holds the others: that of its middle."""
     q, v, mass, bias, i = switched.q, switched.v, switched.mass, switched.bias, switched.joint
-    n, place = q.size, int(command.count[0])
+    n, place = q.size, int(command.number[0])
     before_q, before_v = q.copy(), v.copy()
     move(kernels, switched, law, effort, 0.5 * max(duration, 0.0))
     accelerate(law, q, v, switched.goal, law.zero)
@@ -183,7 +181,7 @@ def write(kernels, switched, law, effort, offset, duration, command):
         law.wanted[j] = effort if j == i else total
     limit(kernels, law, q, command.efforts[place])
     command.offsets[place] = offset
-    command.count[0] += 1.0
+    command.number[0] += 1.0
     for j in range(n):
         q[j], v[j] = before_q[j], before_v[j]
 
@@ -198,7 +196,7 @@ def switch(kernels, law, switched, horizon, q, v, command):
             return ASK
     if switched.sign * (q[joint] - goal[joint]) >= 0.0 and switched.sign * v[joint] <= 0.0:
         return ASK
-    command.count[0], offset, drive = 0.0, 0.0, switched.drive
+    command.number[0], offset, drive = 0.0, 0.0, switched.drive
     if gap(kernels, switched, law, q[joint], v[joint], 0.0) < -ON_CURVE:
         offset = horizon
         if gap(kernels, switched, law, q[joint], v[joint], horizon) >= 0.0:

@@ -46,11 +46,11 @@ class Followed(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Segments: offsets (m,), s, efforts (m, n), and how many there are (1,)."""
+    """Segments: offsets (m,), s, efforts (m, n), and their number (1,)."""
 
     offsets: Vector
     efforts: Matrix
-    count: Vector
+    number: Vector
 
 
 @compiled(short=True, python=False)
@@ -119,7 +119,7 @@ def track(kernels, law, followed, t, horizon, q, v, command):
         add(kernels, law, followed, q, effort, command, count)
         last = effort
         count += 1
-    command.count[0] = count
+    command.number[0] = count
     return DONE
 
 

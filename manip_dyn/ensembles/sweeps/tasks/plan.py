@@ -47,8 +47,6 @@ def planned(robot: Robot, method: str, start: Vector, goal: Vector) -> Plan:
 
 
 @lru_cache(maxsize=8)
-def _planned(
-    robot: Robot, method: str, start: tuple[float, ...], goal: tuple[float, ...]
-) -> Plan:
+def _planned(robot: Robot, method: str, start: tuple[float, ...], goal: tuple[float, ...]) -> Plan:
     ends = (finite_vector("start", start, robot.n), finite_vector("goal", goal, robot.n))
     return PLANNERS[method](robot, *ends)

@@ -64,9 +64,10 @@ class Task:
         for name in varied:
             if name in self.fixed:
                 raise ManipDynError(f"'{name}' is fixed and varied; expected one of both")
+        given = {*self.fixed, *varied}
+        given |= {vector for part, (vector, _) in parts.items() if part in given}
         for name in self._module.NEEDED:
-            given = {*self.fixed, *varied}
-            if name not in given | {vector for part, (vector, _) in parts.items() if part in given}:
+            if name not in given:
                 raise ManipDynError(f"task '{self.name}' has no '{name}'; expected it, too")
 
     def _parts(self, robot: Robot) -> dict[str, tuple[str, int]]:

@@ -14,8 +14,8 @@ from manip_dyn.robot import Robot
 
 OF_CIRCLE, OF_LAW = ("ramp", "follow_tangent"), ("gain", "inverse", "orientation_error")
 CHOICES = ("method", "step", "duration")
-SETTINGS = ("center", "normal", "first", "rpy", "speed", "rate", "start")
-SETTINGS += (*OF_CIRCLE, *OF_LAW, *CHOICES)
+PLACES = ("center", "normal", "first", "rpy", "speed", "rate", "start")
+SETTINGS = (*PLACES, *OF_CIRCLE, *OF_LAW, *CHOICES)
 NEEDED, VECTORS = ("center",), ("start",)
 COLUMNS = {
     "time": "number",
