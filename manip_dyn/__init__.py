@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.version import VERSION
 
 if TYPE_CHECKING:
     from manip_dyn.clik import (
@@ -196,7 +197,7 @@ class _Package(ModuleType):
 
 sys.modules[__name__].__class__ = _Package
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 __all__ = [
     "gravity_compensation",

@@ -34,7 +34,7 @@ MAY_IMPORT = {
         "robot",
         "integrate",
     },
-    "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
+    "bench": {"bench", "clik", "codegen", "ensembles", "integrate", "planning", "plots", "robot"},
     "demo": {"demo", "recording", "robot"},
     "viewer": {
         "viewer",

@@ -8,8 +8,7 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions
-from manip_dyn.ensembles.sweeps.closed_loop.execute import execute
+from manip_dyn.ensembles.sweeps import Conditions, execute
 from manip_dyn.integrate import rk4_step
 
 CONDITIONS = {

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from manip_dyn import __version__
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.needed import needed
 from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, apart, lost, solved
 
@@ -57,7 +57,7 @@ def _connected(distributed: Any, address: str) -> Any:
 
 def _submitted(client: Any, function: Function, chunk: Chunk, identity: str) -> Any:
     key = f"manip_dyn_sweep-{identity[:16]}-{chunk.number}-{chunk.first}-{len(chunk.cases)}"
-    future = client.submit(_solved, function, chunk, __version__, key=key, pure=False)
+    future = client.submit(_solved, function, chunk, VERSION, key=key, pure=False)
     future.chunk = chunk
     return future
 
@@ -73,16 +73,16 @@ def _awaited(distributed: Any, future: Any, address: str) -> tuple[Chunk, list[R
     except Exception as error:
         raise ManipDynError(
             f"the cluster at '{address}' does not go on ({type(error).__name__}: {error}); "
-            f"expected workers with manip_dyn {__version__}. What is written is kept: the same "
+            f"expected workers with manip_dyn {VERSION}. What is written is kept: the same "
             "command goes on from there"
         ) from error
 
 
 def _solved(function: Function, chunk: Chunk, version: str) -> list[Row]:
     """Return the rows of a chunk, in a worker; its threads take turns."""
-    if version != __version__:
+    if version != VERSION:
         raise ManipDynError(
-            f"a worker has manip_dyn {__version__}; expected {version}, which the sweep has"
+            f"a worker has manip_dyn {VERSION}; expected {version}, which the sweep has"
         )
     with _one_at_a_time:
         return solved(function, chunk)

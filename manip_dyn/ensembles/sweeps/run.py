@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from manip_dyn import __version__
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.cases import Cases
 from manip_dyn.ensembles.sweeps.cluster import by_cluster
 from manip_dyn.ensembles.sweeps.parts import Parts
@@ -59,7 +59,7 @@ def sweep(
             raise ManipDynError(f"{name} is {number!r}; expected a whole number, 0 or more")
     count = workers or _cores()
     size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
-    identity = cases.identity(f"{task_of(function)} {__version__}")
+    identity = cases.identity(f"{task_of(function)} {VERSION}")
     parts = None if out is None else Parts(Path(out), identity, size, _kinds(cases, function))
     size = parts.chunk if parts else size
     done = parts.done if parts else set()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions
-from manip_dyn.ensembles.sweeps.closed_loop.execute import execute
+from manip_dyn.ensembles.sweeps.closed_loop.execution import execute
 from manip_dyn.ensembles.sweeps.tasks.plan import PLANNERS, ending, planned
 from manip_dyn.ensembles.sweeps.tasks.problem import Settings, choice, posture, some
 from manip_dyn.planning import Plan, Tuning
