@@ -17,7 +17,7 @@ task: execution
 robot: ibm7535
 fixed: {start: [0.1, 0.05], goal: [0.0, 0.0], duration: 2.0}
 cases:
-  grid: {method: [zero_net_work, pd]}
+  list: [{method: zero_net_work, damping: 40.0}, {method: pd, damping: 20.0}]
   latin_hypercube: {count: 4, seed: 1, mass_scale: [0.95, 1.05], position_noise: [0.0, 1e-5]}
 """
 
@@ -123,6 +123,7 @@ def test_shipped_sweeps_can_be_read(name):
         ("{task: simulate, robot: rr, cases: {grid: {duration: 1}}}", "expected a list"),
         ("{task: simulate, robot: rr, cases: {sobol: {duration: [0, 1]}}}", "has no 'count'"),
         ("{task: simulate, robot: rr, cases: {sobol: 3}}", "sobol is 3"),
+        ("{task: simulate, robot: rr, cases: {list: {duration: 1}}}", "expected cases, each"),
         (
             "{task: simulate, robot: rr, cases: {grid: {duration: {from: 0, to: 1, count: 1}}}}",
             "count 1; expected 2",

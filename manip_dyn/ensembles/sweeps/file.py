@@ -9,8 +9,9 @@
       grid: {method: [zero_net_work, minimum_time]}
       sobol: {count: 1024, seed: 1, mass_scale: [0.8, 1.2]}
 
-A grid has lists of values, or ``{from: 0.5, to: 1.5, count: 11}``. ``random``, ``sobol`` and
-``latin_hypercube`` have ranges [low, high]. Every combination of a grid meets every sample.
+A ``list`` has cases one by one. A ``grid`` has lists of values, or ``{from: 0.5, to: 1.5, count:
+11}``. ``random``, ``sobol`` and ``latin_hypercube`` have ranges [low, high]. Every case of one
+kind meets every one of the others.
 """
 
 from __future__ import annotations
@@ -72,15 +73,19 @@ def _described(content: Any) -> Described:
     fixed = content.get("fixed", {})
     fixed = mapping("fixed", fixed, fixed if isinstance(fixed, dict) else ())
     task = Task(content["task"], {"source": robot} if isinstance(robot, str) else robot, fixed)
-    kinds = mapping("cases", content["cases"], ("grid", *KINDS))
+    kinds = mapping("cases", content["cases"], ("list", "grid", *KINDS))
     if not kinds:
-        raise ManipDynError(f"cases has nothing; expected grid, {', '.join(KINDS)}")
+        raise ManipDynError(f"cases has nothing; expected list, grid, {', '.join(KINDS)}")
     cases = reduce(Cases.__mul__, (_cases(kind, given) for kind, given in kinds.items()))
     task.check(cases.names)
     return Described(task, cases)
 
 
 def _cases(kind: str, given: Any) -> Cases:
+    if kind == "list":
+        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+            raise ManipDynError(f"list is {given!r}; expected cases, each with the same keys")
+        return Cases({str(name): value for name, value in each.items()} for each in given)
     given = mapping(kind, given, given if isinstance(given, dict) else ("names",))
     if kind == "grid":
         return Cases.grid(**{str(name): _values(name, axis) for name, axis in given.items()})
