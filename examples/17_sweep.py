@@ -1,5 +1,5 @@
 """A sweep: how late may a command be?
-=======================================
+===================================
 
 A plan in closed loop, over delays and wrong masses: every case is a row, also where it fails.
 """
@@ -28,7 +28,8 @@ print(result)
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for scale in (0.9, 1.0, 1.1):
     own = result.column("mass_scale") == scale
-    axes.semilogy(1e3 * result.column("delay")[own], result.column("error")[own], ".-", label=scale)
+    delay, error = 1e3 * result.column("delay")[own], result.column("error")[own]
+    axes.semilogy(delay, error, ".-", label=scale)
 axes.set(title="a second after the plan's end", xlabel="delay [ms]", ylabel="error [rad]")
 axes.legend(title="factor of masses")
 plt.show()

@@ -8,9 +8,9 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.ensembles.sweeps.closed_loop.arm import advance
-from manip_dyn.ensembles.sweeps.closed_loop.switching import switch
-from manip_dyn.ensembles.sweeps.closed_loop.tracking import DONE, Command, track
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.arm import advance
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.switching import switch
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.tracking import DONE, Command, track
 
 OVER, ASKING, DIVERGED = 0, 1, 2
 """How a run ended: as long as it was to be, `PlanExecutor` is asked, or no finite state."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.ensembles.sweeps.closed_loop.law import correct, limit
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.law import correct, limit
 
 SAME = 1e-9
 """Times that differ by less are the same, s."""

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.ensembles.sweeps.closed_loop.law import accelerate, limit
-from manip_dyn.ensembles.sweeps.closed_loop.tracking import ASK, DONE
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.braking_curve import speed
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.law import accelerate, limit
+from manip_dyn.ensembles.sweeps.closed_loop.compiled.tracking import ASK, DONE
 
 ON_CURVE = 1e-7
 """As in `OnlineSwitching`."""
@@ -54,43 +53,6 @@ class Switched(NamedTuple):
 
 
 @compiled(short=True, python=False)
-def speed(switched, q):
-    """Return the curve's speed at q; 0 beyond the goal, infinite before its beginning."""
-    curve, sign, h = switched.curve, switched.sign, switched.spacing
-    low, high = 0, curve.shape[0] - 1
-    if sign * (curve[0, 0] - q) <= 0.0:
-        return 0.0
-    if sign * (q - curve[high, 0]) < 0.0:
-        return np.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        if sign * (curve[middle, 0] - q) > 0.0:
-            low = middle
-        else:
-            high = middle
-    begin, end = curve[low], curve[high]
-    left, right, s = 0.0, 1.0, 0.5
-    for _ in range(60):  # Newton's method on the cubic, inside of what holds the root
-        rise, here, there = end[0] - begin[0], -h * begin[1], -h * end[1]
-        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
-        off = begin[0] + s * (here + s * (bent + s * turned)) - q
-        if sign * off > 0.0:
-            left = s
-        else:
-            right = s
-        slope = here + s * (2.0 * bent + 3.0 * s * turned)
-        new = s - off / slope if slope != 0.0 else left - 1.0
-        if not left <= new <= right:
-            new = 0.5 * (left + right)
-        done, s = abs(new - s) < 1e-15, new
-        if done:
-            break
-    rise, here, there = end[1] - begin[1], -h * begin[2], -h * end[2]
-    bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
-    return sign * (begin[1] + s * (here + s * (bent + s * turned)))
-
-
-@compiled(short=True, python=False)
 def acceleration(kernels, switched, law, q, v, effort):
     """Return the joint's acceleration at position q, velocity v, the others at rest."""
     switched.posture[switched.joint] = q
@@ -119,7 +81,7 @@ def gap(kernels, switched, law, q, v, duration):
     """Return by how much the driven joint is faster than the curve after a while, s."""
     if duration > 0.0:
         q, v = propagate(kernels, switched, law, q, v, switched.drive, duration)
-    return max(switched.sign * v - speed(switched, q), -1e9)
+    return max(switched.sign * v - speed(switched.curve, switched.spacing, switched.sign, q), -1e9)
 
 
 @compiled(short=True, python=False)
