@@ -50,7 +50,7 @@ $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=23.1'
 	# compat: a regular path entry, so that a folder called manip_dyn elsewhere does not hide it
-	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[ros,view,record,test]'
+	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[ros,view,record,sweep,test]'
 	rm -f $(VENV)/.ready-*
 	touch $@
 

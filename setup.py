@@ -35,6 +35,7 @@ setup(
         (f"share/{NAME}/config/mechanisms", glob("config/mechanisms/*.yaml")),
         (f"share/{NAME}/config/ros2_control", glob("config/ros2_control/*")),
         (f"share/{NAME}/config/sros2", glob("config/sros2/*.xml")),
+        (f"share/{NAME}/config/sweeps", glob("config/sweeps/*.yaml")),
         (f"share/{NAME}/launch", glob("launch/*.launch.py")),
         *([] if FOR_PIP else [("bin", [f"bin/{NAME}"])]),
     ],
@@ -69,6 +70,11 @@ setup(
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
+        # sweeps
+        "sweep": [
+            "pyarrow>=14",  # their results as Parquet files; all that one machine needs
+            *("dask>=2024.1", "distributed>=2024.1"),  # a cluster's scheduler and workers
+        ],
         # the site, `make docs`
         "docs": [
             "sphinx>=7.4",  # pages, the reference from docstrings, search

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.version import VERSION
 
 if TYPE_CHECKING:
     from manip_dyn.clik import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         customize,
     )
     from manip_dyn.ensembles import Ensemble, PDControl, simulate_many
+    from manip_dyn.ensembles.sweeps import Cases, SweepResult, read_sweep, sweep
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -123,6 +125,7 @@ else:
                 "customize",
             ),
             "ensembles": ("Ensemble", "PDControl", "simulate_many"),
+            "ensembles.sweeps": ("Cases", "SweepResult", "read_sweep", "sweep"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -196,7 +199,7 @@ class _Package(ModuleType):
 
 sys.modules[__name__].__class__ = _Package
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 __all__ = [
     "gravity_compensation",
@@ -205,6 +208,7 @@ __all__ = [
     "TrackingSample",
     "Pose",
     "METHODS",
+    "Cases",
     "Certificate",
     "Circle",
     "ClikSettings",
@@ -248,6 +252,7 @@ __all__ = [
     "Spring",
     "Status",
     "StepControl",
+    "SweepResult",
     "Target",
     "TrackResult",
     "Trajectory",
@@ -267,11 +272,13 @@ __all__ = [
     "plan_minimum_time",
     "plan_zero_net_work",
     "posture_for",
+    "read_sweep",
     "record",
     "simulate",
     "simulate_by_adams",
     "simulate_many",
     "simulate_mechanism",
+    "sweep",
     "tableaus",
     "time_path",
     "track",

@@ -42,6 +42,7 @@ MAY_IMPORT = {
         "codegen",
         "integrate",
         "planning",
+        "plots",
         "robot",
     },
     "demo": {"demo", "recording", "robot"},

@@ -17,6 +17,7 @@ COMMANDS = {
     "robots": "list the shipped robots, or describe one",
     "plan": "plan a zero-net-work or minimum-time motion",
     "simulate": "simulate an arm under constant efforts",
+    "sweep": "plan, simulate, track or execute many cases, on cores or a cluster",
     "track": "follow a path with the tool by closed-loop inverse kinematics",
     "view": "show a robot, or what runs, on a page in the browser",
     "methods": "list the integration methods",

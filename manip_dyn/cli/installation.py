@@ -40,6 +40,10 @@ EXTRAS = {
         Library("rosbags", "rosbags", "recordings"),
     ),
     "view": (Library("viser", "viser", "the view in the browser"),),
+    "sweep": (
+        Library("pyarrow", "pyarrow", "sweeps that are kept"),
+        Library("distributed", "distributed", "sweeps on a Dask cluster"),
+    ),
     "plot": (Library("matplotlib", "matplotlib", "pictures: --plot, study --out"),),
 }
 ON_TERMINALS = (

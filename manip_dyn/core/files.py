@@ -11,7 +11,7 @@ from pathlib import Path
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file in one step, with its folder; raises `OSError` if that cannot be done."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

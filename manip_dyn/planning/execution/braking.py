@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +74,11 @@ class BrakingCurve:
         """Return position and velocity on the curve `time_to_rest` s before rest."""
         q, v = self._trace.sol(time_to_rest)
         return float(q), float(v)
+
+    @property
+    def duration(self) -> float:
+        """How long braking takes along the whole curve, s."""
+        return self._time_end
 
     def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
         """Accelerate from (q, v) until the curve; return the crossing and the dense motion."""
@@ -157,8 +162,7 @@ class Move:
     @classmethod
     def of(cls, robot: Robot, joint: int, start: float, goal: Vector) -> Move:
         """Return the move of `joint` from `start` to `goal` (n,), where the others rest."""
-        curve = BrakingCurve(JointMotion(robot, joint, goal), start, float(goal[joint]))
-        return cls(curve, *curve.meet(start, 0.0))
+        return _move(robot, joint, start, tuple(goal.tolist()))
 
     @property
     def joint(self) -> int:
@@ -169,6 +173,14 @@ class Move:
     def t_final(self) -> float:
         """Time of arrival at rest, s."""
         return self.switch.time + self.curve.time_to_rest(self.switch.position)
+
+
+@lru_cache(maxsize=8)
+def _move(robot: Robot, joint: int, start: float, goal: tuple[float, ...]) -> Move:
+    """Return a move that may be executed many times."""
+    motion = JointMotion(robot, joint, np.array(goal))
+    curve = BrakingCurve(motion, start, goal[joint])
+    return Move(curve, *curve.meet(start, 0.0))
 
 
 def _event(function: Callable, direction: float = 0.0) -> Any:

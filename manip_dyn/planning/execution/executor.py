@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,33 @@ if TYPE_CHECKING:
 
 CELLS_AHEAD = 4
 """Cells of varying efforts that are sent ahead where commands travel."""
+
+
+class Tracking(NamedTuple):
+    """What an executor follows, for a loop that does it in compiled code.
+
+    Attributes:
+        reference: The motion.
+        begin: When that begins, s.
+        goal: Where it is to end (n,).
+        off_plan: Position error of a joint from which on another motion is needed, rad or m.
+        stopping: Whether another one is needed at the end of this.
+        heard: When a state was answered last, s; None before.
+        sum: Integral of the position error (n,).
+        saturated: Whether the last efforts were cut off.
+        switching: The joint that is switched by its measured state instead; None from its
+            arrival on.
+    """
+
+    reference: SampledMotion
+    begin: float
+    goal: Vector
+    off_plan: float
+    stopping: bool
+    heard: float | None
+    sum: Vector
+    saturated: bool
+    switching: OnlineSwitching | None
 
 
 class PlanExecutor:
@@ -103,6 +130,32 @@ class PlanExecutor:
         self._stop(t, q, v)
         self.goal = self._reference.goal
         self.arrived, self.arrival_time = False, None
+
+    # ---------------------------------------------------------------------- in compiled loops
+    @property
+    def tracking(self) -> Tracking | None:
+        """What is done now; None where only `segments` can tell."""
+        if self._committed is not None or self._moves_on:
+            return None
+        return Tracking(
+            self._reference,
+            self._begin,
+            self.goal,
+            self._off_plan,
+            self._stopping,
+            self._heard,
+            self._feedback.sum,
+            self._feedback.saturated,
+            self._switching,
+        )
+
+    def tracked(
+        self, heard: float | None, arrival_time: float | None, total: Vector, saturated: bool
+    ) -> None:
+        """Take over from a loop that went on with `tracking`; see there."""
+        self._heard, self.arrival_time = heard, arrival_time
+        self.arrived = arrival_time is not None
+        self._feedback.sum, self._feedback.saturated = total, saturated
 
     # ------------------------------------------------------------ one joint, by measured state
     def _online_switching(self) -> OnlineSwitching | None:

@@ -55,6 +55,10 @@ class Feedback:
 
     The acceleration asked for is K e + D e' + I int e; the efforts are those that give it at the
     measured state, beyond those of the reference.
+
+    Attributes:
+        sum: Integral of the position error (n,), rad s or m s.
+        saturated: Whether the last efforts were cut off.
     """
 
     def __init__(self, robot: Robot, tuning: Tuning):
@@ -62,8 +66,8 @@ class Feedback:
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
         self._kernels = customize(robot).unchecked
         self._tuning = tuning
-        self._integral = np.zeros(robot.n)
-        self._saturated = False
+        self.sum = np.zeros(robot.n)
+        self.saturated = False
 
     def acceleration(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
         """Return the accelerations (n,) that lead from (q, v) to the reference."""
@@ -71,7 +75,7 @@ class Feedback:
         return (
             tuning.stiffness * (q_ref - q)
             + tuning.damping * (v_ref - v)
-            + tuning.integral * self._integral
+            + tuning.integral * self.sum
         )
 
     def correction(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
@@ -86,8 +90,8 @@ class Feedback:
 
     def integrate(self, error: Vector, duration: float) -> None:
         """Add a position error (n,) that lasted for `duration` s, unless efforts are saturated."""
-        if not self._saturated:
-            self._integral = self._integral + duration * error
+        if not self.saturated:
+            self.sum = self.sum + duration * error
 
     def limited(self, q: Vector, effort: Vector) -> Vector:
         """Return efforts (n,) within the limits.
@@ -97,8 +101,8 @@ class Feedback:
         """
         clipped = np.clip(effort, -self._limit, self._limit)
         over = clipped != effort
-        self._saturated = bool(over.any())
-        if not self._saturated or over.all():
+        self.saturated = bool(over.any())
+        if not self.saturated or over.all():
             return clipped
         mass = self._kernels.mass_matrix(q)
         lack = np.linalg.solve(mass[np.ix_(over, over)], (clipped - effort)[over])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.optimize import brentq
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.execution.braking import Move
+from manip_dyn.planning.execution.braking import BrakingCurve, Move
 from manip_dyn.planning.execution.feedback import Feedback
 from manip_dyn.planning.execution.segments import Segment, distinct
 from manip_dyn.robot import Robot
@@ -40,6 +40,11 @@ class OnlineSwitching:
         self._move = Move.of(robot, joint, float(start[joint]), goal)
         self._goal, self._horizon = goal, horizon
         self._feedback = feedback
+
+    @property
+    def curve(self) -> BrakingCurve:
+        """The braking curve of the joint."""
+        return self._move.curve
 
     @property
     def joint(self) -> int:

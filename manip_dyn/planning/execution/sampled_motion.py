@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,11 @@ class SampledMotion(NamedTuple):
     @classmethod
     def of(cls, plan, spacing: float) -> SampledMotion:
         """Sample a plan every `spacing` s and at every jump of its efforts."""
+        return _of(plan, spacing)
+
+    @classmethod
+    def sampled(cls, plan, spacing: float) -> SampledMotion:
+        """Do so, though it may have been done before."""
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
         times = cells(plan.knots, plan.t_final, spacing)
@@ -100,6 +106,12 @@ class SampledMotion(NamedTuple):
 
     def _cell(self, t: float) -> int:
         return max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)
+
+
+@lru_cache(maxsize=8)
+def _of(plan, spacing: float) -> SampledMotion:
+    """Return the samples of a plan that may be executed many times."""
+    return SampledMotion.sampled(plan, spacing)
 
 
 def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:

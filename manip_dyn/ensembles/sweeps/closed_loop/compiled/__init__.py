@@ -1,0 +1,1 @@
+"""The closed loop in compiled code: arm, feedback, reference, switches, and the periods."""

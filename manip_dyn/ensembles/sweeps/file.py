@@ -1,0 +1,104 @@
+"""A sweep as a file: task, robot, what is fixed, and what varies.
+
+::
+
+    task: execution                       # plan, simulate, track or execution
+    robot: ibm7535                        # or keywords of md.load_robot, `source` among them
+    fixed: {start: [0.76, 0.2618], goal: [0.0, 0.0]}
+    cases:
+      grid: {method: [zero_net_work, minimum_time]}
+      sobol: {count: 1024, seed: 1, mass_scale: [0.8, 1.2]}
+
+A ``list`` has cases one by one. A ``grid`` has lists of values, or ``{from: 0.5, to: 1.5, count:
+11}``. ``random``, ``sobol`` and ``latin_hypercube`` have ranges [low, high]. Every case of one
+kind meets every one of the others.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import finite
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import share_directory
+from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.ensembles.sweeps.cases import Cases
+from manip_dyn.ensembles.sweeps.samples import KINDS
+from manip_dyn.ensembles.sweeps.tasks.task import Task
+
+KEYS, NEEDED = ("task", "robot", "fixed", "cases"), ("task", "robot", "cases")
+
+
+class Described(NamedTuple):
+    """What a file says."""
+
+    task: Task
+    cases: Cases
+
+
+def read_file(source: str | Path) -> Described:
+    """Return the sweep of a file, or of the name of a shipped one.
+
+    Raises:
+        ManipDynError: If there is none, or it cannot be used.
+    """
+    return read_yaml(sweep_file(source), _described)
+
+
+def sweep_file(source: str | Path) -> Path:
+    """Return the path of a sweep's file, which may be the name of a shipped one."""
+    path = Path(source)
+    if path.is_file():
+        return path
+    if str(source) in shipped_sweeps():
+        return share_directory() / "config" / "sweeps" / f"{source}.yaml"
+    hint = closest(str(source), shipped_sweeps())
+    raise ManipDynError(f"there is no sweep '{source}'{hint}; expected a YAML file, or its name")
+
+
+def shipped_sweeps() -> list[str]:
+    """Return the names of the sweeps that come with the package."""
+    return sorted(path.stem for path in (share_directory() / "config" / "sweeps").glob("*.yaml"))
+
+
+def _described(content: Any) -> Described:
+    content = mapping("the file", content, KEYS, NEEDED)
+    robot = content["robot"]
+    if not isinstance(robot, (str, dict)):
+        raise ManipDynError(f"robot is {robot!r}; expected a name, or keywords of md.load_robot")
+    fixed = content.get("fixed", {})
+    fixed = mapping("fixed", fixed, fixed if isinstance(fixed, dict) else ())
+    task = Task(content["task"], {"source": robot} if isinstance(robot, str) else robot, fixed)
+    kinds = mapping("cases", content["cases"], ("list", "grid", *KINDS))
+    if not kinds:
+        raise ManipDynError(f"cases has nothing; expected list, grid, {', '.join(KINDS)}")
+    cases = reduce(Cases.__mul__, (_cases(kind, given) for kind, given in kinds.items()))
+    task.check(cases.names)
+    return Described(task, cases)
+
+
+def _cases(kind: str, given: Any) -> Cases:
+    if kind == "list":
+        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+            raise ManipDynError(f"list is {given!r}; expected cases, each with the same keys")
+        return Cases({str(name): value for name, value in each.items()} for each in given)
+    given = mapping(kind, given, given if isinstance(given, dict) else ("names",))
+    if kind == "grid":
+        return Cases.grid(**{str(name): _values(name, axis) for name, axis in given.items()})
+    known = mapping(kind, given, given, ("count",))
+    return getattr(Cases, kind)(**{str(name): value for name, value in known.items()})
+
+
+def _values(name: str, axis: Any) -> Any:
+    if not isinstance(axis, dict):
+        return axis
+    ends = mapping(f"grid: {name}", axis, ("from", "to", "count"), ("from", "to", "count"))
+    begin, end = (finite(f"grid: {name}", ends[key]) for key in ("from", "to"))
+    count = ends["count"]
+    if isinstance(count, bool) or not isinstance(count, int) or count < 2:
+        raise ManipDynError(f"grid: {name} has the count {count!r}; expected 2 or more")
+    return np.linspace(begin, end, count).tolist()

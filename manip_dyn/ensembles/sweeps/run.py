@@ -1,0 +1,130 @@
+"""`sweep`: one function over many cases, on cores or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.version import VERSION
+from manip_dyn.ensembles.sweeps.cases import Cases
+from manip_dyn.ensembles.sweeps.cluster import by_cluster
+from manip_dyn.ensembles.sweeps.parts import Parts
+from manip_dyn.ensembles.sweeps.processes import by_processes
+from manip_dyn.ensembles.sweeps.result import SweepResult, read_sweep
+from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, solved
+
+MOST_IN_A_CHUNK, CHUNKS = 64, 256
+"""Cases that are sent and written together at most, and chunks that there are at least."""
+KINDS = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
+
+
+def sweep(
+    function: Function,
+    cases: Cases | Iterable[Mapping[str, Any]],
+    out: str | Path | None = None,
+    *,
+    workers: int = 0,
+    scheduler: str | None = None,
+    chunk: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> SweepResult:
+    """Call a function for many cases, on all cores or on a Dask cluster.
+
+    A case that fails is a row that says why. With `out`, results are written piece by piece, and
+    the same call goes on where it was interrupted, however it was.
+
+    Args:
+        function: Takes the values of a case by name; returns a dictionary of numbers, texts or
+            lists of numbers, with ``success``, ``status`` and ``reason`` if it has them.
+        cases: What varies.
+        out: Folder of the results, as Parquet files; default: they are only returned.
+        workers: Processes on this machine; 0: one for each core; 1: this process itself.
+        scheduler: Address of a Dask scheduler whose workers are to do it instead.
+        chunk: Cases that are sent and written together; 0: what suits their number.
+        progress: Called with the number of cases that are done, and of all.
+
+    Returns:
+        A row for every case, in order; the same for any number of workers.
+
+    Raises:
+        ManipDynError: If cases or numbers are none, `out` has the results of another sweep, the
+            scheduler cannot be reached, or a library is missing.
+    """
+    cases = cases if isinstance(cases, Cases) else Cases(cases)
+    for name, number in (("workers", workers), ("chunk", chunk)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ManipDynError(f"{name} is {number!r}; expected a whole number, 0 or more")
+    count = workers or _cores()
+    size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
+    identity = cases.identity(f"{task_of(function)} {VERSION}")
+    parts = None if out is None else Parts(Path(out), identity, size, _kinds(cases, function))
+    size = parts.chunk if parts else size
+    done = parts.done if parts else set()
+    chunks = [each for each in _chunks(cases, size) if each.number not in done]
+    repeated = len(cases) - sum(len(each.cases) for each in chunks)
+    found: list[Row] = []
+    finished = repeated
+    if progress:
+        progress(finished, len(cases))
+    for number, rows in _whole(chunks, _done(function, chunks, count, scheduler, identity)):
+        finished += len(rows)
+        if parts:
+            parts.write(number, rows)
+        else:
+            found += rows
+        if progress:
+            progress(finished, len(cases))
+    if parts:
+        return SweepResult(read_sweep(parts.folder).rows, parts.folder, repeated)
+    return SweepResult(sorted(found, key=lambda row: row["case"]))
+
+
+def task_of(function: Function) -> str:
+    """Return what is done with the cases, as a text that another process would find the same."""
+    own = getattr(function, "identity", None)
+    return str(own) if own else f"{function.__module__}.{function.__qualname__}"
+
+
+def _done(
+    function: Function, chunks: list[Chunk], count: int, scheduler: str | None, identity: str
+) -> Iterator[tuple[Chunk, list[Row]]]:
+    if scheduler is not None:
+        return by_cluster(function, chunks, scheduler, identity)
+    if count == 1:
+        return ((chunk, solved(function, chunk)) for chunk in chunks)
+    return by_processes(function, chunks, count)
+
+
+def _whole(
+    chunks: list[Chunk], done: Iterator[tuple[Chunk, list[Row]]]
+) -> Iterator[tuple[int, list[Row]]]:
+    """Yield the rows of each chunk once all of them are there, in order."""
+    sizes = {each.number: len(each.cases) for each in chunks}
+    partly: dict[int, list[Row]] = {}
+    for chunk, rows in done:
+        partly.setdefault(chunk.number, []).extend(rows)
+        if len(partly[chunk.number]) == sizes[chunk.number]:
+            yield chunk.number, sorted(partly.pop(chunk.number), key=lambda row: row["case"])
+
+
+def _chunks(cases: Cases, size: int) -> Iterator[Chunk]:
+    for number, first in enumerate(range(0, len(cases), size)):
+        yield Chunk(number, first, cases[first : first + size])
+
+
+def _kinds(cases: Cases, function: Function) -> dict[str, str]:
+    """Return the kinds of the columns that are known before."""
+    varied = {name: KINDS[type(value)] for name, value in cases[0].items()}
+    return {"case": "whole", **varied, **getattr(function, "columns", {})} | {
+        "success": "yes",
+        "status": "text",
+        "reason": "text",
+    }
+
+
+def _cores() -> int:
+    known = getattr(os, "sched_getaffinity", None)
+    return len(known(0)) if known else os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""What a sweep of a file can do with its cases, by name."""

@@ -1,0 +1,135 @@
+"""Sweeps in this process: rows, failures, parts on disk, and going on after an interruption."""
+
+import numpy as np
+import pytest
+import swept
+
+import manip_dyn as md
+
+CASES = md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
+
+
+def doubled(x):
+    return {"twice": 2 * x}
+
+
+def test_every_case_is_a_row_also_where_it_fails():
+    result = md.sweep(swept.rotated, CASES, workers=1)
+    assert [row["case"] for row in result.rows] == list(range(40))
+    assert set(result.statuses) == {"done", "refused", "error"}
+    assert not result.success
+    assert result.status == "partly"
+    assert repr(result) == f"SweepResult(partly: {result.statuses['done']} of 40 cases succeeded)"
+    for case, row in zip(CASES, result.rows, strict=True):
+        assert (row["x"], row["angle"]) == (case["x"], case["angle"])
+        if case["x"] < 0.1:
+            assert row["reason"] == f"x is {case['x']:g}; expected 0.1 or more"
+        elif case["x"] > 0.9:
+            assert (row["status"], row["reason"]) == ("error", "ZeroDivisionError: x is too large")
+        else:
+            assert row["success"]
+            assert row["length"] == np.hypot(case["x"], case["angle"])
+    lengths, places = result.column("length"), result.column("place")
+    failed = ~result.column("success")
+    assert np.array_equal(np.isnan(lengths), failed)
+    assert places.shape == (40, 2)
+    assert np.array_equal(np.isnan(places).all(axis=1), failed)
+    with pytest.raises(md.ManipDynError, match="no column 'lenght'; did you mean 'length'"):
+        result.column("lenght")
+
+
+def test_rows_on_disk_are_those_that_are_returned(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    kept = md.sweep(swept.rotated, CASES, tmp_path / "out", workers=1, chunk=7)
+    returned = md.sweep(swept.rotated, CASES, workers=1)
+    assert len(list((tmp_path / "out").iterdir())) == 6  # parts, and nothing else
+    for mine, theirs in zip(kept.rows, returned.rows, strict=True):
+        assert {name: value for name, value in mine.items() if value is not None} == theirs
+    assert md.read_sweep(tmp_path / "out").rows == kept.rows
+
+
+def test_a_part_that_has_only_failures_fits_the_others(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    cases = md.Cases.grid(x=[0.0, 0.5, 1.0], angle=[0.0])
+    rows = md.sweep(swept.rotated, cases, tmp_path, workers=1, chunk=1).rows
+    assert [row["status"] for row in rows] == ["refused", "done", "error"]
+    assert [row["quarter"] for row in rows] == [None, 2, None]
+
+
+def test_a_sweep_goes_on_with_what_is_missing(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    marks, out, told = tmp_path / "marks", tmp_path / "out", []
+    marks.mkdir()
+    cases = md.Cases.grid(x=list(range(9)))
+
+    def stop(done, count):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        md.sweep(swept.Marked(marks), cases, out, workers=1, chunk=2, progress=stop)
+    assert sorted(swept.Marked.marks(marks)) == [0, 1, 2, 3]
+    (out / ".left.tmp").write_text("half a part")
+    # As many cases a part as before, whatever is asked for.
+    result = md.sweep(
+        swept.Marked(marks), cases, out, workers=1, chunk=5, progress=lambda *n: told.append(n)
+    )
+    assert swept.Marked.marks(marks) == dict.fromkeys(range(9), 1)
+    assert result.repeated == 4
+    assert told == [(4, 9), (6, 9), (8, 9), (9, 9)]
+    assert result.success
+    assert result.status == "solved"
+    assert list(result.column("twice")) == [2 * x for x in range(9)]
+    assert not list(out.glob(".*"))
+
+
+def test_results_of_another_sweep_are_left_alone(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    md.sweep(swept.rotated, CASES, tmp_path, workers=1)
+    before = md.read_sweep(tmp_path).rows
+    other = md.Cases.grid(x=[0.5], angle=[1.0])
+    for function, cases in ((swept.rotated, other), (doubled, CASES)):
+        with pytest.raises(md.ManipDynError, match="has results of another sweep: other cases"):
+            md.sweep(function, cases, tmp_path, workers=1)
+    assert md.read_sweep(tmp_path).rows == before
+    (tmp_path / "part-000000.parquet").write_text("no table")
+    with pytest.raises(md.ManipDynError, match="is no part of a sweep"):
+        md.sweep(swept.rotated, CASES, tmp_path, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [([1.0], "returns a list; expected a dictionary"), ({"a": object()}, None)],
+)
+def test_what_is_no_result_is_a_row_that_says_so(returned, said, tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    cases = md.Cases.grid(x=[1])
+    if said:
+        (row,) = md.sweep(lambda x: returned, cases, workers=1).rows
+        assert said in row["reason"]
+    else:
+        with pytest.raises(md.ManipDynError, match="'a' cannot be kept"):
+            md.sweep(lambda x: returned, cases, tmp_path, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"workers": -1}, "workers is -1; expected a whole number"),
+        ({"chunk": 0.5}, "chunk is 0.5; expected a whole number"),
+        ({"workers": 2}, "cannot be sent to other processes"),
+    ],
+)
+def test_bad_numbers_and_functions_are_refused(wrong, said):
+    with pytest.raises(md.ManipDynError, match=said):
+        md.sweep(lambda x: {}, md.Cases.grid(x=[1, 2]), **wrong)
+
+
+def test_a_folder_without_results_is_told(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    with pytest.raises(md.ManipDynError, match="has no results of a sweep"):
+        md.read_sweep(tmp_path)
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(md.ManipDynError, match="is a file; expected a folder"):
+        md.sweep(swept.rotated, CASES, file, workers=1)

@@ -1,0 +1,69 @@
+"""Sweeps on a real Dask cluster, whose workers are processes."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import swept
+
+import manip_dyn as md
+from manip_dyn.cli import main
+
+distributed = pytest.importorskip("distributed", reason="clusters need pip install '.[sweep]'")
+pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+CASES = md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as made:
+        yield made
+
+
+def test_rows_are_those_of_this_process(cluster, tmp_path):
+    address = cluster.scheduler_address
+    there = md.sweep(swept.rotated, CASES, tmp_path, scheduler=address, chunk=3)
+    here = md.sweep(swept.rotated, CASES, tmp_path / "here", workers=1, chunk=3)
+    assert there.rows == here.rows
+
+
+def test_no_case_is_lost_or_done_twice_where_a_worker_is_killed(cluster, tmp_path):
+    marks, out, killed = tmp_path / "marks", tmp_path / "out", []
+    marks.mkdir()
+
+    def kill():
+        """Kill the process that has begun a case, in the middle of it."""
+        while not killed:
+            for mark in marks.glob("7-*"):
+                killed.append(int(mark.name.split("-")[1]))
+                os.kill(killed[0], signal.SIGKILL)
+            time.sleep(0.005)
+
+    watch = threading.Thread(target=kill, daemon=True)
+    watch.start()
+    cases = md.Cases.grid(x=list(range(24)))
+    function, address = swept.Marked(marks, pause=0.2), cluster.scheduler_address
+    result = md.sweep(function, cases, out, scheduler=address, chunk=2)
+    watch.join()
+    assert [row["case"] for row in result.rows] == list(range(24))
+    assert list(result.column("twice")) == [2 * x for x in range(24)]
+    assert len(list(out.glob("part-*.parquet"))) == 12
+    assert len({mark.name.split("-")[1] for mark in marks.glob("7-*")}) == 2
+    assert not Path(f"/proc/{killed[0]}").exists()
+
+
+def test_a_scheduler_that_cannot_be_reached_is_one_sentence(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("manip_dyn.ensembles.sweeps.cluster.PATIENCE", "1s")
+    file = tmp_path / "file.yaml"
+    file.write_text("{task: simulate, robot: rr, cases: {grid: {duration: [0.1]}}}")
+    out = str(tmp_path / "out")
+    for address in ("tcp://127.0.0.1:1", "nonsense"):
+        assert main(["sweep", str(file), "--scheduler", address, "--out", out, "--json"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"the scheduler '{address}' cannot be reached" in said

@@ -1,0 +1,158 @@
+"""Sweeps from files, their tasks, and the command."""
+
+import json
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.cli import main
+from manip_dyn.core.share import share_directory
+from manip_dyn.ensembles.sweeps.file import read_file, shipped_sweeps
+from manip_dyn.ensembles.sweeps.tasks.task import TASKS, Task
+
+pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+EXECUTION = """
+task: execution
+robot: ibm7535
+fixed: {start: [0.1, 0.05], goal: [0.0, 0.0], duration: 2.0}
+cases:
+  list: [{method: zero_net_work, damping: 40.0}, {method: pd, damping: 20.0}]
+  latin_hypercube: {count: 4, seed: 1, mass_scale: [0.95, 1.05], position_noise: [0.0, 1e-5]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "sweep.yaml"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def solve(name, robot, case, **fixed):
+    (row,) = md.sweep(Task(name, {"source": robot}, fixed), [case], workers=1).rows
+    return row
+
+
+def test_a_planned_case_is_that_plan():
+    row = solve("plan", "ibm7535", {"goal": [0.2, 0.1]}, method="zero_net_work")
+    plan = md.plan_zero_net_work(md.load_robot("ibm7535"), [0.0, 0.0], [0.2, 0.1])
+    assert (row["t_final"], row["status"], row["success"]) == (plan.t_final, "solved", True)
+    assert row["switches"] == 2
+    parts = {"goal_shoulder": 0.2, "goal_elbow": 0.1}
+    assert solve("plan", "ibm7535", parts, method="zero_net_work")["t_final"] == plan.t_final
+
+
+def test_a_simulated_case_is_that_simulation():
+    row = solve("simulate", "rr", {"start": [0.3, 0.2]}, duration=0.02, effort=[1.0, 0.0])
+    result = md.simulate(md.load_robot("rr"), [0.3, 0.2], [0.0, 0.0], [1.0, 0.0], 0.02)
+    assert row["q"] == result.q[-1].tolist()
+    assert row["v"] == result.v[-1].tolist()
+    assert (row["time"], row["steps"], row["status"]) == (0.02, 20, "success")
+
+
+def test_a_tracked_case_is_that_motion():
+    case = {"center": [0.0, 0.4, 0.6], "normal": [0.0, 1.0, 0.0], "first": [-1.0, 0.0, 0.0]}
+    case |= {"rpy": [0.0, 0.785, 0.0], "start": [2.69, 0.51, -0.24, 1.42, 0.87, -2.41, -2.0]}
+    row = solve("track", "pa10", case, duration=0.3)
+    assert row["status"] == "success"
+    assert row["time"] == pytest.approx(0.3)
+    assert row["position_error"] < 1e-3
+
+
+def test_cases_that_cannot_be_done_are_rows_that_say_why():
+    for name, case, said in (
+        ("plan", {"method": "pd", "goal": [0.2, 0.1]}, "method is 'pd'; expected one of"),
+        ("plan", {"method": "minimum_time", "goal": [9.0, 0.0]}, "joint 'shoulder' is 9"),
+        ("plan", {"method": "minimum_time", "goal": [0.0]}, r"shape (1,)"),
+        ("simulate", {"duration": -1.0}, "duration is -1"),
+        ("execution", {"method": "pd", "goal": [0.0, 0.0], "mass_scale": -1.0}, "mass_scale"),
+    ):
+        row = solve(name, "ibm7535", case)
+        assert (row["success"], row["status"]) == (False, "refused")
+        assert said in row["reason"]
+
+
+def test_a_file_gives_the_same_rows_from_two_processes_as_from_one(file, tmp_path, capsys):
+    source = file(EXECUTION)
+    for count in (1, 2):
+        out = str(tmp_path / str(count))
+        arguments = ["sweep", source, "--workers", str(count), "--out", out, "--chunk", "3"]
+        assert main([*arguments, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["cases"] == 8
+        assert told["folder"] == out
+    one, two = (md.read_sweep(tmp_path / str(count)).rows for count in (1, 2))
+    assert one == two
+    arrived = [row for row in one if row["method"] == "zero_net_work"]
+    assert all(row["success"] for row in arrived)
+    assert all(row["final_error"] < 1e-3 for row in arrived)
+    assert all(0.95 <= row["mass_scale"] <= 1.05 for row in one)
+    # A second time: nothing is left to do.
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["done_before"] == 8
+
+
+@pytest.mark.parametrize("name", shipped_sweeps())
+def test_shipped_sweeps_can_be_read(name):
+    described = read_file(name)
+    assert described.task.name in TASKS
+    assert described.task.robot == {"source": "ibm7535"}
+    if name == "ibm7535_mass_error":
+        assert len(described.cases) >= 10_000
+    assert (share_directory() / "config" / "sweeps" / f"{name}.yaml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "expected keys task, robot"),
+        ("{task: plan, robot: rr}", "has no 'cases'"),
+        ("{task: plan, robot: 3, cases: {}}", "robot is 3"),
+        ("{task: plan, robot: rr, cases: {}}", "cases has nothing"),
+        ("{task: plan, robot: rr, cases: {gird: {}}}", "'gird'; did you mean 'grid'"),
+        ("{task: plam, robot: rr, cases: {grid: {goal: [[0, 0]]}}}", "did you mean 'plan'"),
+        ("{task: plan, robot: xx, cases: {grid: {goal: [[0, 0]]}}}", "xx"),
+        ("{task: plan, robot: rr, cases: {grid: {gaol: [1]}}}", "did you mean 'goal'"),
+        ("{task: plan, robot: rr, cases: {grid: {method: [pd]}}}", "has no 'goal'"),
+        ("{task: plan, robot: rr, fixed: {goal: 1}, cases: {grid: {goal: [1]}}}", "fixed and var"),
+        ("{task: simulate, robot: rr, cases: {grid: {duration: {from: 1}}}}", "has no 'to'"),
+        ("{task: simulate, robot: rr, cases: {grid: {duration: 1}}}", "expected a list"),
+        ("{task: simulate, robot: rr, cases: {sobol: {duration: [0, 1]}}}", "has no 'count'"),
+        ("{task: simulate, robot: rr, cases: {sobol: 3}}", "sobol is 3"),
+        ("{task: simulate, robot: rr, cases: {list: {duration: 1}}}", "expected cases, each"),
+        (
+            "{task: simulate, robot: rr, cases: {grid: {duration: {from: 0, to: 1, count: 1}}}}",
+            "count 1; expected 2",
+        ),
+    ],
+)
+def test_a_bad_file_is_one_line(file, text, said, capsys):
+    assert main(["sweep", file(text)]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert said in told
+
+
+def test_a_sweep_that_is_not_there_is_told(capsys):
+    assert main(["sweep", "ibm7535_gaols"]) == 2
+    assert "did you mean 'ibm7535_goals'" in capsys.readouterr().err
+
+
+def test_libraries_that_are_missing_are_told(file, monkeypatch, capsys):
+    for library, more in (("pyarrow", ()), ("distributed", ("--scheduler", "tcp://x:1"))):
+        with monkeypatch.context() as patch:
+            patch.setitem(__import__("sys").modules, library, None)
+            assert main(["sweep", file(EXECUTION), *more]) == 2
+        said = capsys.readouterr().err
+        assert f"needs {library}; expected pip install 'manip_dyn[sweep]'" in said
+
+
+def test_pd_is_the_same_arm_without_a_plan():
+    fixed = {"start": [0.05, 0.0], "goal": [0.0, 0.0], "duration": 2.0}
+    row = solve("execution", "ibm7535", {"method": "pd"}, **fixed)
+    assert (row["planned_time"], row["returns"]) == (0.0, 0)
+    assert np.isfinite(row["overshoot"])

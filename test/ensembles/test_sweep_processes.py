@@ -1,0 +1,89 @@
+"""Sweeps on several processes: the same rows on any number of them, and whoever dies."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import swept
+from fresh import Fresh
+
+import manip_dyn as md
+
+CASES = md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
+pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+
+
+def test_rows_are_the_same_bit_for_bit_on_any_number_of_workers(tmp_path):
+    one, two, four = (
+        md.sweep(swept.rotated, CASES, tmp_path / str(count), workers=count, chunk=3).rows
+        for count in (1, 2, 4)
+    )
+    assert one == two == four  # floats are equal only with every bit
+
+
+def test_no_case_is_lost_or_done_twice_where_a_process_is_killed(tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    cases = md.Cases.grid(x=list(range(12)))
+    result = md.sweep(
+        swept.Marked(marks, die_once=[5]), cases, tmp_path / "out", workers=2, chunk=2
+    )
+    assert [row["case"] for row in result.rows] == list(range(12))
+    assert list(result.column("twice")) == [2 * x for x in range(12)]
+    assert swept.Marked.marks(marks)[5] == 2
+
+
+def test_a_case_that_kills_every_process_is_a_row_and_costs_no_other(tmp_path):
+    cases = md.Cases.grid(x=list(range(6)))
+    result = md.sweep(swept.Marked(tmp_path, die_always=[2]), cases, workers=2, chunk=3)
+    assert [row["success"] for row in result.rows] == [x != 2 for x in range(6)]
+    assert result.rows[2]["status"] == "lost"
+    assert "died on this case" in result.rows[2]["reason"]
+
+
+KILLED = """
+import sys
+import manip_dyn as md
+import swept
+
+marks, out = sys.argv[1:]
+cases = md.Cases.grid(x=list(range(200)))
+md.sweep(swept.Marked(marks, pause=0.05), cases, out, workers=2, chunk=2)
+"""
+
+
+def test_a_sweep_that_was_killed_repeats_no_part_that_is_there(tmp_path):
+    marks, out = tmp_path / "marks", tmp_path / "out"
+    marks.mkdir()
+    path = os.pathsep.join([str(Path(swept.__file__).parent), os.environ.get("PYTHONPATH", "")])
+    begun = Fresh(KILLED, marks, out, PYTHONPATH=path)
+    end = time.monotonic() + 300.0
+    while len(list(out.glob("part-*"))) < 5:
+        assert begun.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    begun.kill()
+    assert begun.wait().returncode == -signal.SIGKILL
+    there = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
+    workers = {int(file.name.split("-")[1]) for file in marks.iterdir()}
+    while any(Path(f"/proc/{pid}/cmdline").exists() and _runs(pid) for pid in workers):
+        assert time.monotonic() < end  # they end with the process that they work for
+        time.sleep(0.01)
+    before = swept.Marked.marks(marks)
+    result = md.sweep(swept.Marked(marks), md.Cases.grid(x=list(range(200))), out, workers=1)
+    after = swept.Marked.marks(marks)
+    assert 5 <= len(there) < 100
+    assert result.repeated == 2 * len(there)
+    for x in range(200):
+        again = after[x] - before.get(x, 0)
+        assert again == (0 if x // 2 in there else 1)
+    assert [row["case"] for row in result.rows] == list(range(200))
+
+
+def _runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

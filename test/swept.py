@@ -1,0 +1,46 @@
+"""Functions that sweeps call in other processes: cheap, and with marks of what was done where."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+import manip_dyn as md
+
+
+def rotated(x, angle):
+    """Return numbers of all kinds, whose last digits tell if anything was computed otherwise."""
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    if x < 0.1:
+        raise md.ManipDynError(f"x is {x:g}; expected 0.1 or more")
+    if x > 0.9:
+        raise ZeroDivisionError("x is\ntoo large")
+    return {"place": turn @ [x, 1.0], "length": np.hypot(x, angle), "quarter": int(4 * x)}
+
+
+class Marked:
+    """Doubles x, and leaves a mark in a folder for each time that it does."""
+
+    def __init__(self, folder, die_once=(), die_always=(), pause=0.0):
+        """Take the folder, and cases on which the process is to die."""
+        self.folder, self.pause = str(folder), pause
+        self.die_once, self.die_always = tuple(die_once), tuple(die_always)
+        self.identity = "marked"
+
+    def __call__(self, x):
+        """Return twice x."""
+        mark = Path(self.folder, f"{x}-{os.getpid()}-{time.monotonic_ns()}")
+        first = not list(Path(self.folder).glob(f"{x}-*"))
+        mark.write_text("")
+        if x in self.die_always or (x in self.die_once and first):
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(self.pause)
+        return {"twice": 2 * x}
+
+    @staticmethod
+    def marks(folder):
+        """Return how often each x was begun."""
+        begun = [int(file.name.split("-")[0]) for file in Path(folder).iterdir()]
+        return {x: begun.count(x) for x in set(begun)}
