@@ -1,0 +1,5 @@
+"""Kernels where they are needed: as C source, and as functions of PyTorch and JAX."""
+
+from manip_dyn.export.c99 import export_c
+
+__all__ = ["export_c"]
