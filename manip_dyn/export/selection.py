@@ -65,10 +65,15 @@ def traced(equations: Equations, names: Sequence[str]) -> list[Function]:
     ]
 
 
-def gravity(equations: Equations) -> Function:
-    """Return the inverse dynamics at rest."""
+def declaration_of(kernel: str) -> Declaration:
+    """Return the declaration of a kernel other than the Taylor series."""
+    return GRAVITY if kernel == GRAVITY.name else BY_NAME[kernel]
+
+
+def gravity(equations: Equations, argument: str = "q") -> Function:
+    """Return the inverse dynamics at rest, with positions of the given name."""
     graph, n = Graph(), equations.n
-    q = [graph.input(f"q[{i}]") for i in range(n)]
+    q = [graph.input(f"{argument}[{i}]") for i in range(n)]
     still = [graph.constant(0.0)] * n
     efforts = [graph.lift(each) for each in equations.inverse_dynamics(q, still, still)]
     return Function(GRAVITY, graph, (n,), [((i,), each) for i, each in enumerate(efforts)])
@@ -79,9 +84,7 @@ def _in_the_way(robot: Robot, name: str) -> str:
     if name in (GRAVITY.name, TAYLOR):
         return ""
     declaration = BY_NAME[name]
-    longest = min(
-        declaration.longest, LONGEST if declaration.module in SECOND else declaration.longest
-    )
+    longest = LONGEST if declaration.module in SECOND else declaration.longest
     if robot.n <= longest:
         return ""
     return (
