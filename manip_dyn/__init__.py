@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Kernels,
         customize,
     )
+    from manip_dyn.export import export_c, jax_function, torch_function
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -121,6 +122,7 @@ else:
                 "Kernels",
                 "customize",
             ),
+            "export": ("export_c", "jax_function", "torch_function"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -255,7 +257,9 @@ __all__ = [
     "Waypoints",
     "compile_engine",
     "customize",
+    "export_c",
     "integrate",
+    "jax_function",
     "linearize",
     "load_mechanism",
     "load_robot",
@@ -269,6 +273,7 @@ __all__ = [
     "simulate_mechanism",
     "tableaus",
     "time_path",
+    "torch_function",
     "track",
     "view",
     "view_motion",

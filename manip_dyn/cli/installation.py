@@ -41,6 +41,8 @@ EXTRAS = {
     ),
     "view": (Library("viser", "viser", "the view in the browser"),),
     "plot": (Library("matplotlib", "matplotlib", "pictures: --plot, study --out"),),
+    "torch": (Library("torch", "torch", "kernels in PyTorch: torch_function"),),
+    "jax": (Library("jax", "jax", "kernels in JAX: jax_function"),),
 }
 ON_TERMINALS = (
     Library("rich", "rich", "colours, tables and bars"),

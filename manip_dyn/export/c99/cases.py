@@ -9,8 +9,8 @@ import numpy as np
 from manip_dyn.codegen.programs.trace import Function
 from manip_dyn.codegen.rigid_body.catalogue import argument_size
 from manip_dyn.core.checks import Matrix
-from manip_dyn.export.c99.precision import SINGLE, Precision
-from manip_dyn.export.c99.series import Series
+from manip_dyn.export.c99.source.precision import SINGLE, Precision
+from manip_dyn.export.c99.source.series import Series
 from manip_dyn.export.reference import evaluated, run
 from manip_dyn.robot import Robot
 
@@ -32,7 +32,7 @@ class Cases(NamedTuple):
     """
 
     kernel: str
-    arguments: dict[str, Matrix]
+    arguments: dict[str, Any]
     expected: Matrix
     tolerance: float
 
@@ -57,7 +57,7 @@ def series_cases(robot: Robot, series: Series, precision: Precision) -> Cases:
     return _cases("taylor", arguments, exact, rough, precision)
 
 
-def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Matrix]:
+def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Any]:
     """Return values that single precision has, too: positions within limits, all others moderate.
 
     The moments of inertia of a payload are those of a rigid body.
@@ -81,7 +81,7 @@ def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Matrix]:
 
 
 def _cases(
-    kernel: str, arguments: dict[str, Matrix], exact: Any, rough: Any, precision: Precision
+    kernel: str, arguments: dict[str, Any], exact: Any, rough: Any, precision: Precision
 ) -> Cases:
     exact, rough = (each.reshape(-1, STATES) for each in (exact, rough))
     scale = np.maximum(np.abs(exact).max(axis=0), np.finfo(np.float64).tiny)
@@ -90,7 +90,7 @@ def _cases(
     return Cases(kernel, arguments, exact, roundings * precision.rounding)
 
 
-def _coefficients(series: Series, q: Matrix, v: Matrix, tau: Matrix) -> Matrix:
+def _coefficients(series: Series, q: Any, v: Any, tau: Any) -> Any:
     """Return the coefficients (ORDER + 1, n, m) of q(t), as `codegen.taylor` makes them."""
     n, factors = series.n, series.factors
     work = np.zeros((ORDER, factors.width, q.shape[1]), q.dtype)

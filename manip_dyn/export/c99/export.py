@@ -10,11 +10,11 @@ from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.export.c99.cases import cases_of, series_cases
 from manip_dyn.export.c99.files import cmake_text, header_text, package_text, write_files
-from manip_dyn.export.c99.kernels import Style, argument_sizes, definition, prototype
-from manip_dyn.export.c99.names import check_distinct, prefix_for
-from manip_dyn.export.c99.precision import DOUBLE, SINGLE, sines_text
 from manip_dyn.export.c99.selftest import selftest_text
-from manip_dyn.export.c99.series import (
+from manip_dyn.export.c99.source.kernels import Style, argument_sizes, definition, prototype
+from manip_dyn.export.c99.source.names import check_distinct, prefix_for
+from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_text
+from manip_dyn.export.c99.source.series import (
     Series,
     series_of,
     taylor_definition,
@@ -141,9 +141,7 @@ def _source(style: Style, functions: list[Function], series: Series | None) -> s
     return "\n".join([*parts, *(each.text for each in sources)])
 
 
-def _selftest(
-    style: Style, robot: Robot, functions: list[Function], series: Series | None
-) -> str:
+def _selftest(style: Style, robot: Robot, functions: list[Function], series: Series | None) -> str:
     cases = [cases_of(robot, each, style.precision) for each in functions]
     if series:
         cases.append(series_cases(robot, series, style.precision))

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from manip_dyn.core.checks import Matrix
 from manip_dyn.export.c99.cases import ORDER, STATES, Cases
-from manip_dyn.export.c99.kernels import Style
-from manip_dyn.export.c99.names import c_name
-from manip_dyn.export.c99.precision import DOUBLE
+from manip_dyn.export.c99.source.kernels import Style
+from manip_dyn.export.c99.source.names import c_name
+from manip_dyn.export.c99.source.precision import DOUBLE
 
 TEXT = """\
 #include "{p}.h"

@@ -55,7 +55,9 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
         try:
             states = numpy.broadcast_shapes(*(each.shape[:-1] for each in arrays))
         except ValueError as error:
-            raise ManipDynError(f"the arguments of {kernel} do not fit together: {error}") from None
+            raise ManipDynError(
+                f"the arguments of {kernel} do not fit together: {error}"
+            ) from None
         wide = [numpy.broadcast_to(each, (*states, each.shape[-1])) for each in arrays]
         return call(made, numpy.concatenate(wide, axis=-1)).reshape(*states, *shape)
 

@@ -82,7 +82,7 @@ def _target(made: Vector) -> str:
 
     module: Any = rows_module(made)
     name = f"manip_dyn_{module.__name__}"
-    handler = cfunc(module.HANDLER, nopython=True)(module.handler)
+    handler = cfunc(module.HANDLER)(module.handler)
     _handlers.append(handler)
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler.ctypes), platform="cpu")
     return name

@@ -57,7 +57,9 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
         try:
             states = torch.broadcast_shapes(*(each.shape[:-1] for each in tensors))
         except RuntimeError as error:
-            raise ManipDynError(f"the arguments of {kernel} do not fit together: {error}") from None
+            raise ManipDynError(
+                f"the arguments of {kernel} do not fit together: {error}"
+            ) from None
         wide = [each.expand(*states, each.shape[-1]) for each in tensors]
         return call(made, torch.cat(wide, dim=-1)).reshape(*states, *shape)
 

@@ -157,7 +157,7 @@ def _adjoint(inner: Expressions) -> Expressions:
 
 
 def _dynamics_adjoint(equations: Equations, inner: Expressions) -> Expressions:
-    """Return the adjoint of the forward dynamics by that of the inverse dynamics: it is shorter."""
+    """Return the adjoint of the forward dynamics by way of the inverse dynamics: fewer lines."""
     n, weights = equations.n, _more(inner, equations.n)
     q, v, tau = (inner.x[i : i + n] for i in range(0, 3 * n, n))
     slopes = equations.forward_dynamics_adjoint(q, v, tau, weights)

@@ -10,8 +10,8 @@ from manip_dyn.codegen.programs.trace import trace
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.taylor.recurrences import SeriesWriter
-from manip_dyn.export.c99.kernels import Source, Style, head
-from manip_dyn.export.c99.statements import CWriter
+from manip_dyn.export.c99.source.kernels import Source, Style, head
+from manip_dyn.export.c99.source.statements import CWriter
 
 
 class Series(NamedTuple):
@@ -92,7 +92,8 @@ static void {p}_taylor_next({given}start, {given}previous,
     }}
     for (k = 2; k <= order; k++) {{
         for (i = 0; i < {n}; i++) {{
-            out[(k * {n}) + i] = work[((k - 2) * {width}) + {four_n} + i] / (({real})(k * (k - 1)));
+            out[(k * {n}) + i] = work[((k - 2) * {width}) + {four_n} + i]
+                / ({real})(k * (k - 1));
         }}
     }}
 }}

@@ -10,9 +10,9 @@ from manip_dyn.codegen.backend.pieces import Statement, in_pieces, is_long, pars
 from manip_dyn.codegen.programs.emit import program_text
 from manip_dyn.codegen.programs.trace import Function
 from manip_dyn.codegen.rigid_body.catalogue import argument_size
-from manip_dyn.export.c99.names import c_name, letters
-from manip_dyn.export.c99.precision import Precision
-from manip_dyn.export.c99.statements import KEPT, CWriter
+from manip_dyn.export.c99.source.names import c_name, letters
+from manip_dyn.export.c99.source.precision import Precision
+from manip_dyn.export.c99.source.statements import KEPT, CWriter
 
 
 class Style(NamedTuple):

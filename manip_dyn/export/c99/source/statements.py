@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from manip_dyn.codegen.backend.pieces import Statement
-from manip_dyn.export.c99.names import letters
-from manip_dyn.export.c99.precision import Precision
+from manip_dyn.export.c99.source.names import letters
+from manip_dyn.export.c99.source.precision import Precision
 
 SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
