@@ -67,6 +67,9 @@ setup(
             "toppra>=0.6",  # timing of paths
             "example-robot-data>=4.1",
         ],
+        # manip_dyn.torch_function and jax_function: kernels in the programs of these libraries
+        "torch": ["torch>=2.4"],
+        "jax": ["jax>=0.5"],
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out

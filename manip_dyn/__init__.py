@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from manip_dyn.ensembles import Ensemble, PDControl, simulate_many
     from manip_dyn.ensembles.sweeps import Cases, SweepResult, read_sweep, sweep
+    from manip_dyn.export import export_c, jax_function, torch_function
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -126,6 +127,7 @@ else:
             ),
             "ensembles": ("Ensemble", "PDControl", "simulate_many"),
             "ensembles.sweeps": ("Cases", "SweepResult", "read_sweep", "sweep"),
+            "export": ("export_c", "jax_function", "torch_function"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -264,7 +266,9 @@ __all__ = [
     "Waypoints",
     "compile_engine",
     "customize",
+    "export_c",
     "integrate",
+    "jax_function",
     "linearize",
     "load_mechanism",
     "load_robot",
@@ -281,6 +285,7 @@ __all__ = [
     "sweep",
     "tableaus",
     "time_path",
+    "torch_function",
     "track",
     "view",
     "view_motion",

@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "core": set(),
     "robot": {"robot"},
     "codegen": {"codegen", "robot"},
+    "export": {"export", "codegen", "robot"},
     "integrate": {"integrate"},
     "control": {"control", "codegen", "robot"},
     "simulation": {"simulation", "control", "codegen", "robot", "integrate"},

@@ -20,6 +20,7 @@ COMMANDS = {
     "sweep": "plan, simulate, track or execute many cases, on cores or a cluster",
     "track": "follow a path with the tool by closed-loop inverse kinematics",
     "view": "show a robot, or what runs, on a page in the browser",
+    "export": "write kernels as C source",
     "methods": "list the integration methods",
     "record": "record every message of the nodes that run",
     "replay": "publish a recording again, view it or check it",

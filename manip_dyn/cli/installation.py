@@ -45,6 +45,8 @@ EXTRAS = {
         Library("distributed", "distributed", "sweeps on a Dask cluster"),
     ),
     "plot": (Library("matplotlib", "matplotlib", "pictures: --plot, study --out"),),
+    "torch": (Library("torch", "torch", "kernels in PyTorch: torch_function"),),
+    "jax": (Library("jax", "jax", "kernels in JAX: jax_function"),),
 }
 ON_TERMINALS = (
     Library("rich", "rich", "colours, tables and bars"),

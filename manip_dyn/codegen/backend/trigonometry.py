@@ -14,15 +14,15 @@ from llvmlite import ir
 LIMIT = 1e5
 """Radians up to which the multiples of the parts of pi/2 are exact."""
 
-_TWO_OVER_PI = 6.36619772367581382433e-01
-_PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+TWO_OVER_PI = 6.36619772367581382433e-01
+PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 # Adding it rounds to an integer, whose last bits are then those of the sum.
 _ROUNDER = 6755399441055744.0
-_SINE = (
+SINE = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
     2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
 )  # fmt: skip
-_COSINE = (
+COSINE = (
     4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
     -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
 )  # fmt: skip
@@ -89,21 +89,21 @@ def _fast(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
     number, integer = x.type, _like(x.type, ir.IntType(64))
     one, half = _constant(number, 1.0), _constant(number, 0.5)
     rounder = _constant(number, _ROUNDER)
-    shifted = builder.fadd(builder.fmul(x, _constant(number, _TWO_OVER_PI)), rounder)
+    shifted = builder.fadd(builder.fmul(x, _constant(number, TWO_OVER_PI)), rounder)
     quarter_turns = builder.fsub(shifted, rounder)
     rest = x
-    for part in _PARTS:
+    for part in PARTS:
         turn = builder.fmul(quarter_turns, _constant(number, part), flags=_FLAGS)
         rest = builder.fsub(rest, turn, flags=_FLAGS)
     z = builder.fmul(rest, rest, flags=_FLAGS)
-    cubic = builder.fmul(builder.fmul(rest, z, flags=_FLAGS), _polynomial(builder, z, _SINE),
+    cubic = builder.fmul(builder.fmul(rest, z, flags=_FLAGS), _polynomial(builder, z, SINE),
                          flags=_FLAGS)  # fmt: skip
     sine = builder.fadd(rest, cubic, flags=_FLAGS)
     # 1 - z/2 is rounded; what it loses is added to the small terms.
     squared = builder.fmul(z, half)
     leading = builder.fsub(one, squared)
     lost = builder.fsub(builder.fsub(one, leading), squared)
-    quartic = builder.fmul(builder.fmul(z, z, flags=_FLAGS), _polynomial(builder, z, _COSINE),
+    quartic = builder.fmul(builder.fmul(z, z, flags=_FLAGS), _polynomial(builder, z, COSINE),
                            flags=_FLAGS)  # fmt: skip
     cosine = builder.fadd(leading, builder.fadd(lost, quartic, flags=_FLAGS))
     quadrant = builder.bitcast(shifted, integer)

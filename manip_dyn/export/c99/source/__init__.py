@@ -1,0 +1,1 @@
+"""C text: names, numbers, statements, kernels and series."""

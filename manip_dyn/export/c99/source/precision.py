@@ -1,0 +1,137 @@
+"""Double and single precision in C: their numbers, and their sines and cosines.
+
+Sine and cosine are made together, for all angles side by side, so that compilers put them into
+SIMD lanes: the argument less multiples of pi/2 in three parts (Cody, Waite 1980), then the
+polynomials of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c) or, in single precision, of
+Cephes (Moshier 1992, sinf.c and cosf.c). Beyond a limit, up to which multiples of the parts are
+exact, and for what is not finite, C's own functions do it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen.backend.trigonometry import COSINE, LIMIT, PARTS, SINE, TWO_OVER_PI
+from manip_dyn.core.errors import ManipDynError
+
+
+class Precision(NamedTuple):
+    """A type of C's numbers.
+
+    Attributes:
+        kind: Its name.
+        suffix: Of its constants, and of its functions in math.h.
+        dtype: The same type of numpy.
+        limit: Angle in rad up to which the reduction is exact.
+        offset: More than the quarter turns in `limit`.
+        parts: Of pi/2; multiples of the first two are exact.
+        sine: Coefficients of (sin r - r) / r^3 as a polynomial in r^2.
+        cosine: Coefficients of (cos r - 1 + r^2 / 2) / r^4.
+    """
+
+    kind: str
+    suffix: str
+    dtype: type
+    limit: float
+    offset: int
+    parts: tuple[float, ...]
+    sine: tuple[float, ...]
+    cosine: tuple[float, ...]
+
+    @property
+    def rounding(self) -> float:
+        """The unit roundoff."""
+        return float(np.finfo(self.dtype).eps) / 2.0
+
+    def literal(self, value: float) -> str:
+        """Return a constant that a compiler reads as exactly this number."""
+        with np.errstate(over="ignore"):
+            number = self.dtype(value)
+        if not np.isfinite(number):
+            raise ManipDynError(
+                f"the constant {value!r} of an equation is beyond C's {self.kind}; "
+                "expected a robot whose numbers are not"
+            )
+        return f"{np.format_float_scientific(number, unique=True, trim='0')}{self.suffix}"
+
+
+DOUBLE = Precision("double", "", np.float64, LIMIT, 65536, PARTS, SINE, COSINE)
+SINGLE = Precision(
+    "float",
+    "f",
+    np.float32,
+    8000.0,
+    8192,
+    (1.5703125, 4.837512969970703125e-4, 7.549789948768648e-8),
+    (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
+    (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
+)
+
+TEXT = """\
+/* Sines and cosines of {count} angles in rad. */
+static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{restrict} sine,
+    {kind} *{restrict} cosine)
+{{
+    int32_t far = 0;
+    int32_t i;
+
+    for (i = 0; i < {count}; i++) {{
+        far |= ((angle[i] < {limit}) && (angle[i] > -{limit})) ? 0 : 1;
+    }}
+    if (far != 0) {{
+        for (i = 0; i < {count}; i++) {{
+            sine[i] = sin{suffix}(angle[i]);
+            cosine[i] = cos{suffix}(angle[i]);
+        }}
+    }} else {{
+        for (i = 0; i < {count}; i++) {{
+            /* The sum is positive: to cut it off is to round the quarter turns. */
+            const int32_t quarter = (int32_t)((angle[i] * {two_over_pi}) + {offset}.5{suffix})
+                - {offset};
+            const {kind} turns = ({kind})quarter;
+            const {kind} rest = ((angle[i] - (turns * {part_a})) - (turns * {part_b}))
+                - (turns * {part_c});
+            const {kind} square = rest * rest;
+            const {kind} half = 0.5{suffix} * square;
+            const {kind} most = 1.0{suffix} - half;
+            const {kind} s = rest + ((rest * square) * ({sine}));
+            const {kind} c = most + (((1.0{suffix} - most) - half)
+                + ((square * square) * ({cosine})));
+            const {kind} first = ((quarter & 1) != 0) ? c : s;
+            const {kind} other = ((quarter & 1) != 0) ? s : c;
+
+            sine[i] = ((quarter & 2) != 0) ? -first : first;
+            cosine[i] = (((quarter + 1) & 2) != 0) ? -other : other;
+        }}
+    }}
+}}
+"""
+
+
+def sines_text(precision: Precision, prefix: str, count: int) -> str:
+    """Return the C function for so many angles at once."""
+    parts = [precision.literal(each) for each in precision.parts]
+    return TEXT.format(
+        prefix=prefix,
+        restrict=f"{prefix.upper()}_RESTRICT",
+        count=count,
+        kind=precision.kind,
+        suffix=precision.suffix,
+        limit=precision.literal(precision.limit),
+        offset=precision.offset,
+        two_over_pi=precision.literal(TWO_OVER_PI),
+        part_a=parts[0],
+        part_b=parts[1],
+        part_c=parts[2],
+        sine=_polynomial(precision, precision.sine),
+        cosine=_polynomial(precision, precision.cosine),
+    )
+
+
+def _polynomial(precision: Precision, coefficients: tuple[float, ...]) -> str:
+    text = precision.literal(coefficients[-1])
+    for each in coefficients[-2::-1]:
+        text = f"{precision.literal(each)}\n                + (square * ({text}))"
+    return text

@@ -1,0 +1,199 @@
+"""From statements of a straight-line program to C: what `backend.translator` is for LLVM."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from manip_dyn.codegen.backend.pieces import Statement
+from manip_dyn.export.c99.source.names import letters
+from manip_dyn.export.c99.source.precision import Precision
+
+SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+SUMS = (ast.Add, ast.Sub)
+ENDS: dict[type[ast.operator], str] = {
+    ast.Add: "sum",
+    ast.Sub: "diff",
+    ast.Mult: "prod",
+    ast.Div: "quot",
+}
+"""What names of results end in."""
+KEPT = "kept"
+"""The array through which a part of a long program leaves values to later ones."""
+
+
+class CWriter:
+    """Writes assignments as C, in a function body of its own.
+
+    Attributes:
+        counts: Numbers of angles for which sines are called.
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        precision: Precision,
+        shapes: Mapping[str, Sequence[int]],
+        slots: Mapping[str, int] | None = None,
+        names: Mapping[str, str] | None = None,
+    ):
+        """Take what is known outside the body.
+
+        Args:
+            prefix: Of the names of functions.
+            precision: The type of numbers.
+            shapes: Of arrays with more than one axis, which lie row by row in C.
+            slots: Places in the array `KEPT` of values that parts leave to one another.
+            names: C expressions of names that are given.
+        """
+        self._prefix, self._precision, self._shapes = prefix, precision, shapes
+        self._slots = slots or {}
+        self._names = dict(names or {})
+        self._type = f"const {precision.kind}"
+        self.counts: set[int] = set()
+
+    def lines(self, statements: Sequence[Statement]) -> Iterator[str]:
+        """Yield the statements in C, sines and cosines of one level together."""
+        self._statements = {_target(each): each for each in statements}
+        self._level: dict[str, int] = {}
+        self._done: set[str] = set()
+        self._groups = self._grouped(statements)
+        for name in self._statements:
+            yield from self._statement(name)
+
+    # ------------------------------------------------------------------ sines together
+    def _grouped(self, statements: Sequence[Statement]) -> list[list[str]]:
+        """Return the angles by level: how many sines, one of the other, lie before them."""
+        groups: list[dict[str, None]] = []
+        for each in statements:
+            level = max((self._level.get(name, 0) for name in each.names), default=0)
+            if isinstance(each.value, ast.Call):
+                angle = ast.unparse(each.value.args[0])
+                groups += [{} for _ in range(level + 1 - len(groups))]
+                groups[level][angle] = None
+                level += 1
+            self._level[_target(each)] = level
+        return [list(each) for each in groups]
+
+    def _sines(self, level: int) -> Iterator[str]:
+        """Yield what makes the sines and cosines of a level, after their angles."""
+        angles, mark = self._groups[level], letters(level)
+        if f"sines {mark}" in self._done:
+            return
+        self._done.add(f"sines {mark}")
+        for angle in angles:
+            if angle in self._statements:
+                yield from self._statement(angle)
+        values: list[str] = []
+        for angle in angles:
+            before, value = self._reference(angle)
+            yield from before
+            values.append(value)
+        count, kind = len(angles), self._precision.kind
+        self.counts.add(count)
+        yield f"{self._type} angle_{mark}[{count}] = {{{', '.join(values)}}};"
+        yield f"{kind} sine_{mark}[{count}];"
+        yield f"{kind} cosine_{mark}[{count}];"
+        call = f"{self._prefix}_{count}_sines"
+        yield f"{call}(angle_{mark}, sine_{mark}, cosine_{mark});"
+
+    # ---------------------------------------------------------------------- statements
+    def _statement(self, name: str) -> Iterator[str]:
+        """Yield a statement, after what it needs and has not been written yet."""
+        if name in self._done:
+            return
+        waiting = [name]
+        while waiting:
+            current = waiting[-1]
+            statement = self._statements[current]
+            missing = [
+                each
+                for each in statement.names
+                if each in self._statements and each not in self._done and each != current
+            ]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if current not in self._done:
+                yield from self._written(current, statement)
+
+    def _written(self, name: str, statement: Statement) -> Iterator[str]:
+        self._done.add(name)
+        if isinstance(statement.value, ast.Call):
+            level = self._level[name] - 1
+            yield from self._sines(level)
+            place = self._groups[level].index(ast.unparse(statement.value.args[0]))
+            which = "sine" if ast.unparse(statement.value.func) == "sin" else "cosine"
+            value = f"{which}_{letters(level)}[{place}]"
+        else:
+            for each in statement.names:
+                before, _ = self._reference(each)
+                yield from before
+            value = self._expression(statement.value)
+        if not isinstance(statement.target, ast.Name):
+            yield f"{self._expression(statement.target)} = {value};"
+            return
+        self._names[name] = own = f"{name}_{_end(statement.value)}"
+        yield f"{self._type} {own} = {value};"
+        if name in self._slots:
+            yield f"{KEPT}[{self._slots[name]}] = {own};"
+
+    def _reference(self, name: str) -> tuple[list[str], str]:
+        """Return what reads a name that another part has left, and the name in C."""
+        if name not in self._names:
+            if name not in self._slots:  # an array
+                return [], name
+            self._names[name] = own = f"{name}_kept"
+            return [f"{self._type} {own} = {KEPT}[{self._slots[name]}];"], own
+        return [], self._names[name]
+
+    # --------------------------------------------------------------------- expressions
+    def _expression(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            return self._reference(node.id)[1]
+        if isinstance(node, ast.Constant):
+            return self._precision.literal(float(node.value))  # type: ignore[arg-type]
+        if isinstance(node, ast.UnaryOp):
+            return f"-{self._inner(node.operand)}"
+        if isinstance(node, ast.Subscript):
+            return f"{ast.unparse(node.value)}[{self._place(node)}]"
+        assert isinstance(node, ast.BinOp)
+        left = self._expression(node.left)
+        chained = isinstance(node.op, SUMS) and isinstance(node.left, ast.BinOp)
+        if not (chained and isinstance(node.left.op, SUMS)):  # type: ignore[attr-defined]
+            left = self._inner(node.left)
+        return f"{left} {SYMBOLS[type(node.op)]} {self._inner(node.right)}"
+
+    def _inner(self, node: ast.expr) -> str:
+        """Return an operand, in parentheses where it is an operation itself."""
+        text = self._expression(node)
+        return f"({text})" if isinstance(node, (ast.BinOp, ast.UnaryOp)) else text
+
+    def _place(self, node: ast.Subscript) -> int:
+        """Return the index of an entry whose array lies row by row."""
+        index = ast.literal_eval(node.slice)
+        if not isinstance(index, tuple):
+            return int(index)
+        place = 0
+        for each, extent in zip(index, self._shapes[ast.unparse(node.value)], strict=True):
+            place = place * extent + each
+        return place
+
+
+def _target(statement: Statement) -> str:
+    return ast.unparse(statement.target)
+
+
+def _end(value: ast.expr) -> str:
+    """Return what a result's name ends in."""
+    if isinstance(value, ast.BinOp):
+        return ENDS[type(value.op)]
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func)
+    return "in" if isinstance(value, ast.Subscript) else "copy"
