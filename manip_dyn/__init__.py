@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Kernels,
         customize,
     )
+    from manip_dyn.inspection import Finding, Inspection, check
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -121,6 +122,7 @@ else:
                 "Kernels",
                 "customize",
             ),
+            "inspection": ("Finding", "Inspection", "check"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -209,7 +211,9 @@ __all__ = [
     "ComputedTorque",
     "EffortLaw",
     "Events",
+    "Finding",
     "FirstOrder",
+    "Inspection",
     "Integrator",
     "Jacobian",
     "Joint",
@@ -253,6 +257,7 @@ __all__ = [
     "VelocitySolver",
     "View",
     "Waypoints",
+    "check",
     "compile_engine",
     "customize",
     "integrate",
