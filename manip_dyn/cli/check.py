@@ -25,11 +25,11 @@ def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
         "Say what is wrong, doubtful or worth knowing about a URDF or xacro file: inertias that "
-        "no body can have, missing masses, limits, axes, friction, mimic joints, misspelt words, the "
-        "condition of the mass matrix; then compare the dynamics with pinocchio and, where they "
-        "are installed, MuJoCo and Drake, and name the link and the term that one of them has "
-        "otherwise. Exit code 0: no errors, though there may be warnings and notes; 1: errors, "
-        "which are what this package refuses; 2: there is no such file, or it is no URDF."
+        "no body can have, missing masses, limits, axes, friction, mimic joints, misspelt words, "
+        "the condition of the mass matrix. Then compare the dynamics with pinocchio and, where "
+        "they are installed, MuJoCo and Drake, and name the link and the term that one of them "
+        "has otherwise. Exit code 0: no errors, though there may be warnings and notes; 1: "
+        "errors, which are what this package refuses; 2: no such file, or it is no URDF."
     )
     command.epilog = examples(
         "manip_dyn check pa10",

@@ -80,7 +80,7 @@ def origin_of(element: Element) -> tuple[Matrix, Vector]:
 def mass_of(link: Element) -> Mass | None:
     """Return a link's mass in its own frame; None where it states none, or no numbers."""
     inertial = link.find("inertial")
-    if inertial is None:
+    if inertial is None or inertial.find("mass") is None:
         return None
     tensor = inertial.find("inertia")
     ixx, ixy, ixz, iyy, iyz, izz = (number(tensor, key) for key in INERTIA_KEYS)
