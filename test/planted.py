@@ -76,6 +76,11 @@ PLANTED = {
         '<mimic joint="elbo"/><dynamics',
         "error joint shoulder mimic",
     ),
+    "mimic that is fixed": (
+        'name="flange" type="fixed">',
+        'name="flange" type="fixed"><mimic joint="elbow"/>',
+        "note joint flange mimic",
+    ),
     "floating": (ELBOW, 'name="elbow" type="floating"', "error joint elbow type"),
     "planar": (ELBOW, 'name="elbow" type="planar"', "error joint elbow type"),
     "unknown type": (ELBOW, 'name="elbow" type="hinge"', "error joint elbow type"),
