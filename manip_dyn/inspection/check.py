@@ -11,9 +11,9 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.inspection.comparison.compare import compare
 from manip_dyn.inspection.comparison.ours import our_dynamics
 from manip_dyn.inspection.conditioning import conditioning
-from manip_dyn.inspection.finding import Agreement, Finding, Inspection, by_level
+from manip_dyn.inspection.parts.finding import Agreement, Finding, Inspection, by_level
+from manip_dyn.inspection.parts.stated import number
 from manip_dyn.inspection.rules import findings_in
-from manip_dyn.inspection.stated import number
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import read_extras

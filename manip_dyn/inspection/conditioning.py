@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.inspection.comparison.agreement import largest_condition
-from manip_dyn.inspection.finding import Finding
+from manip_dyn.inspection.parts.finding import Finding
 from manip_dyn.robot import Robot
 
 POSTURES = 200

@@ -7,7 +7,7 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.inspection.comparison.ours import Dynamics
 from manip_dyn.inspection.comparison.reading import Peer
-from manip_dyn.inspection.finding import Agreement
+from manip_dyn.inspection.parts.finding import Agreement
 from manip_dyn.robot import Oracle, Robot
 
 STATES = 5

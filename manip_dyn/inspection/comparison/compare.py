@@ -14,7 +14,7 @@ from manip_dyn.inspection.comparison.ours import ByEquations, Dynamics
 from manip_dyn.inspection.comparison.pinocchio_peer import PinocchioPeer
 from manip_dyn.inspection.comparison.reading import Peer, stated_reading
 from manip_dyn.inspection.comparison.terms import differing_terms, with_terms
-from manip_dyn.inspection.finding import Agreement, Finding
+from manip_dyn.inspection.parts.finding import Agreement, Finding
 from manip_dyn.robot import Robot
 from manip_dyn.robot.extras import Payload
 from manip_dyn.robot.tree import links_of

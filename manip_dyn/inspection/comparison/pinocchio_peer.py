@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.inspection.comparison.reading import Reading, joints_as_loaded
-from manip_dyn.inspection.stated import Mass
+from manip_dyn.inspection.parts.stated import Mass
 from manip_dyn.robot import Oracle, Robot
 from manip_dyn.robot.tree import child_of, joints_of
 

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.inspection.stated import NOTHING, Mass, mass_of, origin_of
+from manip_dyn.inspection.parts.stated import NOTHING, Mass, mass_of, origin_of
 from manip_dyn.robot import Robot
 from manip_dyn.robot.extras import Payload
 from manip_dyn.robot.tree import child_of, joints_of, links_of, movable_joints_of, parent_of

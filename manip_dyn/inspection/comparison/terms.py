@@ -10,8 +10,8 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.inspection.comparison.reading import Joint, Reading, whole
-from manip_dyn.inspection.finding import Finding
-from manip_dyn.inspection.stated import NOTHING, Mass
+from manip_dyn.inspection.parts.finding import Finding
+from manip_dyn.inspection.parts.stated import NOTHING, Mass
 from manip_dyn.robot import Body, Robot
 from manip_dyn.robot.tree import child_of, joints_of, links_of, movable_joints_of, path_to
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from manip_dyn.inspection.finding import Finding
+from manip_dyn.inspection.parts.finding import Finding
 from manip_dyn.inspection.rules import limits, masses, passive, spelling, structure
 from manip_dyn.inspection.rules.meshes import meshes
 

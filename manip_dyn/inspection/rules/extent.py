@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.inspection.stated import number, origin_of, triple
+from manip_dyn.inspection.parts.stated import number, origin_of, triple
 from manip_dyn.robot.tree import child_of, joints_of, links_of, parent_of
 
 SMALLEST = 0.1

@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from manip_dyn.inspection.finding import Finding
-from manip_dyn.inspection.stated import number, origin_of, triple
+from manip_dyn.inspection.parts.finding import Finding
+from manip_dyn.inspection.parts.stated import number, origin_of, triple
 from manip_dyn.robot.tree import joints_of, movable_joints_of
 
 DEGREES = (12.7, 1000.0)

@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from manip_dyn.inspection.finding import Finding
+from manip_dyn.inspection.parts.finding import Finding
+from manip_dyn.inspection.parts.stated import Mass, mass_of, number
 from manip_dyn.inspection.rules.extent import extent_of, reach_of
-from manip_dyn.inspection.stated import Mass, mass_of, number
 from manip_dyn.robot.tree import (
     child_of,
     joints_of,

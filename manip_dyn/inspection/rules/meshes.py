@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from manip_dyn.inspection.finding import Finding
+from manip_dyn.inspection.parts.finding import Finding
 from manip_dyn.robot.mesh_file import find_mesh
 
 

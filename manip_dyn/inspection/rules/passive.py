@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from manip_dyn.inspection.finding import Finding
-from manip_dyn.inspection.stated import number
+from manip_dyn.inspection.parts.finding import Finding
+from manip_dyn.inspection.parts.stated import number
 from manip_dyn.robot.tree import joints_of, movable_joints_of
 
 MEANING = {

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from manip_dyn.inspection.finding import Finding
+from manip_dyn.inspection.parts.finding import Finding
 from manip_dyn.robot.checks import INERTIA_KEYS, NUMBERS
 
 KNOWN = {

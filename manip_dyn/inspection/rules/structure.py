@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from manip_dyn.inspection.finding import Finding
+from manip_dyn.inspection.parts.finding import Finding
 from manip_dyn.robot.tree import MOVABLE, child_of, joints_of, links_of, parent_of, root_links_of
 
 
