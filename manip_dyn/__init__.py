@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Kernels,
         customize,
     )
+    from manip_dyn.identification import Excitation, Identification, excitation, identify
     from manip_dyn.inspection import Finding, Inspection, check
     from manip_dyn.integrate import (
         METHODS,
@@ -122,6 +123,7 @@ else:
                 "Kernels",
                 "customize",
             ),
+            "identification": ("Excitation", "Identification", "excitation", "identify"),
             "inspection": ("Finding", "Inspection", "check"),
             "integrate": (
                 "Tableau",
@@ -211,8 +213,10 @@ __all__ = [
     "ComputedTorque",
     "EffortLaw",
     "Events",
+    "Excitation",
     "Finding",
     "FirstOrder",
+    "Identification",
     "Inspection",
     "Integrator",
     "Jacobian",
@@ -260,6 +264,8 @@ __all__ = [
     "check",
     "compile_engine",
     "customize",
+    "excitation",
+    "identify",
     "integrate",
     "linearize",
     "load_mechanism",

@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "robot": {"robot"},
     "codegen": {"codegen", "robot"},
     "integrate": {"integrate"},
+    "identification": {"identification", "recording", "codegen", "robot"},
     "inspection": {"inspection", "codegen", "robot"},
     "control": {"control", "codegen", "robot"},
     "simulation": {"simulation", "control", "codegen", "robot", "integrate"},

@@ -1,9 +1,9 @@
 """Base parameters: as many combinations of parameters as efforts can tell apart.
 
-The graph's own regrouping (`codegen.rigid_body.base_parameters`) leaves those that joints allow; what
-else an arm's dimensions, its gravity or the choice of what is estimated make alike is found by the
-rank of the regressor at random states. Gautier (1991), Numerical calculation of the base inertial
-parameters of robots.
+The graph's own regrouping (`codegen.rigid_body.base_parameters`) leaves those that joints allow;
+what else an arm's dimensions, its gravity or the choice of what is estimated make alike is found
+by the rank of the regressor at random states. Gautier (1991), Numerical calculation of the base
+inertial parameters of robots.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class BaseParameters(NamedTuple):
     @property
     def invisible(self) -> tuple[str, ...]:
         """The parameters that no effort depends on."""
-        blind = ~self.combination.any(axis=0)
-        return tuple(name for name, hidden in zip(self.every, blind, strict=True) if hidden)
+        seen = np.flatnonzero(np.abs(self.combination).max(axis=0))
+        return tuple(name for j, name in enumerate(self.every) if j not in seen)
 
 
 def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> BaseParameters:

@@ -74,8 +74,11 @@ def identify(
     observed = observation(robot, base, places, moving, gaining)
     known = spring_efforts(robot, places) + _resisting(robot, estimated, moving, gaining)
     described = base.of(stated_parameters(robot))
-    kept = (decimated(each, period, cutoff) for each in (observed, efforts - known))
-    found = least_squares(*kept, described)
+    found = least_squares(
+        decimated(observed, period, cutoff),
+        decimated(efforts - known, period, cutoff),
+        described,
+    )
     deviations = np.sqrt(np.diag(found.covariance))
     unseen = [name for name, each in zip(base.names, deviations, strict=True) if np.isinf(each)]
     return Identification(
@@ -115,9 +118,8 @@ def _checked(
     times = finite_array("t", t, (len(np.atleast_1d(t)),))
     shape = (len(times), robot.n)
     speeds = np.zeros(shape) if v is None else v
-    return times, *(
-        finite_array(name, each, shape) for name, each in (("q", q), ("tau", tau), ("v", speeds))
-    )
+    places, efforts = finite_array("q", q, shape), finite_array("tau", tau, shape)
+    return times, places, efforts, finite_array("v", speeds, shape)
 
 
 def _resisting(
