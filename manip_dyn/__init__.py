@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from manip_dyn.ensembles import Ensemble, PDControl, simulate_many
     from manip_dyn.ensembles.sweeps import Cases, SweepResult, read_sweep, sweep
     from manip_dyn.export import export_c, jax_function, torch_function
+    from manip_dyn.identification import Excitation, Identification, excitation, identify
+    from manip_dyn.inspection import Finding, Inspection, check
     from manip_dyn.integrate import (
         METHODS,
         Events,
@@ -128,6 +130,8 @@ else:
             "ensembles": ("Ensemble", "PDControl", "simulate_many"),
             "ensembles.sweeps": ("Cases", "SweepResult", "read_sweep", "sweep"),
             "export": ("export_c", "jax_function", "torch_function"),
+            "identification": ("Excitation", "Identification", "excitation", "identify"),
+            "inspection": ("Finding", "Inspection", "check"),
             "integrate": (
                 "Tableau",
                 "METHODS",
@@ -218,7 +222,11 @@ __all__ = [
     "EffortLaw",
     "Ensemble",
     "Events",
+    "Excitation",
+    "Finding",
     "FirstOrder",
+    "Identification",
+    "Inspection",
     "Integrator",
     "Jacobian",
     "Joint",
@@ -264,9 +272,12 @@ __all__ = [
     "VelocitySolver",
     "View",
     "Waypoints",
+    "check",
     "compile_engine",
     "customize",
+    "excitation",
     "export_c",
+    "identify",
     "integrate",
     "jax_function",
     "linearize",

@@ -20,6 +20,8 @@ MAY_IMPORT = {
     "codegen": {"codegen", "robot"},
     "export": {"export", "codegen", "robot"},
     "integrate": {"integrate"},
+    "identification": {"identification", "recording", "codegen", "robot"},
+    "inspection": {"inspection", "codegen", "robot"},
     "control": {"control", "codegen", "robot"},
     "simulation": {"simulation", "control", "codegen", "robot", "integrate"},
     "clik": {"clik", "control", "codegen", "robot", "integrate"},

@@ -15,6 +15,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 COMMANDS = {
     "demo": "run scenarios with real ROS 2 nodes, measured from their topics",
     "robots": "list the shipped robots, or describe one",
+    "check": "say what is wrong or doubtful in a URDF, and what others make of it",
     "plan": "plan a zero-net-work or minimum-time motion",
     "simulate": "simulate an arm under constant efforts",
     "sweep": "plan, simulate, track or execute many cases, on cores or a cluster",

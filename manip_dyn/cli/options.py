@@ -15,7 +15,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import shipped_robots
 from manip_dyn.robot import Robot, load_robot, xacro_arguments_from
 
-__all__ = ["DONE", "FAILED", "add_robot", "add_robot_options", "examples", "numbers"]
+__all__ = ["DONE", "FAILED", "add_robot", "add_robot_options", "examples", "loading", "numbers"]
 __all__ += ["print_content", "robot_of"]
 
 DONE, FAILED = 0, 1
@@ -43,12 +43,17 @@ def add_robot_options(command: argparse.ArgumentParser) -> None:
 
 def robot_of(options: argparse.Namespace) -> Robot:
     """Return the robot that the options name."""
+    return load_robot(options.robot, **loading(options))
+
+
+def loading(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what `add_robot_options` added, as `load_robot` takes it."""
     lock = {}
     for entry in options.lock:
         joint, _, position = entry.partition("=")
         lock[joint] = float(numbers(f"--lock {joint}", position)[0])
     arguments = xacro_arguments_from(shlex.join(options.xacro))
-    return load_robot(options.robot, lock=lock, tip=options.tip, xacro_args=arguments)
+    return {"lock": lock, "tip": options.tip, "xacro_args": arguments}
 
 
 def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:

@@ -43,7 +43,7 @@ class Frame(NamedTuple):
 def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
     """Return the bodies of a pinocchio model, base to tips."""
     subspaces = _subspaces(model)
-    axes = [np.eye(3)] + [_frame_about(linear + angular) for linear, angular in subspaces]
+    axes = [np.eye(3), *body_axes(model)]
     bodies = []
     for i in range(1, model.njoints):
         parent, placement = model.parents[i], model.jointPlacements[i]
@@ -60,6 +60,11 @@ def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
             )
         )
     return tuple(bodies)
+
+
+def body_axes(model: pinocchio.Model) -> list[Matrix]:
+    """Return the axes (3, 3) of each body's frame in that of its joint in pinocchio."""
+    return [_frame_about(linear + angular) for linear, angular in _subspaces(model)]
 
 
 def frame_of(model: pinocchio.Model, link: str) -> Frame:

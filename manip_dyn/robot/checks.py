@@ -112,7 +112,7 @@ def check_dynamics(where: str, root: Element) -> None:
                 f"{where}: joint '{name}' is {kind}; expected revolute, continuous, prismatic or "
                 "fixed (or a tip before it)"
             )
-        if mimic is not None:
+        if mimic is not None and kind != "fixed":
             raise ManipDynError(
                 f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not modelled; "
                 f"lock it, as in lock={{'{name}': 0.0}}, or set a tip before it"

@@ -7,10 +7,13 @@ that belong to the caller. Pinocchio's bindings drop dimensions of size one; her
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pinocchio
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.robot.bodies import body_axes
 from manip_dyn.robot.model import Robot
 
 
@@ -87,6 +90,21 @@ class Oracle:
         by_a = np.triu(by_a) + np.triu(by_a, 1).T
         return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
 
+    def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
+        """Return the efforts (n, 10 n) by each inertial parameter of the bodies, without rotors.
+
+        In the bodies' frames: mass, first moments (3), then Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the
+        origin.
+        """
+        by_theirs = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
+        blocks = [by_theirs[:, 10 * i : 10 * i + 10] @ turn for i, turn in enumerate(self._turns)]
+        return np.hstack(blocks)
+
+    @cached_property
+    def _turns(self) -> list[Matrix]:
+        """Ten parameters in the frame of pinocchio's joint by those in the body's, (10, 10)."""
+        return [_turned(axes) for axes in body_axes(self._model)]
+
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
         """Return kinetic and potential energy in J; gravity's is zero at the base origin."""
         robot = self._robot
@@ -97,3 +115,17 @@ class Oracle:
     def _passive_effort(self, q: Vector, v: Vector) -> Vector:
         robot = self._robot
         return -robot.damping * v - robot.stiffness * (q - robot.rest)
+
+
+def _turned(axes: Matrix) -> Matrix:
+    """Return how ten inertial parameters turn with the axes (3, 3) that they are in, (10, 10)."""
+    ours = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    theirs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
+    turn = np.zeros((10, 10))
+    turn[0, 0], turn[1:4, 1:4] = 1.0, axes
+    for k, (i, j) in enumerate(ours):
+        unit = np.zeros((3, 3))
+        unit[i, j] = unit[j, i] = 1.0
+        seen = axes @ unit @ axes.T
+        turn[4:, 4 + k] = [seen[place] for place in theirs]
+    return turn

@@ -1,0 +1,88 @@
+"""What an identification found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.core.checks import Matrix, Vector, finite_array
+from manip_dyn.identification.base import BaseParameters, observation
+from manip_dyn.identification.regressor import spring_efforts
+from manip_dyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Base parameters of an arm from a log, with their standard deviations.
+
+    Attributes:
+        robot: The robot as it was described.
+        names: Of the parameter that leads each combination, (b,); `formula` has the others.
+        values: Estimates (b,): kg, kg m, kg m^2, and damping, friction and armature of joints.
+        deviations: Standard deviations (b,); infinite for what the log does not tell.
+        described: What URDF and YAML say, (b,).
+        covariance: Of the estimates, (b, b).
+        noise: Standard deviation of the measured efforts by joint, (n,), N m or N, as low-passed.
+        residual: Root mean square of what the model does not explain by joint, (n,).
+        condition: Of the weighted regressor with columns of length one; below 100 is good.
+        unseen: Base parameters that this log does not tell: the estimate is what is described.
+        invisible: Parameters that no effort of this arm depends on.
+    """
+
+    robot: Robot = field(repr=False)
+    base: BaseParameters = field(repr=False)
+    values: Vector
+    deviations: Vector
+    described: Vector
+    covariance: Matrix = field(repr=False)
+    noise: Vector
+    residual: Vector
+    condition: float
+    unseen: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters that lead each combination."""
+        return self.base.names
+
+    @property
+    def invisible(self) -> tuple[str, ...]:
+        """Parameters that no effort of this arm depends on."""
+        return self.base.invisible
+
+    def formula(self, name: str) -> str:
+        """Return what a base parameter is the sum of, such as ``elbow mx +0.4 wrist m``."""
+        return self.base.formula(self.names.index(name))
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
+        """Return the efforts (m, n) of motions (m, n) with the estimates, friction included."""
+        shape = (len(np.atleast_2d(np.asarray(q))), self.robot.n)
+        states = [
+            finite_array(name, np.atleast_2d(np.asarray(each)), shape)
+            for name, each in (("q", q), ("v", v), ("a", a))
+        ]
+        efforts = observation(self.robot, self.base, *states) @ self.values
+        return efforts + spring_efforts(self.robot, states[0])
+
+    def content(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        rows = zip(self.names, self.values, self.deviations, self.described, strict=True)
+        return {
+            "robot": self.robot.name,
+            "condition": self.condition,
+            "unseen": list(self.unseen),
+            "residual": dict(zip(self.robot.joint_names, self.residual.tolist(), strict=True)),
+            "parameters": [
+                {
+                    "name": name,
+                    "value": float(value),
+                    "deviation": float(deviation) if np.isfinite(deviation) else None,
+                    "described": float(described),
+                    "formula": self.formula(name),
+                }
+                for name, value, deviation, described in rows
+            ],
+        }

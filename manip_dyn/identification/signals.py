@@ -1,0 +1,73 @@
+"""Measured signals without what no arm does: smoothed without delay, and differentiated.
+
+Gautier (1997), Dynamic identification of robots with power model: a zero-phase low-pass and
+central differences for positions; then efforts and regressor through one and the same filter, of
+whose output only as many samples are kept as differ ("parallel decimation").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from manip_dyn.core.checks import Array, Matrix, Vector
+from manip_dyn.core.errors import ManipDynError
+
+ORDER = 4
+"""Of the Butterworth filter, which runs forwards and backwards."""
+FEWEST = 30
+"""Samples without which nothing is filtered."""
+
+
+def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
+    """Return the period, s, and the signals (m, n) at even times, by linear interpolation.
+
+    Raises:
+        ManipDynError: If the times (m,) do not rise, or there are too few.
+    """
+    if len(t) < FEWEST:
+        raise ManipDynError(f"the log has {len(t)} samples; expected {FEWEST} or more")
+    steps = np.diff(t)
+    if np.any(steps <= 0.0):
+        at = int(np.argmin(steps))
+        raise ManipDynError(f"t is {t[at]:g}, then {t[at + 1]:g} s; expected times that rise")
+    period = float(t[-1] - t[0]) / (len(t) - 1)
+    even = t[0] + period * np.arange(len(t))
+    if np.abs(even - t).max() < 1e-6 * period:
+        return period, list(signals)
+    return period, [np.array([np.interp(even, t, x) for x in each.T]).T for each in signals]
+
+
+def low_passed(signal: Array, period: float, cutoff: float) -> Array:
+    """Return a signal (m, ...) without what is faster than `cutoff`, Hz, and without delay."""
+    if cutoff >= 0.45 / period:
+        return signal
+    return sosfiltfilt(butter(ORDER, cutoff, fs=1.0 / period, output="sos"), signal, axis=0)
+
+
+def rate(signal: Matrix, period: float) -> Matrix:
+    """Return the time derivative of a signal (m, n): central differences of fourth order.
+
+    At both ends, two samples each, those of `numpy.gradient`.
+    """
+    result = np.gradient(signal, period, axis=0, edge_order=2)
+    inner = 8.0 * (signal[3:-1] - signal[1:-3]) - (signal[4:] - signal[:-4])
+    result[2:-2] = inner / (12.0 * period)
+    return result
+
+
+def decimated(signal: Array, period: float, cutoff: float) -> Array:
+    """Return a signal (m, ...) filtered, with as many samples as differ, without both ends.
+
+    What is cut off is what a filter makes up there.
+    """
+    step = max(1, round(0.5 / (cutoff * period)))
+    return without_ends(low_passed(signal, period, cutoff), period, cutoff)[::step]
+
+
+def without_ends(signal: Array, period: float, cutoff: float) -> Array:
+    """Return a filtered signal (m, ...) without two periods of `cutoff` at both ends."""
+    if cutoff >= 0.45 / period:
+        return signal[2 : len(signal) - 2]
+    margin = min(len(signal) // 8, round(2.0 / (cutoff * period)))
+    return signal[margin : len(signal) - margin]
