@@ -20,12 +20,16 @@ from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.memory import Memory, memory_of
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.model.partition import Partition, partition
+from manip_dyn.multibody.model.partition import Partition
 
 RTOL = 1e-6
 """Relative tolerance by default."""
 AT_ONCE = 1e9
 """Tolerance of the event that asks for a new partition: it need not be found in time."""
+
+
+CONSISTENT = 1e-8
+"""Largest violation of constraints that were left out because they follow from the others."""
 
 
 class Samples(NamedTuple):
@@ -46,7 +50,8 @@ class MechanismSimulation:
         v: Their rates (N,).
         status: SUCCESS as long as it can go on.
         reason: Why it cannot, in one sentence; empty as long as it can.
-        violation: Largest violation of a constraint so far.
+        violation: Largest violation of a constraint so far, redundant ones included.
+        redundant: The constraints that are left out now, by name.
         statistics: Steps, failures, evaluations and partitions so far.
     """
 
@@ -83,14 +88,14 @@ class MechanismSimulation:
         self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
         self.status, self.reason = Status.SUCCESS, ""
         self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
-        self._worst = np.zeros(1)
+        self._worst = np.zeros(2)
         self._control = self._given_control
         self._use(self.mechanism.partition, None)
 
     @property
     def violation(self) -> float:
         """Largest violation of a constraint over all samples."""
-        return float(self._worst[0])
+        return float(self._worst.max())
 
     def advance_to(self, end: float) -> list[Samples]:
         """Move on to the time `end`, s, or until there is a `reason` not to; return the steps."""
@@ -102,19 +107,27 @@ class MechanismSimulation:
             self._y = solution.y_last
             for name in ("steps", "failures", "evaluations"):
                 self.statistics[name] += getattr(solution, name)
-            if solution.status is Status.EVENT:
+            if self._worst[1] > CONSISTENT:
+                self.status = Status.EVENT
+                self.reason = (
+                    f"constraints that were left out as redundant are violated by "
+                    f"{self._worst[1]:.3g} at t = {self.t:.9g} s; expected them to follow from "
+                    f"the others: {', '.join(self.redundant)}"
+                )
+            elif solution.status is Status.EVENT:
                 self._repartition()
             elif not solution.success:
                 self.status, self.reason = solution.status, solution.reason
         return parts
 
     def _use(self, roles: Partition, angles: Vector | None) -> None:
+        self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
         self.statistics["partitions"] += 1
 
     def _repartition(self) -> None:
-        roles = partition(self.mechanism.gradients(self.q))
-        if roles.redundant.size:
+        roles = self.mechanism.roles_at(self.q)
+        if roles is None:
             self.status = Status.EVENT
             self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
         else:
@@ -168,6 +181,6 @@ def prepared(
     memory = memory_of(tables)
     y = np.concatenate([q[roles.independent], v[roles.independent]])
     all_q, all_v = np.empty((2, 1, mechanism.size))
-    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(1)) < 1:
+    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(2)) < 1:
         raise ManipDynError("the mechanism cannot be assembled in its position")
     return memory, y
