@@ -104,19 +104,23 @@ def assemble(y, p):
         for _ in range(MOST[way]):
             largest = residuals(p, wrong)
             flags[1] += 1
-            if largest <= limits[0]:
-                refactor(p)
-                flags[0] = ASSEMBLED
-                return True
-            if not largest < last:
+            close = largest <= limits[0]
+            if not (close or largest < last):
                 break
             if way == CHORDS:
                 last = 0.5 * largest
-            else:
+            elif not close:
                 refactor(p)
-            substitute(factors, pivots, wrong)
-            for i in range(m):
-                q[dependent[i]] -= wrong[i]
+                flags[0] = ASSEMBLED
+            if flags[0] == ASSEMBLED:
+                substitute(factors, pivots, wrong)
+                for i in range(m):
+                    q[dependent[i]] -= wrong[i]
+            if close:  # to the last digits, where errors grow near a change point
+                residuals(p, wrong)
+                refactor(p)
+                flags[0] = ASSEMBLED
+                return True
     for i in range(m):
         q[dependent[i]] = backup[i]
     flags[0] = 0

@@ -57,5 +57,8 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
             left[others] -= np.outer(left[others, column], left[row])
             rows[row] = columns[column] = False
     return Partition(
-        np.flatnonzero(~columns), np.flatnonzero(columns), np.flatnonzero(rows), np.flatnonzero(~rows)
+        np.flatnonzero(~columns),
+        np.flatnonzero(columns),
+        np.flatnonzero(rows),
+        np.flatnonzero(~rows),
     )

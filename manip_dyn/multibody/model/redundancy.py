@@ -29,6 +29,8 @@ def moves_on(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
     back to the constraints: all of them hold there just if those that were left out follow.
     """
     rank = len(roles.kept)
+    if rank == len(q):
+        return True
     tangents = np.linalg.svd(evaluate(q)[1])[2][rank:]
     for seed in range(DIRECTIONS):
         shares = np.random.default_rng(seed).normal(size=len(tangents))
