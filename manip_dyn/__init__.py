@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         tableaus,
     )
     from manip_dyn.multibody import (
+        Equilibrium,
         FirstOrder,
         Joint,
         Mechanism,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         Spring,
         Tyre,
         UserForce,
+        equilibrium,
         linearize,
         load_mechanism,
         simulate_by_adams,
@@ -140,6 +142,7 @@ else:
                 "tableaus",
             ),
             "multibody": (
+                "Equilibrium",
                 "FirstOrder",
                 "Joint",
                 "Mechanism",
@@ -150,6 +153,7 @@ else:
                 "Spring",
                 "Tyre",
                 "UserForce",
+                "equilibrium",
                 "linearize",
                 "load_mechanism",
                 "simulate_by_adams",
@@ -208,6 +212,7 @@ __all__ = [
     "ClikSettings",
     "ComputedTorque",
     "EffortLaw",
+    "Equilibrium",
     "Events",
     "FirstOrder",
     "Integrator",
@@ -255,6 +260,7 @@ __all__ = [
     "Waypoints",
     "compile_engine",
     "customize",
+    "equilibrium",
     "integrate",
     "linearize",
     "load_mechanism",

@@ -3,8 +3,8 @@
 A slider-crank whose crank is as long as its rod has one, and a parallelogram two. The motion goes
 on smoothly, but beside the point its equations are ill-conditioned: with the condition number c,
 errors of positions grow by c in velocities and c^2 in accelerations, and no step that begins or
-ends there can meet a narrow tolerance. So one step leads from this side to the other. Where two such
-steps of different lengths do not tell the same motion, none is determined.
+ends there can meet a narrow tolerance. So one step leads from this side to the other. Where two
+such steps of different lengths do not tell the same motion, none is determined.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ AT_ONCE = 1e9
 
 
 NEAR = 3.0
-"""A condition number by so much larger than the least one asks whether a kink was a change point."""
+"""A condition number so much larger than the least one asks if a kink was a change point."""
 MOST_STEPS = 300
 """From one end of a step across a change point to that of a longer one, to compare."""
 CONSISTENT = 1e-8

@@ -22,8 +22,8 @@ def expand(states, p, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
     Raise `worst` (2,) to the largest violation of a constraint, and of one that was left out as
-    redundant; return how many states could be assembled. The turns of rotational springs are counted, and the condition number of a new
-    partition is kept.
+    redundant; return how many states could be assembled. The turns of rotational springs are
+    counted, and the condition number of a new partition is kept.
     """
     motion, limits, work = motion_of(p), links_of(p).limits, links_of(p).work
     for k in range(states.shape[0]):

@@ -1,7 +1,7 @@
 """The arrays that a mechanism's compiled equations read and write.
 
-A mechanism has b bodies, N = 7 b coordinates, m independent constraints and n = N - m freedoms. The
-arrays are in groups, so that a function takes only those that it is about.
+A mechanism has b bodies, N = 7 b coordinates, m independent constraints and n = N - m freedoms.
+The arrays are in groups, so that a function takes only those that it is about.
 """
 
 from __future__ import annotations

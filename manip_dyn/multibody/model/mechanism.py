@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +52,9 @@ from manip_dyn.multibody.model.elements import (
 from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows, told
 from manip_dyn.multibody.model.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.model.redundancy import moves_on
+
+if TYPE_CHECKING:
+    from manip_dyn.multibody.equilibria import Equilibrium
 
 TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
@@ -237,6 +241,12 @@ class Mechanism:
             raise ManipDynError("the start is a singular position; expected another one")
         changed.partition, changed.redundant = roles, changed.names_of(roles.redundant)
         return changed
+
+    def equilibrium(self, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
+        """Return where the mechanism stays at rest, see `md.equilibrium`."""
+        from manip_dyn.multibody.equilibria import equilibrium  # which takes a Mechanism
+
+        return equilibrium(self, tolerance=tolerance, t=t)
 
     # ------------------------------------------------------------------------- tables
     def _starts(self, names: Sequence[str]) -> tuple[int, int]:
