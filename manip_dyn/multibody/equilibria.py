@@ -1,10 +1,10 @@
 """`equilibrium`: a position in which a mechanism stays at rest, and whether it is stable.
 
-At rest the independent coordinates y feel the forces F(y) = M y'' with the stiffness K = -dF/dy. In
-the modes of K against M a step is F_i / max(|k_i|, 1 / d): Newton's where k_i is positive and d long,
-downhill where it is not (saddle-free Newton, Dauphin et al. 2014). A step at whose end the forces
-push back more than half as hard as they pushed is tried again with a shorter d. Where nothing
-pushes, as on a car along a level road, the mechanism stays where it is.
+At rest the independent coordinates y feel the forces F(y) = M y'' with the stiffness K = -dF/dy.
+In the modes of K against M a step is F_i / max(|k_i|, 1 / d): Newton's where k_i is positive and d
+long, downhill where it is not (saddle-free Newton, Dauphin et al. 2014). A step at whose end the
+forces push back more than half as hard as they pushed is tried again with a shorter d. Where
+nothing pushes, as on a car along a level road, the mechanism stays where it is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
 LONGER, SHORTER, BACK = 4.0, 0.25, 0.5
 REACH = 0.05
 """Longest step of a coordinate, m or Euler parameter."""
-MOST = 1000
+MOST = 400
 GROWING = 1e-3
 """Real part of an eigenvalue, 1/s, above which a motion grows: those of free motions are 0."""
 
@@ -35,7 +35,8 @@ class Equilibrium(NamedTuple):
     """Where a mechanism stays at rest.
 
     Attributes:
-        mechanism: The mechanism that starts there at rest.
+        mechanism: The mechanism that starts there at rest; rotational springs count their turns
+            from its assembly still, the nearest one.
         q: Its coordinates (N,).
         acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
         iterations: How many it took.

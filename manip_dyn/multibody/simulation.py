@@ -31,6 +31,8 @@ AT_ONCE = 1e9
 
 NEAR = 3.0
 """A condition number so much larger than the least one asks if a kink was a change point."""
+AGAIN = 8.0
+"""A change point that could not be crossed is tried again where the number is so much larger."""
 MOST_STEPS = 300
 """From one end of a step across a change point to that of a longer one, to compare."""
 CONSISTENT = 1e-8
@@ -94,7 +96,7 @@ class MechanismSimulation:
         self.status, self.reason = Status.SUCCESS, ""
         self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
         self._worst = np.zeros(2)
-        self._control, self._least = self._given_control, np.inf
+        self._control, self._least, self._refused = self._given_control, np.inf, 0.0
         self._use(self.mechanism.partition, None)
 
     @property
@@ -145,9 +147,12 @@ class MechanismSimulation:
         """Lead by a new partition; beside a change point begin on its other side."""
         roles, angles = self.mechanism.roles_at(self.q), self._memory.tables.forces.angles
         condition = self._use(roles, angles) if roles else np.inf
-        beside = condition > BESIDE * self._least
-        if beside and not self._cross(parts, end, -2) and condition > LOST * self._least:
-            self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
+        if not condition > BESIDE * self._least:
+            self._refused = 0.0
+        elif condition > AGAIN * self._refused and not self._cross(parts, end, -2):
+            self._refused = condition
+            if condition > LOST * self._least:
+                self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
 
     def _has_changed_over(self, samples: Samples) -> bool:
         return len(samples.t) > 1 and bool(kink(*samples).max() > KINK)

@@ -71,6 +71,7 @@ class Mechanism:
         bodies: In the order of the coordinates.
         joints: As given.
         forces: As given.
+        assembly: Coordinates (N,) as given, to which points and axes of joints and forces belong.
         gravity: m/s^2, (3,).
         size: Number of coordinates N.
         constraints: Number of independent constraints m, one for each body's Euler parameters
@@ -109,6 +110,7 @@ class Mechanism:
         )
         self._rows()
         self.q0, self.v0 = self._start()
+        self.assembly = self.q0
         gradients = self.gradients(self.q0)
         self.partition = self._assembled(gradients)
         self.constraints = len(self.partition.kept)
