@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         tableaus,
     )
     from manip_dyn.multibody import (
+        Equilibrium,
         FirstOrder,
         Joint,
         Mechanism,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         Spring,
         Tyre,
         UserForce,
+        equilibrium,
         linearize,
         load_mechanism,
         simulate_by_adams,
@@ -151,6 +153,7 @@ else:
                 "tableaus",
             ),
             "multibody": (
+                "Equilibrium",
                 "FirstOrder",
                 "Joint",
                 "Mechanism",
@@ -161,6 +164,7 @@ else:
                 "Spring",
                 "Tyre",
                 "UserForce",
+                "equilibrium",
                 "linearize",
                 "load_mechanism",
                 "simulate_by_adams",
@@ -221,6 +225,7 @@ __all__ = [
     "ComputedTorque",
     "EffortLaw",
     "Ensemble",
+    "Equilibrium",
     "Events",
     "Excitation",
     "Finding",
@@ -275,6 +280,7 @@ __all__ = [
     "check",
     "compile_engine",
     "customize",
+    "equilibrium",
     "excitation",
     "export_c",
     "identify",

@@ -27,6 +27,9 @@ class StepControl:
         min_step: Smallest step, s; what needs a smaller one ends with STEP_UNDERFLOW.
         max_step: Largest step, s.
         max_steps: Steps, failed ones included, before TOO_MANY_STEPS; with fixed steps, too.
+        fac: Safety factor: a step is so much shorter than the error estimate allows.
+        facmin: Least factor from a step to the next.
+        facmax: Largest factor from a step to the next.
     """
 
     controller: str = "pi"
@@ -36,6 +39,9 @@ class StepControl:
     min_step: float = 0.0
     max_step: float = math.inf
     max_steps: int = 10_000_000
+    fac: float = 0.9
+    facmin: float = 0.1
+    facmax: float = 5.0
 
     def __post_init__(self) -> None:
         """Refuse what no step can follow."""
@@ -51,6 +57,13 @@ class StepControl:
         if self.max_step != math.inf:
             positive("max_step", self.max_step, "s")
         positive("max_steps", self.max_steps)
+        for name in ("fac", "facmin", "facmax"):
+            positive(name, getattr(self, name))
+        if not (self.fac < 1.0 and self.facmin < 1.0 < self.facmax):
+            raise ManipDynError(
+                f"fac, facmin and facmax are {self.fac:g}, {self.facmin:g} and {self.facmax:g}; "
+                "expected fac and facmin below 1 and facmax above"
+            )
         if self.max_step < self.min_step:
             raise ManipDynError(
                 f"max_step is {self.max_step:g} s; expected min_step ({self.min_step:g} s) or more"

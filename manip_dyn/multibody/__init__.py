@@ -1,5 +1,6 @@
 """Constrained multibody systems in Cartesian coordinates; Sandu et al. (2001)."""
 
+from manip_dyn.multibody.equilibria import Equilibrium, equilibrium
 from manip_dyn.multibody.explicit import FirstOrder, simulate_by_adams
 from manip_dyn.multibody.kernels.user_force import BodyState, UserForce
 from manip_dyn.multibody.linearization import linearize
@@ -10,7 +11,9 @@ from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
 
 __all__ = [
+    "Equilibrium",
     "FirstOrder",
+    "equilibrium",
     "linearize",
     "simulate_by_adams",
     "BodyState",

@@ -21,7 +21,6 @@ from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.state_space import needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.model.partition import Partition
-from manip_dyn.multibody.model.partition import partition as partition_of
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
 
@@ -77,11 +76,11 @@ class FirstOrder:
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
         """Return all coordinates and rates (N,), and the largest violation of a constraint."""
-        size, worst = self.mechanism.size, np.zeros(1)
+        size, worst = self.mechanism.size, np.zeros(2)
         q, v = np.empty((1, size)), np.empty((1, size))
         if expand(_own(y)[np.newaxis], self._memory, q, v, worst) < 1:
             raise ManipDynError("the mechanism cannot be assembled where the solver has led it")
-        return q[0], v[0], float(worst[0])
+        return q[0], v[0], float(worst.max())
 
 
 def _own(y: Vector) -> Vector:
@@ -165,7 +164,7 @@ def _steps(
 def _successor(rhs: FirstOrder, sample: Sample, repartition: bool) -> FirstOrder:
     """Return f(t, y) from a sample on, with a new partition where it is due."""
     t, q, v, _ = sample
-    roles = partition_of(rhs.mechanism.gradients(q)) if repartition else rhs.partition
-    if roles.redundant.size:
+    roles = rhs.mechanism.roles_at(q) if repartition else rhs.partition
+    if roles is None:
         raise ManipDynError(f"the mechanism is in a singular position at t = {t:.9g} s")
     return FirstOrder(rhs.mechanism, q, v, roles, rhs.angles)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import prepared
@@ -45,14 +46,19 @@ class Linearization(NamedTuple):
 def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
     """Return J1, J2 and the rest at the mechanism's start; Sandu et al. (2001), eq. 26."""
     memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
-    n = mechanism.freedoms
+    return linear_motion(memory, y, t)
+
+
+def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
+    """Return the same about a state y (2 n,) of prepared memory."""
+    n = len(y) // 2
     out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
     linearized(t, y, memory, out, by_time)
     mass = out[:, 2 * n :]
     slopes: Vector = np.asarray(
         np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
     )
-    acceleration = memory.tables.reduced.acceleration
+    acceleration = memory.tables.reduced.acceleration.copy()
     return Linearization(
         mass,
         slopes[:, :n],

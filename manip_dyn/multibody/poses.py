@@ -56,7 +56,7 @@ class JointCoordinates:
         self, axis: Vector, points: Vector, pair: Sequence[int], still: Vector
     ) -> tuple[Vector, Vector]:
         """Return columns f, g, h of the axis' frame and a point, in each body's axes."""
-        frames = self._frames(pair, self._mechanism.q0, still)
+        frames = self._frames(pair, self._mechanism.assembly, still)
         frame = np.column_stack([*across(axis), axis])
         directions = np.array([turn.T @ frame for _, turn, _, _ in frames])
         local = [

@@ -27,7 +27,9 @@ class MechanismMotion(Result):
         failures: Steps that were tried again.
         evaluations: Evaluations of the accelerations.
         partitions: How many partitions were used.
-        violation: Largest violation of a constraint over all samples.
+        violation: Largest violation of a constraint over all samples, redundant ones included.
+        redundant: The constraints that were left out last because they follow from the others,
+            by name.
     """
 
     t: Vector
@@ -40,6 +42,7 @@ class MechanismMotion(Result):
     evaluations: int
     partitions: int
     violation: float
+    redundant: tuple[str, ...] = ()
 
     @property
     def success(self) -> bool:
@@ -86,5 +89,6 @@ def simulate_mechanism(
         status=simulation.status,
         reason=simulation.reason or f"t = {duration:.9g} s was reached",
         violation=simulation.violation,
+        redundant=simulation.redundant,
         **simulation.statistics,
     )

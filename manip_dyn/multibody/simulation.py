@@ -16,16 +16,27 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, StepControl, integrate
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.multibody.change_point import BESIDE, KINK, LOST, State, across, kink
 from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.memory import Memory, memory_of
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.model.partition import Partition, partition
+from manip_dyn.multibody.model.partition import Partition
 
 RTOL = 1e-6
 """Relative tolerance by default."""
 AT_ONCE = 1e9
 """Tolerance of the event that asks for a new partition: it need not be found in time."""
+
+
+NEAR = 3.0
+"""A condition number so much larger than the least one asks if a kink was a change point."""
+AGAIN = 8.0
+"""A change point that could not be crossed is tried again where the number is so much larger."""
+MOST_STEPS = 300
+"""From one end of a step across a change point to that of a longer one, to compare."""
+CONSISTENT = 1e-8
+"""Largest violation of constraints that were left out because they follow from the others."""
 
 
 class Samples(NamedTuple):
@@ -46,7 +57,8 @@ class MechanismSimulation:
         v: Their rates (N,).
         status: SUCCESS as long as it can go on.
         reason: Why it cannot, in one sentence; empty as long as it can.
-        violation: Largest violation of a constraint so far.
+        violation: Largest violation of a constraint so far, redundant ones included.
+        redundant: The constraints that are left out now, by name.
         statistics: Steps, failures, evaluations and partitions so far.
     """
 
@@ -83,42 +95,128 @@ class MechanismSimulation:
         self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
         self.status, self.reason = Status.SUCCESS, ""
         self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
-        self._worst = np.zeros(1)
-        self._control = self._given_control
+        self._worst = np.zeros(2)
+        self._control, self._least, self._refused = self._given_control, np.inf, 0.0
         self._use(self.mechanism.partition, None)
 
     @property
     def violation(self) -> float:
         """Largest violation of a constraint over all samples."""
-        return float(self._worst[0])
+        return float(self._worst.max())
 
     def advance_to(self, end: float) -> list[Samples]:
         """Move on to the time `end`, s, or until there is a `reason` not to; return the steps."""
-        parts = []
+        parts: list[Samples] = []
         while self.t < end and not self.reason:
             solution = self._solved(end)
             parts.append(self._expanded(solution))
-            self.t, self.q, self.v = parts[-1].t[-1], parts[-1].q[-1], parts[-1].v[-1]
             self._y = solution.y_last
+            self._stand_at(parts[-1])
             for name in ("steps", "failures", "evaluations"):
                 self.statistics[name] += getattr(solution, name)
-            if solution.status is Status.EVENT:
-                self._repartition()
+            if self._worst[1] > CONSISTENT:
+                self._stop(
+                    f"constraints that were left out as redundant are violated by "
+                    f"{self._worst[1]:.3g} at t = {self.t:.9g} s; expected them to follow from "
+                    f"the others: {', '.join(self.redundant)}"
+                )
+            elif self._has_changed_over(parts[-1]) and self._cross(parts, end):
+                continue
+            elif solution.status is Status.EVENT:
+                self._repartition(parts, end)
             elif not solution.success:
                 self.status, self.reason = solution.status, solution.reason
         return parts
 
-    def _use(self, roles: Partition, angles: Vector | None) -> None:
+    def _stand_at(self, samples: Samples) -> None:
+        self.t, self.q, self.v = samples.t[-1], samples.q[-1], samples.v[-1]
+
+    def _stop(self, reason: str) -> None:
+        self.status, self.reason = Status.EVENT, reason
+
+    def _use(self, roles: Partition, angles: Vector | None) -> float:
+        """Lead by a partition from now on; return its condition number."""
+        self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
         self.statistics["partitions"] += 1
+        condition = self._memory.tables.links.limits[1]
+        self._least = min(self._least, condition)
+        return float(condition)
 
-    def _repartition(self) -> None:
-        roles = partition(self.mechanism.gradients(self.q))
-        if roles.redundant.size:
-            self.status = Status.EVENT
-            self.reason = f"the mechanism is in a singular position at t = {self.t:.9g} s"
-        else:
-            self._use(roles, self._memory.tables.forces.angles)
+    def _repartition(self, parts: list[Samples], end: float) -> None:
+        """Lead by a new partition; beside a change point begin on its other side."""
+        roles, angles = self.mechanism.roles_at(self.q), self._memory.tables.forces.angles
+        condition = self._use(roles, angles) if roles else np.inf
+        if not condition > BESIDE * self._least:
+            self._refused = 0.0
+        elif condition > AGAIN * self._refused and not self._cross(parts, end, -2):
+            self._refused = condition
+            if condition > LOST * self._least:
+                self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
+
+    def _has_changed_over(self, samples: Samples) -> bool:
+        return len(samples.t) > 1 and bool(kink(*samples).max() > KINK)
+
+    def _cross(self, parts: list[Samples], end: float, place: int | None = None) -> bool:
+        """Go on behind a change point that follows a sample; return whether that was possible.
+
+        The sample is by default that before the sharpest kink, if a change point is near.
+        """
+        last, angles = parts[-1], self._memory.tables.forces.angles
+        if place is None:
+            place = int(np.argmax(kink(*last))) - len(last.t)
+            if self._condition_at(last.q[place + 1]) < NEAR * self._least:
+                return False
+        state = State(last.t[place], last.q[place], last.v[place], np.nan)
+        lengths = (float(last.t[place + 1] - state.t), end, self._least)
+        rtol = self._options.get("rtol", RTOL)
+        found = across(state, *lengths, self._one_step, self._steps, rtol)
+        if found is None:
+            return False
+        rows = slice(None, len(last.t) + place + 1)
+        parts[-1] = Samples(last.t[rows], last.q[rows], last.v[rows])
+        ends = ((state.t, found.t), (state.q, found.q), (state.v, found.v))
+        parts.append(Samples(*(np.array(each) for each in ends)))
+        self._stand_at(parts[-1])
+        self._use(self._roles(self.q), angles)
+        return True
+
+    def _roles(self, q: Vector) -> Partition:
+        roles = self.mechanism.roles_at(q)
+        if roles is None:
+            raise ManipDynError("the mechanism is in a singular position")
+        return roles
+
+    def _condition_at(self, q: Vector) -> float:
+        roles = self.mechanism.roles_at(q)
+        if roles is None:
+            return np.inf
+        memory, _ = prepared(self.mechanism, q, 0.0 * q, roles)
+        return float(memory.tables.links.limits[1])
+
+    def _one_step(self, state: State, end: float) -> State:
+        control = replace(self._given_control, first_step=end - state.t)
+        return self._led(state, end, {"rtol": 1e9, "atol": 1e9, "control": control})
+
+    def _steps(self, state: State, end: float) -> State:
+        return self._led(state, end, {"control": replace(self._control, max_steps=MOST_STEPS)})
+
+    def _led(self, state: State, end: float, options: dict[str, Any]) -> State:
+        """Return where a solution from a state (time, coordinates, rates) to a time ends."""
+        angles = self._memory.tables.forces.angles
+        roles = self._roles(state.q)
+        memory, y = prepared(self.mechanism, state.q, state.v, roles, angles)
+        options = self._options | options
+        if options["step"] is not None:
+            options = options | {"step": end - state.t}
+            for name in ("rtol", "atol"):
+                options.pop(name, None)
+        solution = integrate(rates, (state.t, end), y, p=memory, **options)
+        q, v = np.empty((2, 1, self.mechanism.size))
+        rows = solution.y_last[np.newaxis]
+        if not solution.success or expand(rows, memory, q, v, np.zeros(2)) < 1:
+            raise ManipDynError(f"no step leads to t = {end:.9g} s")
+        return State(end, q[0], v[0], self._condition_at(q[0]))
 
     def _solved(self, end: float) -> Solution:
         events = Events(needs_repartition, terminal=True, direction=1, tolerance=AT_ONCE)
@@ -168,6 +266,6 @@ def prepared(
     memory = memory_of(tables)
     y = np.concatenate([q[roles.independent], v[roles.independent]])
     all_q, all_v = np.empty((2, 1, mechanism.size))
-    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(1)) < 1:
+    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(2)) < 1:
         raise ManipDynError("the mechanism cannot be assembled in its position")
     return memory, y

@@ -71,6 +71,9 @@ class Engine:
         min_step: float = 0.0,
         max_step: float = np.inf,
         max_steps: float = np.inf,
+        fac: float = 0.9,
+        facmin: float = 0.1,
+        facmax: float = 5.0,
         event_tolerance: float = 1e-12,
         kinds: ArrayLike = (0, 1),
         orders: tuple[int, int] = (0, 0),
@@ -88,6 +91,9 @@ class Engine:
             min_step: Smallest step, s.
             max_step: Largest step, s.
             max_steps: Steps, failed ones included, before giving up.
+            fac: Safety factor of the step control.
+            facmin: Least factor between two steps.
+            facmax: Largest factor between two steps.
             event_tolerance: How well the time of an event is found, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
             orders: Orders of a Taylor series while the relative and while the absolute
@@ -104,8 +110,8 @@ class Engine:
         size, events = self.options.size, max(self.options.events, 1)
         rules = np.zeros(1, LIMITS)
         rules[0] = (
-            *(step, min_step, max_step, first_step, max_steps, event_tolerance),
-            *(every_step, *orders),
+            *(step, min_step, max_step, first_step, max_steps, fac, facmin, facmax),
+            *(event_tolerance, every_step, *orders),
         )
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))

@@ -19,6 +19,9 @@ LIMITS = np.dtype(
         ("max_step", "f8"),
         ("first_step", "f8"),
         ("max_steps", "f8"),
+        ("fac", "f8"),
+        ("facmin", "f8"),
+        ("facmax", "f8"),
         ("event_tolerance", "f8"),
         ("every_step", "i8"),
         ("order", "i8"),
@@ -27,7 +30,7 @@ LIMITS = np.dtype(
     align=True,
 )
 """What rules the steps: the fixed step, the smallest, largest and first one, s; steps, failed
-ones included, before giving up; how well events are found, s; whether every step is recorded; the
+ones included, before giving up; the factors of the step control; how well events are found, s; whether every step is recorded; the
 orders of a Taylor series while the relative and while the absolute tolerance rules."""
 STATE = np.dtype(
     [

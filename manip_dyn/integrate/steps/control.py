@@ -2,13 +2,14 @@
 
 With e the norm of the error estimate over the tolerances, and k the power of h that e goes with:
 
-    paper   h_new = 0.9 h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
-    pi      h_new = 0.9 h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)
+    paper   h_new = fac h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
+    pi      h_new = fac h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)
 
 Rosenbrock methods put k for max(p, q) + 1 in "paper", as eq. 15 of Sandu et al. (2001) does.
 A step with e > 1 fails and is tried again with a shorter one. By eq. 13 of Galhano (1994) the
 error goes with the power k = min(p, q) + 1, not with the one that eq. 14 prints; it is used as
-printed. Neither source limits the change of the step; here a factor stays in [0.1, 5].
+printed. Neither source limits the change of the step; here a factor stays in [facmin, facmax], as
+in eq. 16 of Sandu et al. (2001). By default fac is 0.9, facmin 0.1 and facmax 5.
 
 Gustafsson, Control theoretic techniques for stepsize selection in explicit Runge-Kutta methods,
 ACM Trans. Math. Software 17 (1991).
@@ -24,7 +25,6 @@ from manip_dyn.integrate.steps.status import FAILED, NON_FINITE, PASSED, STEP_UN
 CONTROLLERS = ("pi", "paper")
 NORMS = ("max", "rms")
 ESTIMATES = ("plain", "scaled")
-SAFETY, SHRINK, GROW = 0.9, 0.1, 5.0
 ROUNDING = 3.6e-15
 """16 units in the last place of 1."""
 
@@ -69,9 +69,9 @@ def judge(now, limits, power):
     now.failures += 1
     now.rejected = 1
     now.locating = 0
-    factor = SHRINK
+    factor = limits.facmin
     if isfinite(error):
-        factor = max(SHRINK, SAFETY * exp(-log(error) / power))
+        factor = max(limits.facmin, limits.fac * exp(-log(error) / power))
     now.planned = factor * now.h
     if abs(now.planned) < max(limits.min_step, ROUNDING * abs(now.t) + 1e-30):
         return STEP_UNDERFLOW if isfinite(error) else NON_FINITE
@@ -93,7 +93,7 @@ def plan_next(now, limits, power, paper, paper_power):
         return
     level = log(max(now.error, 1e-12))
     exponent = -level / paper_power if paper else (0.4 * now.memory - 0.7 * level) / power
-    factor = min(GROW, max(SHRINK, SAFETY * exp(exponent)))
+    factor = min(limits.facmax, max(limits.facmin, limits.fac * exp(exponent)))
     if now.rejected != 0:
         factor = min(factor, 1.0)
     wanted = factor * abs(now.h)

@@ -19,7 +19,11 @@ from manip_dyn.multibody.equations.tables import ASSEMBLED, FIRST, KERNEL, SECON
 from manip_dyn.multibody.kernels.kernel import run_kernel
 from manip_dyn.multibody.kernels.primitives import PLACE_SLOPE, SIZE
 
-MOST_CHORDS, MOST_NEWTONS = 6, 30
+CHORDS, NEWTON, FROM_LAST = range(3)
+"""Ways to assemble, in this order: by the last factors and by new ones from where the velocities
+lead, and by new ones from the last position."""
+MOST = (6, 30, 30)
+"""Iterations of each."""
 
 
 @compiled(short=True, python=False, counted=False)
@@ -62,9 +66,10 @@ def refactor(p):
 def assemble(y, p):
     """Put all positions where the independent ones are y[:n]; return whether that was possible.
 
-    The last factors serve for chord steps; Newton's method follows where they do not converge.
+    It begins where the velocities at the last position lead: beside a change point the position
+    that is nearest to the last one belongs to another motion.
     """
-    links, motion = links_of(p), motion_of(p)
+    links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
     dependent, independent, flags, limits = (
         links.dependent,
         links.independent,
@@ -78,6 +83,7 @@ def assemble(y, p):
         links.work,
         links.spare,
     )
+    basis, ahead = reduced.basis, reduced.place
     n, m = independent.shape[0], dependent.shape[0]
     same = flags[0] == ASSEMBLED
     for i in range(n):
@@ -86,26 +92,53 @@ def assemble(y, p):
         return True
     for i in range(m):
         backup[i] = q[dependent[i]]
+        ahead[i, 0] = 0.0
+        for c in range(n):
+            ahead[i, 0] += basis[dependent[i], c] * (y[c] - q[independent[c]])
     for i in range(n):
         q[independent[i]] = y[i]
-    for count in range(MOST_CHORDS + MOST_NEWTONS):
-        largest = residuals(p, wrong)
-        flags[1] += 1
-        close = largest <= limits[0]
-        if not (close or largest < 1e10):
-            break
-        if close or count >= MOST_CHORDS or flags[0] == 0:
-            refactor(p)
-        if close:
-            flags[0] = ASSEMBLED
-            return True
-        substitute(factors, pivots, wrong)
+    for way in range(CHORDS if flags[0] == ASSEMBLED else NEWTON, FROM_LAST + 1):
         for i in range(m):
-            q[dependent[i]] -= wrong[i]
+            q[dependent[i]] = backup[i] + (ahead[i, 0] if way < FROM_LAST else 0.0)
+        last = 1e10
+        for _ in range(MOST[way]):
+            largest = residuals(p, wrong)
+            flags[1] += 1
+            close = largest <= limits[0]
+            if not (close or largest < last):
+                break
+            if way == CHORDS:
+                last = 0.5 * largest
+            elif not close:
+                refactor(p)
+                flags[0] = ASSEMBLED
+            if flags[0] == ASSEMBLED:
+                substitute(factors, pivots, wrong)
+                for i in range(m):
+                    q[dependent[i]] -= wrong[i]
+            if close:  # to the last digits, where errors grow near a change point
+                residuals(p, wrong)
+                refactor(p)
+                flags[0] = ASSEMBLED
+                return True
     for i in range(m):
         q[dependent[i]] = backup[i]
     flags[0] = 0
     return False
+
+
+@compiled(short=True, python=False, counted=False)
+def left_out(p):
+    """Return the largest violation of the constraints that were left out as redundant."""
+    links, motion = links_of(p), motion_of(p)
+    rows, numbers, targets = links.extra_rows, links.extra_numbers, links.extra_targets
+    q, result = motion.q, motion.result
+    largest = 0.0
+    for k in range(rows.shape[0]):
+        first, second = rows[k, FIRST], rows[k, SECOND]
+        run_kernel(rows[k, KERNEL], q, q, q, first, second, numbers, 12 * k, result)
+        largest = max(largest, abs(result[0] - targets[k]))
+    return largest
 
 
 @compiled(short=True, python=False, counted=False)

@@ -6,7 +6,13 @@ from math import inf
 
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.views import row
-from manip_dyn.multibody.equations.constraints import assemble, condition, follow, residuals
+from manip_dyn.multibody.equations.constraints import (
+    assemble,
+    condition,
+    follow,
+    left_out,
+    residuals,
+)
 from manip_dyn.multibody.equations.forces import count_turns
 from manip_dyn.multibody.equations.memory import links_of, motion_of
 
@@ -15,9 +21,9 @@ from manip_dyn.multibody.equations.memory import links_of, motion_of
 def expand(states, p, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
-    Raise `worst` (1,) to the largest violation of a constraint; return how many states could be
-    assembled. The turns of rotational springs are counted, and the condition number of a new
-    partition is kept.
+    Raise `worst` (2,) to the largest violation of a constraint, and of one that was left out as
+    redundant; return how many states could be assembled. The turns of rotational springs are
+    counted, and the condition number of a new partition is kept.
     """
     motion, limits, work = motion_of(p), links_of(p).limits, links_of(p).work
     for k in range(states.shape[0]):
@@ -27,6 +33,7 @@ def expand(states, p, q, v, worst):
         if limits[1] == inf:
             limits[1] = condition(p)
         worst[0] = max(worst[0], residuals(p, work))
+        worst[1] = max(worst[1], left_out(p))
         follow(y, p)
         count_turns(p)
         for i in range(q.shape[1]):

@@ -1,7 +1,7 @@
 """The arrays that a mechanism's compiled equations read and write.
 
-A mechanism has b bodies, N = 7 b coordinates, m constraints and n = N - m freedoms. The arrays are
-in groups, so that a function takes only those that it is about.
+A mechanism has b bodies, N = 7 b coordinates, m independent constraints and n = N - m freedoms.
+The arrays are in groups, so that a function takes only those that it is about.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ class Links(NamedTuple):
         spare: More of it (m,).
         flags: Whether ASSEMBLED; iterations.
         limits: Tolerance of the constraints, condition number of the present partition.
+        extra_rows: As `rows`, of constraints that follow from these (k, 5).
+        extra_numbers: (k, 12).
+        extra_targets: (k,).
     """
 
     rows: Rows
@@ -64,6 +67,9 @@ class Links(NamedTuple):
     spare: Vector
     flags: Places
     limits: Vector
+    extra_rows: Rows
+    extra_numbers: Matrix
+    extra_targets: Vector
 
 
 class Motion(NamedTuple):

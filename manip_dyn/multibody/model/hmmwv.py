@@ -9,11 +9,15 @@ The fast eigenvalues are the printed damping of the struts over the mass that th
 per s means 7.7 kg at a strut's foot. That mass is not printed, nor where the struts stand.
 
 Not printed, and taken from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban,
-Madsen, Melanz, BSD licence): masses, inertias, hard points. Ours: the upper arm carries the
-spindle by the spherical joint; a short lateral rod from the lower arm, under tension, and the tie
-rod are the distances; where the struts stand on the upper arms, and the height of the chassis'
-centre of mass, both so that the paper's eigenvalue and settled height come out. The frame moves
-with the car: the bump comes to wheels that do not drive.
+Madsen, Melanz, BSD licence): masses, inertias, hard points, and the shock absorbers between lower
+arms and chassis (those of 2014, linear). Ours: the upper arm carries the spindle by the spherical
+joint; a short lateral rod from the lower arm, under tension, and the tie rod are the distances;
+where the struts stand on the upper arms, and the height of the chassis' centre of mass, both so
+that the paper's eigenvalue and settled height come out. The frame moves with the car: the bump
+comes to wheels that do not drive, and the tyres' damping acts fore and aft, too.
+
+With the printed forces alone nothing damps the lower arms (9 Hz) and the spindles' pitching
+(11 Hz): 15 constraints per corner leave three freedoms where a real suspension has one.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.model.elements import Joint, MovingBody, Spring, Tyre
+from manip_dyn.multibody.kernels.user_force import BodyState, UserForce
+from manip_dyn.multibody.model.elements import Force, Joint, MovingBody, Spring, Tyre
 from manip_dyn.multibody.model.mechanism import Mechanism
 
 INCH, MILE_PER_HOUR = 0.0254, 0.44704
@@ -43,10 +48,13 @@ CHASSIS_HEIGHT = 0.26
 """Of the chassis' centre of mass above the wheels' centres, m."""
 ROD = 0.1
 """Length of the rod from the lower arm to the spindle, m."""
-STRUT_LEVER, STRUT_LENGTH = 1.37, 0.4
+STRUT_LEVER, STRUT_LENGTH = 1.553, 0.4
 """Where the strut stands, as a share of the distance from the upper arm's axis to its ball joint,
 and its length, m. The mass at the foot falls with the square of the share: at the ball joint,
-share 1, it is 14.5 kg and the eigenvalue -1.38e5 per s; this share is the one with the paper's."""
+share 1, it is 18.5 kg and the eigenvalue -1.08e5 per s; this share is the one with the paper's."""
+
+SHOCK_DAMPING = {"front": 22459.0, "rear": 35024.0}
+"""N s/m; Chrono's."""
 
 # x forward, y left, z up, inches, from the middle of the lower arm's axis; left side.
 FRONT = {
@@ -61,6 +69,8 @@ FRONT = {
     "lower_center": (0.0, 21.528, -2.325),
     "tie_inner": (-9.855, 17.655, 2.135),
     "tie_outer": (-6.922, 32.327, -0.643),
+    "shock_top": (4.095, 19.598, 12.722),
+    "shock_foot": (3.827, 21.385, -1.835),
 }
 REAR = {
     "spindle": (1.4, 35.815, -1.035),
@@ -74,13 +84,25 @@ REAR = {
     "lower_center": (0.0, 21.527, -2.325),
     "tie_inner": (8.79, 16.38, 2.31),
     "tie_outer": (6.704, 32.327, -0.365),
+    "shock_top": (-4.095, 19.598, 12.722),
+    "shock_foot": (-3.827, 21.415, -1.511),
 }
 AXLES = {"front": (FRONT, 1.688965, FRONT_HIT), "rear": (REAR, -1.688965, REAR_HIT)}
 """Hard points, place of the axle, m, and when its wheels touch the bump, s."""
 
 
-def hmmwv(bump: float = BUMP) -> Mechanism:
-    """Return the car at rest on its tyres, before a bump of a radius, m; 0 for a flat road."""
+def hmmwv(bump: float = BUMP, damped: bool = True) -> Mechanism:
+    """Return the car at rest on its tyres.
+
+    Args:
+        bump: Radius of the bump before it, m; 0 for a flat road.
+        damped: Whether it has shock absorbers, and tyres that damp fore and aft.
+    """
+    return _assembled(bump, damped).equilibrium().mechanism
+
+
+def _assembled(bump: float, damped: bool) -> Mechanism:
+    """Return the car with its hard points where they were measured, not yet at rest."""
     weight = CHASSIS_MASS + RACK_MASS + 4 * (UPPER_MASS + LOWER_MASS + SPINDLE_MASS)
     level = TYRE_RADIUS - weight * GRAVITY / (4.0 * TYRE_STIFFNESS)
     chassis = np.array([0.0, 0.0, level + CHASSIS_HEIGHT])
@@ -93,7 +115,7 @@ def hmmwv(bump: float = BUMP) -> Mechanism:
         Joint("translational", ("chassis", "rack"), rack, (0.0, 1.0, 0.0), "rack"),
         Joint("component", ("chassis", "rack"), [chassis, rack], (0.0, 1.0, 0.0), "rack lock"),
     ]
-    forces: list[Spring | Tyre] = []
+    forces: list[Force] = []
     for axle, (_, _, hit) in AXLES.items():
         for side, sign in (("left", 1.0), ("right", -1.0)):
             where = _hard_points(axle, sign, level)
@@ -101,6 +123,8 @@ def hmmwv(bump: float = BUMP) -> Mechanism:
             bodies += _corner_bodies(names, where)
             joints += _corner_joints(names, where, "rack" if axle == "front" else "chassis")
             forces += _corner_forces(names, where, bump, hit)
+            if damped:
+                forces += _dampers(names, where, SHOCK_DAMPING[axle])
     return Mechanism(bodies, joints, forces, (0.0, 0.0, -GRAVITY))
 
 
@@ -145,3 +169,14 @@ def _corner_forces(
         names["spindle"], where["spindle"], TYRE_RADIUS, TYRE_STIFFNESS, TYRE_DAMPING,
         bump, SPEED, hit,
     )  # fmt: skip
+
+
+def _dampers(names: dict[str, str], where: dict[str, Vector], damping: float) -> Iterator[Force]:
+    ends = [where["shock_top"], where["shock_foot"]]
+    yield Spring(("chassis", names["lower"]), ends, damping=damping)
+    yield UserForce(("ground", names["spindle"]), _fore_and_aft, f"tyre of {names['spindle']}")
+
+
+def _fore_and_aft(_t: float, _ground: BodyState, spindle: BodyState) -> tuple[list, list]:
+    """Return what a tyre holds against, N: the wheel's centre is the spindle's."""
+    return [-TYRE_DAMPING * spindle.velocity[0], 0.0, 0.0], [0.0, 0.0, 0.0]

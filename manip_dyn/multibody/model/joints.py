@@ -76,6 +76,13 @@ def force_row(
     return TYRE, np.concatenate([upward.numbers, np.zeros(12)]), constants
 
 
+def told(row: Row) -> str:
+    """Return what a row of a joint keeps, in words."""
+    if row.kind == POINT:
+        return f"position along {'xyz'[int(np.argmax(np.abs(row.numbers[:3])))]}"
+    return {DOT_1: "direction", DOT_2: "displacement", DISTANCE: "distance"}[row.kind]
+
+
 def across(h: Vector) -> tuple[Vector, Vector]:
     """Return two unit vectors that make a right-handed frame f, g, h."""
     start = np.eye(3)[int(np.argmin(np.abs(h)))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,8 +49,12 @@ from manip_dyn.multibody.model.elements import (
     MovingBody,
     Tyre,
 )
-from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows
+from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows, told
 from manip_dyn.multibody.model.partition import RANK_TOLERANCE, Partition, partition
+from manip_dyn.multibody.model.redundancy import moves_on
+
+if TYPE_CHECKING:
+    from manip_dyn.multibody.equilibria import Equilibrium
 
 TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
@@ -66,9 +71,12 @@ class Mechanism:
         bodies: In the order of the coordinates.
         joints: As given.
         forces: As given.
+        assembly: Coordinates (N,) as given, to which points and axes of joints and forces belong.
         gravity: m/s^2, (3,).
         size: Number of coordinates N.
-        constraints: Number of constraints m, one for each body's Euler parameters among them.
+        constraints: Number of independent constraints m, one for each body's Euler parameters
+            among them.
+        redundant: Constraints that follow from these and were left out at the assembly, by name.
         freedoms: N - m.
         partition: The coordinates' roles as assembled.
         switches: Times at which forces jump in their slopes, s.
@@ -84,7 +92,7 @@ class Mechanism:
         """Check that it fits together.
 
         Raises:
-            ManipDynError: For unknown or unconnected bodies, redundant constraints, no freedom
+            ManipDynError: For unknown or unconnected bodies, a singular position, no freedom
                 left, initial velocities that the joints do not allow, a rotational spring about
                 another axis than a revolute joint between its bodies.
         """
@@ -101,28 +109,44 @@ class Mechanism:
             {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
         )
         self._rows()
-        self.constraints = len(self._owners)
-        self.freedoms = self.size - self.constraints
         self.q0, self.v0 = self._start()
+        self.assembly = self.q0
         gradients = self.gradients(self.q0)
-        self._check_freedoms(gradients)
+        self.partition = self._assembled(gradients)
+        self.constraints = len(self.partition.kept)
+        self.redundant = self.names_of(self.partition.redundant)
+        self.freedoms = self.size - self.constraints
+        if self.freedoms == 0:
+            raise ManipDynError("the joints leave no freedom; expected a mechanism that moves")
         self._check_velocities(gradients)
-        self.partition = partition(gradients)
 
     def __repr__(self) -> str:
         """Return the counts."""
+        more = f" and {len(self.redundant)} redundant" if self.redundant else ""
         return (
             f"Mechanism({len(self.bodies)} bodies, {self.size} coordinates, "
-            f"{self.constraints} constraints, {self.freedoms} degrees of freedom)"
+            f"{self.constraints} constraints{more}, {self.freedoms} degrees of freedom)"
         )
 
     def gradients(self, q: Vector) -> Matrix:
-        """Return the constraints' gradients (m, N) at the coordinates q (N,)."""
+        """Return the gradients (M, N) of all constraints, redundant ones too, at q (N,)."""
         return self._evaluated(q)[1]
 
     def violations(self, q: Vector) -> Vector:
-        """Return by how much the constraints (m,) are violated at q (N,)."""
+        """Return by how much all constraints (M,) are violated at q (N,)."""
         return self._evaluated(q)[0] - self._targets
+
+    def roles_at(self, q: Vector) -> Partition | None:
+        """Return the coordinates' roles at q (N,), and which constraints are left out there.
+
+        None in a singular position.
+        """
+        roles = partition(self.gradients(q), self.constraints, len(self.bodies))
+        return roles if len(roles.kept) == self.constraints else None
+
+    def names_of(self, rows: Vector) -> tuple[str, ...]:
+        """Return the constraints of some rows by their joint and what it keeps."""
+        return tuple(self._owners[row] + self._kept[row] for row in rows)
 
     def tables(self, q: Vector, roles: Partition) -> Tables:
         """Return new arrays for the compiled equations, with positions q (N,) and a partition."""
@@ -143,9 +167,9 @@ class Mechanism:
         own_rows = [(*self._starts(each.bodies), 0, *each.addresses()) for each in own]
         body_rows = [(7 * k, size, 0, *inertia_addresses()) for k in range(b)]
         links = Links(
-            rows=np.array([(*ij, *kernel_addresses(kind)) for kind, *ij in self._table.tolist()]),
-            numbers=self._numbers,
-            targets=self._targets,
+            rows=self._link_rows(roles.kept),
+            numbers=self._numbers[roles.kept],
+            targets=self._targets[roles.kept],
             dependent=roles.dependent.copy(),
             independent=roles.independent.copy(),
             roles=places,
@@ -157,6 +181,9 @@ class Mechanism:
             spare=np.zeros(m),
             flags=np.zeros(2, dtype=np.int64),
             limits=np.array([TOLERANCE, np.inf]),
+            extra_rows=self._link_rows(roles.redundant),
+            extra_numbers=self._numbers[roles.redundant],
+            extra_targets=self._targets[roles.redundant],
         )
         motion = Motion(
             q=np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]),
@@ -211,8 +238,17 @@ class Mechanism:
             raise ManipDynError(f"the start violates a constraint by {gap:.3g}; expected none")
         gradients = changed.gradients(changed.q0)
         changed._check_velocities(gradients)
-        changed.partition = partition(gradients)
+        roles = changed.roles_at(changed.q0)
+        if roles is None:
+            raise ManipDynError("the start is a singular position; expected another one")
+        changed.partition, changed.redundant = roles, changed.names_of(roles.redundant)
         return changed
+
+    def equilibrium(self, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
+        """Return where the mechanism stays at rest, see `md.equilibrium`."""
+        from manip_dyn.multibody.equilibria import equilibrium  # which takes a Mechanism
+
+        return equilibrium(self, tolerance=tolerance, t=t)
 
     # ------------------------------------------------------------------------- tables
     def _starts(self, names: Sequence[str]) -> tuple[int, int]:
@@ -231,19 +267,26 @@ class Mechanism:
 
     def _rows(self) -> None:
         """Fill the constraints' table, and whose each row is."""
-        table, numbers, owners = [], [], []
+        table, numbers, owners, kept = [], [], [], []
         for joint in self.joints:
             for row in joint_rows(joint, self._poses(joint.bodies, np.zeros(0))):
                 table.append((row.kind, *self._starts(joint.bodies)))
                 numbers.append(row.numbers)
                 owners.append(joint.name)
+                kept.append(f", {told(row)}")
         self._from_joints = len(table)
         for place, name in enumerate(self._names):
             table.append((NORM, 7 * place, self.size))
             numbers.append(np.zeros(12))
             owners.append(f"Euler parameters of {name}")
+            kept.append("")
         self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
-        self._owners = owners
+        self._owners, self._kept = owners, kept
+
+    def _link_rows(self, places: Vector) -> Vector:
+        """Return rows of constraints (k, 5) with the addresses of their kernels."""
+        found = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[places].tolist()]
+        return np.array(found, dtype=np.int64).reshape(-1, 5)
 
     def _start(self) -> tuple[Vector, Vector]:
         """Return positions and velocities (N,), and keep what the constraints are now."""
@@ -273,17 +316,20 @@ class Mechanism:
         return values, gradients[:, : self.size]
 
     # ------------------------------------------------------------------------- checks
-    def _check_freedoms(self, gradients: Vector) -> None:
-        redundant = partition(gradients).redundant
-        if redundant.size:
-            names = self._dependent_joints(gradients, redundant.size)
+    def _assembled(self, gradients: Vector) -> Partition:
+        """Return the roles at the assembly; refuse a singular position."""
+        roles = partition(gradients)
+        if not roles.redundant.size:
+            return roles
+        roles = partition(gradients, first=len(self.bodies))
+        if not moves_on(lambda q: (self.violations(q), self.gradients(q)), self.q0, roles):
+            names = self._dependent_joints(gradients, roles.redundant.size)
             raise ManipDynError(
-                f"{redundant.size} constraint{'s are' if redundant.size > 1 else ' is'} redundant "
-                f"or the mechanism is in a singular position: see {', '.join(names)}; expected "
-                "independent constraints"
+                f"the mechanism is in a singular position: see {', '.join(names)}, whose "
+                "constraints depend on each other here but not beside it; expected a position "
+                "from which it moves in one way"
             )
-        if self.freedoms == 0:
-            raise ManipDynError("the joints leave no freedom; expected a mechanism that moves")
+        return roles
 
     def _dependent_joints(self, gradients: Vector, count: int) -> list[str]:
         """Return the joints whose gradients add up to nothing, from the left null space."""

@@ -1,0 +1,112 @@
+"""`equilibrium`: a position in which a mechanism stays at rest, and whether it is stable.
+
+At rest the independent coordinates y feel the forces F(y) = M y'' with the stiffness K = -dF/dy.
+In the modes of K against M a step is F_i / max(|k_i|, 1 / d): Newton's where k_i is positive and d
+long, downhill where it is not (saddle-free Newton, Dauphin et al. 2014). A step at whose end the
+forces push back more than half as hard as they pushed is tried again with a shorter d. Where
+nothing pushes, as on a car along a level road, the mechanism stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.memory import Memory
+from manip_dyn.multibody.linearization import Linearization, linear_motion
+from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.simulation import prepared
+
+FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
+"""The first d, and its bounds, s^2."""
+LONGER, SHORTER, BACK = 4.0, 0.25, 0.5
+REACH = 0.05
+"""Longest step of a coordinate, m or Euler parameter."""
+MOST = 400
+GROWING = 1e-3
+"""Real part of an eigenvalue, 1/s, above which a motion grows: those of free motions are 0."""
+
+
+class Equilibrium(NamedTuple):
+    """Where a mechanism stays at rest.
+
+    Attributes:
+        mechanism: The mechanism that starts there at rest; rotational springs count their turns
+            from its assembly still, the nearest one.
+        q: Its coordinates (N,).
+        acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
+        iterations: How many it took.
+        eigenvalues: Of the linear motion about it (2 n,), 1/s.
+    """
+
+    mechanism: Mechanism
+    q: Vector
+    acceleration: float
+    iterations: int
+    eigenvalues: np.ndarray
+
+    @property
+    def stable(self) -> bool:
+        """Whether no motion about it grows."""
+        return bool(self.eigenvalues.real.max() < GROWING)
+
+
+def equilibrium(mechanism: Mechanism, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
+    """Return an equilibrium of a mechanism, downhill of where it starts.
+
+    Args:
+        mechanism: What is to rest.
+        tolerance: Largest acceleration that is left, m/s^2 or 1/s^2.
+        t: When, for forces that depend on time, s.
+
+    Raises:
+        ManipDynError: If none is found: nothing holds the mechanism, or friction would have to.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
+    positive("tolerance", tolerance)
+    q, roles, angles, length = mechanism.q0, mechanism.partition, None, FIRST
+    n, count, left = mechanism.freedoms, 0, np.inf
+    while count < MOST and length > SHORTEST:
+        memory, y = prepared(mechanism, q, np.zeros(mechanism.size), roles, angles)
+        found = linear_motion(memory, y, t)
+        left = float(np.abs(found.acceleration).max())
+        if left < tolerance:
+            return Equilibrium(mechanism.starting_at(q), q, left, count, found.eigenvalues)
+        force = found.mass @ found.acceleration
+        while length > SHORTEST:
+            count += 1
+            change = _downhill(found, force, length)
+            end = np.concatenate([y[:n] + change, np.zeros(n)])
+            beyond, there = _positions(memory, end), linear_motion(memory, end, t)
+            pushed, pushes = force @ change, (there.mass @ there.acceleration) @ change
+            next_roles = None if beyond is None else mechanism.roles_at(beyond)
+            if next_roles is not None and pushes >= -BACK * pushed:
+                q, roles, angles = beyond, next_roles, memory.tables.forces.angles
+                length = min(LONGER * length, LONGEST)
+                break
+            length *= SHORTER
+    raise ManipDynError(
+        f"no equilibrium was found: after {count} iterations an acceleration of {left:.3g} is "
+        "left; expected forces that hold the mechanism somewhere on its way"
+    )
+
+
+def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
+    """Return the step (n,) of the independent coordinates under their forces (n,)."""
+    stiffness = -motion.mass @ motion.by_position
+    inverse = np.linalg.inv(np.linalg.cholesky(motion.mass))
+    sizes, modes = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
+    modes = inverse.T @ modes
+    change = modes @ (modes.T @ force / np.maximum(np.abs(sizes), 1.0 / length))
+    return change * min(1.0, REACH / max(float(np.abs(change).max()), REACH))
+
+
+def _positions(memory: Memory, y: Vector) -> Vector | None:
+    """Return all coordinates (N,) at a state y (2 n,); None where it cannot be assembled."""
+    q, v = np.empty((2, 1, len(memory.tables.loads.force)))
+    return q[0] if expand(y[np.newaxis], memory, q, v, np.zeros(2)) == 1 else None
