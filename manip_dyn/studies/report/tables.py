@@ -20,12 +20,16 @@ class Table(NamedTuple):
         title: What it says, with units.
         head: Names of the columns.
         rows: Texts and numbers.
+        timed: Columns whose numbers depend on the machine and its load.
+        digits: How many a page shows of a number.
     """
 
     name: str
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    timed: tuple[str, ...] = ()
+    digits: int = 3
 
     def content(self) -> dict[str, Any]:
         """Return it as plain values, a mapping per row."""
