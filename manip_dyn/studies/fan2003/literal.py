@@ -1,8 +1,8 @@
 """The thesis's controller to the letter: its effort laws, with nothing that holds a joint.
 
-A.4, A.7 and A.10 compare positions with switching positions at every step, and once a joint is
-within `near` of its goal they give it the effort that would hold it *at its goal and at rest* while
-the other moves: tau1 of eq. 6.53, tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of eq. 6.55, which is
+A.4, A.7 and A.10 compare positions with switching positions at every step. Once a joint is within
+`near` of its goal they give it the effort that would hold it *at its goal and at rest* while the
+other moves: tau1 of eq. 6.53, tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of eq. 6.55, which is
 true of a straight elbow alone, tau1 = 0 (eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70) of the
 cylindrical arm. A joint that comes there with a speed keeps it and drifts. `replay` holds it.
 """
@@ -10,6 +10,7 @@ cylindrical arm. A joint that comes there with a speed keeps it and drifts. `rep
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,6 @@ from manip_dyn.robot import Robot
 
 STEP, CLOSE = 5e-4, 1e-12
 """Step between looks, and how closely a change is then found, s."""
-LATE = 1e-4
-"""Largest step of the programs (RWORK(2)), s: so late the efforts may be decided."""
-LATENESS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Shares of that time that are tried."""
 LONGEST = 2.0
 """`Tstop` of A.7, s."""
 
@@ -181,16 +178,20 @@ def literal(
 
 
 def spread(
-    robot: Robot, start: Vector, goal: Vector, q_switch: Vector, near: float, half_unit: float
+    robot: Robot,
+    start: Vector,
+    goal: Vector,
+    q_switch: Vector,
+    near: float,
+    half_unit: float,
+    late: Sequence[float],
 ) -> Spread:
-    """Return what half a unit of the last printed digits and a late decision change."""
+    """Return what half a unit of the last printed digits and late decisions (s) change."""
     moving = ~np.isnan(q_switch)
+    shifts = itertools.product(*((-1.0, 0.0, 1.0) if one else (0.0,) for one in moving))
     motions = [
-        literal(
-            robot, start, goal, q_switch + half_unit * np.array(shift), near, late=share * LATE
-        )
-        for share in LATENESS
-        for shift in itertools.product(*((-1.0, 0.0, 1.0) if each else (0.0,) for each in moving))
+        literal(robot, start, goal, q_switch + half_unit * np.array(shift), near, True, each)
+        for shift, each in itertools.product(shifts, late)
     ]
     times = [float(each.t_arrival.max()) for each in motions if each.arrived]
     drifts = [float(each.drift.max()) for each in motions if each.arrived]

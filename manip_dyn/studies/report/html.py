@@ -9,9 +9,9 @@ from pathlib import Path
 from manip_dyn.studies.report.charts import Chart
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.items import Item, items_table
-from manip_dyn.studies.report.markdown import cell, claims_page_table, setting_text
+from manip_dyn.studies.report.markdown import claims_page_table, setting_text
 from manip_dyn.studies.report.record import Record
-from manip_dyn.studies.report.tables import Table
+from manip_dyn.studies.report.tables import Table, cell
 
 STYLE = """
 :root{color-scheme:light dark}

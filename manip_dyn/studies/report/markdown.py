@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manip_dyn.studies.report.record import Record
-from manip_dyn.studies.report.tables import Table
+from manip_dyn.studies.report.tables import Table, cell
 
 CLAIM_HEAD = ("the paper says", "measured", "median (least to most)", "cases", "verdict")
 
@@ -44,19 +43,6 @@ def setting_text(record: Record) -> str:
     """Return when, where and of what a run is."""
     setting = ", ".join(f"{key} {value}" for key, value in record.setting.items())
     return f"Run of {record.date}, {record.seconds:.0f} s of computing time; {setting}."
-
-
-def cell(value: Any, digits: int = 3) -> str:
-    """Return a value as text."""
-    if value is None:
-        return "-"
-    if isinstance(value, (list, tuple)):
-        return "; ".join(cell(each, digits) for each in value) or "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return format(value, f".{digits}g") if math.isfinite(value) else "-"
-    return str(value)
 
 
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -72,6 +72,19 @@ def number(value: float, form: str) -> str:
     return format(value, form) if math.isfinite(value) else "-"
 
 
+def cell(value: Any, digits: int = 3) -> str:
+    """Return a value as text."""
+    if value is None:
+        return "-"
+    if isinstance(value, (list, tuple)):
+        return "; ".join(cell(each, digits) for each in value) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format(value, f".{digits}g") if math.isfinite(value) else "-"
+    return str(value)
+
+
 def _cell(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
