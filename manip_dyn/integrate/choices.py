@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integrate.steps.control import CONTROLLERS, ESTIMATES, NORMS
+from manip_dyn.integrate.steps.control import CONTROLLERS, ESTIMATES, GROW, NORMS, SAFETY, SHRINK
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class StepControl:
         min_step: Smallest step, s; what needs a smaller one ends with STEP_UNDERFLOW.
         max_step: Largest step, s.
         max_steps: Steps, failed ones included, before TOO_MANY_STEPS; with fixed steps, too.
+        safety: Factor on the step that the error asks for; sigma in Galhano, Machado (1994), fac
+            in Sandu et al. (2001).
+        shrink: Least factor from one step to the next.
+        grow: Largest factor from one step to the next.
     """
 
     controller: str = "pi"
@@ -36,6 +40,9 @@ class StepControl:
     min_step: float = 0.0
     max_step: float = math.inf
     max_steps: int = 10_000_000
+    safety: float = SAFETY
+    shrink: float = SHRINK
+    grow: float = GROW
 
     def __post_init__(self) -> None:
         """Refuse what no step can follow."""
@@ -51,10 +58,20 @@ class StepControl:
         if self.max_step != math.inf:
             positive("max_step", self.max_step, "s")
         positive("max_steps", self.max_steps)
+        self._check_factors()
         if self.max_step < self.min_step:
             raise ManipDynError(
                 f"max_step is {self.max_step:g} s; expected min_step ({self.min_step:g} s) or more"
             )
+
+    def _check_factors(self) -> None:
+        expected = "expected a number above 0 and"
+        if not 0.0 < positive("safety", self.safety) <= 1.0:
+            raise ManipDynError(f"safety is {self.safety:g}; {expected} up to 1")
+        if not 0.0 < positive("shrink", self.shrink) < 1.0:
+            raise ManipDynError(f"shrink is {self.shrink:g}; {expected} below 1")
+        if not positive("grow", self.grow) > 1.0:
+            raise ManipDynError(f"grow is {self.grow:g}; expected a number above 1")
 
 
 @dataclass(frozen=True, eq=False)

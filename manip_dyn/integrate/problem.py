@@ -146,6 +146,7 @@ def checked_problem(
             "min_step": control.min_step,
             "max_step": control.max_step,
             "max_steps": control.max_steps,
+            "factors": (control.safety, control.shrink, control.grow),
             "orders": orders,
             "every_step": times is None,
             **(found.settings if found else {}),

@@ -32,6 +32,7 @@ from manip_dyn.integrate.loop.assembly import assembled
 from manip_dyn.integrate.loop.search import SIGNAL_ROWS
 from manip_dyn.integrate.loop.space import LIMITS, STATE, Record, Space, begin, cleared, record_of
 from manip_dyn.integrate.methods.method import Method, Options
+from manip_dyn.integrate.steps.control import GROW, SAFETY, SHRINK
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Engine:
         min_step: float = 0.0,
         max_step: float = np.inf,
         max_steps: float = np.inf,
+        factors: tuple[float, float, float] = (SAFETY, SHRINK, GROW),
         event_tolerance: float = 1e-12,
         kinds: ArrayLike = (0, 1),
         orders: tuple[int, int] = (0, 0),
@@ -88,6 +90,7 @@ class Engine:
             min_step: Smallest step, s.
             max_step: Largest step, s.
             max_steps: Steps, failed ones included, before giving up.
+            factors: Of the step control: safety, least and largest change of a step.
             event_tolerance: How well the time of an event is found, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
             orders: Orders of a Taylor series while the relative and while the absolute
@@ -105,7 +108,7 @@ class Engine:
         rules = np.zeros(1, LIMITS)
         rules[0] = (
             *(step, min_step, max_step, first_step, max_steps, event_tolerance),
-            *(every_step, *orders),
+            *(every_step, *orders, *factors),
         )
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))

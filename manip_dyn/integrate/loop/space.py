@@ -23,12 +23,16 @@ LIMITS = np.dtype(
         ("every_step", "i8"),
         ("order", "i8"),
         ("absolute_order", "i8"),
+        ("safety", "f8"),
+        ("shrink", "f8"),
+        ("grow", "f8"),
     ],
     align=True,
 )
 """What rules the steps: the fixed step, the smallest, largest and first one, s; steps, failed
 ones included, before giving up; how well events are found, s; whether every step is recorded; the
-orders of a Taylor series while the relative and while the absolute tolerance rules."""
+orders of a Taylor series while the relative and while the absolute tolerance rules; the safety
+factor, and by how much a step may shrink and grow at once."""
 STATE = np.dtype(
     [
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),

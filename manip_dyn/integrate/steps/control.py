@@ -8,7 +8,8 @@ With e the norm of the error estimate over the tolerances, and k the power of h 
 Rosenbrock methods put k for max(p, q) + 1 in "paper", as eq. 15 of Sandu et al. (2001) does.
 A step with e > 1 fails and is tried again with a shorter one. By eq. 13 of Galhano (1994) the
 error goes with the power k = min(p, q) + 1, not with the one that eq. 14 prints; it is used as
-printed. Neither source limits the change of the step; here a factor stays in [0.1, 5].
+printed. Neither source limits the change of the step; here a factor stays in [0.1, 5]. These three
+numbers are defaults of `StepControl`: ``safety``, ``shrink`` and ``grow``.
 
 Gustafsson, Control theoretic techniques for stepsize selection in explicit Runge-Kutta methods,
 ACM Trans. Math. Software 17 (1991).
@@ -69,9 +70,9 @@ def judge(now, limits, power):
     now.failures += 1
     now.rejected = 1
     now.locating = 0
-    factor = SHRINK
+    factor = limits.shrink
     if isfinite(error):
-        factor = max(SHRINK, SAFETY * exp(-log(error) / power))
+        factor = max(limits.shrink, limits.safety * exp(-log(error) / power))
     now.planned = factor * now.h
     if abs(now.planned) < max(limits.min_step, ROUNDING * abs(now.t) + 1e-30):
         return STEP_UNDERFLOW if isfinite(error) else NON_FINITE
@@ -93,7 +94,7 @@ def plan_next(now, limits, power, paper, paper_power):
         return
     level = log(max(now.error, 1e-12))
     exponent = -level / paper_power if paper else (0.4 * now.memory - 0.7 * level) / power
-    factor = min(GROW, max(SHRINK, SAFETY * exp(exponent)))
+    factor = min(limits.grow, max(limits.shrink, limits.safety * exp(exponent)))
     if now.rejected != 0:
         factor = min(factor, 1.0)
     wanted = factor * abs(now.h)

@@ -125,9 +125,11 @@ def start_table(runs: Runs) -> Table:
                 ]
                 errors = [run.first for run in pair] + [run.steady for run in pair]
                 rows.append((circle, gain, method, step, *errors))
-    head = ("circle", "gain [1/s]", "method", "step [s]")
-    head += ("first lap, rk4 start", "first lap, low start")
-    head += ("later, rk4 start", "later, low start")
+    head = (
+        *("circle", "gain [1/s]", "method", "step [s]"),
+        *("first lap, rk4 start", "first lap, low start"),
+        *("later, rk4 start", "later, low start"),
+    )
     title = "Adams methods started by rk4 (ours) and by lower orders (the paper's): errors, m"
     return Table("starts", title, head, tuple(rows))
 
