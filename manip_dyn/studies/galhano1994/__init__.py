@@ -39,10 +39,6 @@ FIGURES = tuple(PUBLISHED["figures"])
 ITEMS = ("table1", *FIGURES, "energy", "customizing", "sigma", "claims", "all")
 
 
-COMPARED = ("rkf45", "rkdp54", "rkf78", "rkdp87")
-"""Methods whose sigma is varied."""
-
-
 def table1() -> tuple[StageRow, ...]:
     """Return Table 1: the number of stages of each method."""
     rows = []
@@ -126,7 +122,7 @@ def _claims(
 def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
     """Return what sigma changes for some embedded methods."""
     problem = _problem(robot, settings.motions[robot], settings)
-    for name in COMPARED:
+    for name in settings.safety_methods:
         engine = problem.engine(name)
         for sigma in settings.safeties:
             problem.safety = sigma

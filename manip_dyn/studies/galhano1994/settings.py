@@ -79,6 +79,7 @@ class Settings:
         tolerances: Absolute tolerances, rad and rad/s.
         safety: sigma of eq. 14.
         safeties: Values of sigma that are compared.
+        safety_methods: Embedded methods that it is compared on.
         alternatives: Order -> tables of other coefficients of that order, in ``tableaux.json``.
         most_steps: Steps, failed ones included, before a run gives up.
         taylor_orders: Orders p of T_pp and T_p,p-1.
@@ -94,6 +95,7 @@ class Settings:
     tolerances: tuple[float, ...] = checked(each(positive))
     safety: float = checked(positive)
     safeties: tuple[float, ...] = checked(each(positive))
+    safety_methods: tuple[str, ...] = checked(_methods)
     alternatives: Mapping[int, tuple[str, ...]] = checked(_alternatives)
     most_steps: int = checked(count)
     taylor_orders: tuple[int, ...] = checked(each(count))
