@@ -16,11 +16,15 @@ def configure(command: argparse.ArgumentParser) -> None:
         f"judge its claims. Papers and their items: {items}."
     )
     command.epilog = examples(
-        "manip_dyn study sariyildiz2011", "manip_dyn study fan2003 table6.4 --out figures"
+        "manip_dyn study all --out pages", "manip_dyn study fan2003 table6.4 --out figures"
     )
-    paper_argument = command.add_argument("paper", help=f"one of: {', '.join(PAPERS)}")
-    completed_by(paper_argument, lambda: PAPERS)
+    names = (*PAPERS, "all")
+    paper_argument = command.add_argument("paper", help=f"one of: {', '.join(names)}")
+    completed_by(paper_argument, lambda: names)
     command.add_argument("item", nargs="?", default="all", help="table or figure (default: all)")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
-    command.add_argument("--out", metavar="DIR", help="write PNG, SVG and CSV files into it")
-    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out))
+    command.add_argument("--out", metavar="DIR", help="write PNG, SVG, CSV and HTML files into it")
+    command.add_argument(
+        "--keep", metavar="DIR", help="keep the run as data there, for the page of studies"
+    )
+    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out, o.keep))

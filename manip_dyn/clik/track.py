@@ -14,6 +14,7 @@ from manip_dyn.clik.tracking.path_follower import PathFollower, check_path
 from manip_dyn.clik.tracking.result import TrackResult, tracking_of
 from manip_dyn.core.checks import nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.integrate import Method
 from manip_dyn.robot import Robot
 
 PATIENCE = 10
@@ -23,7 +24,7 @@ PATIENCE = 10
 def track(
     robot: Robot,
     path: Path,
-    method: str = "rk4",
+    method: str | Method = "rk4",
     step: float = 0.1,
     q0: ArrayLike | None = None,
     duration: float | None = None,
@@ -35,7 +36,8 @@ def track(
     Args:
         robot: The arm.
         path: Desired pose and twist over time.
-        method: Integrator: a name in `md.METHODS` other than ``taylor``, with fixed steps.
+        method: Integrator: a name in `md.METHODS` other than ``taylor``, or a `Method`, with fixed
+            steps.
         step: Sampling period, s.
         q0: Joint positions (n,) at the start, on or off the path. Default: a posture on the
             path's first pose, searched from the middle of the joint ranges.

@@ -27,7 +27,8 @@ class StepControl:
         min_step: Smallest step, s; what needs a smaller one ends with STEP_UNDERFLOW.
         max_step: Largest step, s.
         max_steps: Steps, failed ones included, before TOO_MANY_STEPS; with fixed steps, too.
-        fac: Safety factor: a step is so much shorter than the error estimate allows.
+        fac: Safety factor: a step is so much shorter than the error estimate allows; sigma in
+            Galhano, Machado (1994).
         facmin: Least factor from a step to the next.
         facmax: Largest factor from a step to the next.
     """

@@ -4,6 +4,7 @@ from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.convergence import Convergence
 from manip_dyn.planning.execution.executor import PlanExecutor
 from manip_dyn.planning.execution.feedback import Tuning
+from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.segments import Segment, mean_effort
 from manip_dyn.planning.minimum_time.planner import plan_minimum_time
 from manip_dyn.planning.plan import FiniteRamps, Plan
@@ -13,6 +14,7 @@ __all__ = [
     "Certificate",
     "Convergence",
     "FiniteRamps",
+    "PdBackup",
     "Plan",
     "PlanExecutor",
     "Segment",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -11,10 +12,14 @@ from typing import Protocol
 
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
+from manip_dyn.studies.report import html
 from manip_dyn.studies.report.findings import Findings
+from manip_dyn.studies.report.items import read_items
+from manip_dyn.studies.report.record import Record, record_of
 
 PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
 """A new paper is a folder of that name here, with `ITEMS` and `recompute`."""
+ALL = "all"
 
 
 class Paper(Protocol):
@@ -31,33 +36,70 @@ def paper(name: str) -> Paper:
         ManipDynError: If there is no such study.
     """
     if name not in PAPERS:
-        raise ManipDynError(f"there is no study of '{name}'{closest(name, PAPERS)}")
+        raise ManipDynError(f"there is no study of '{name}'{closest(name, (*PAPERS, ALL))}")
     return import_module(f"manip_dyn.studies.{name}")
 
 
-def study(name: str, item: str, as_json: bool = False, out: str | None = None) -> int:
-    """Recompute an item of a paper, print it, and return the exit code 0.
+def study(
+    name: str, item: str, as_json: bool = False, out: str | None = None, keep: str | None = None
+) -> int:
+    """Recompute an item of a paper, or all papers, print it, and return the exit code 0.
 
     Args:
-        name: One of `PAPERS`.
+        name: One of `PAPERS`, or ``all``.
         item: One of the paper's items.
-        as_json: Whether to print one JSON object instead of text.
-        out: Folder for pictures and tables; None for no files.
+        as_json: Whether to print one JSON object instead of text; of all papers by their names.
+        out: Folder for pictures, tables and a page of HTML for each paper; None for no files.
+        keep: Folder in which the run of all items is kept for the page of studies; None for none.
     """
-    chosen = paper(name)
-    if item not in chosen.ITEMS:
-        hint = closest(item, chosen.ITEMS)
-        raise ManipDynError(f"the study of {name} has no item '{item}'{hint}")
+    if (name == ALL or keep is not None) and item != ALL:
+        whole = "all papers are recomputed" if name == ALL else "a run is kept"
+        raise ManipDynError(f"{whole} with all items; '{item}' is one: leave it out")
+    names = PAPERS if name == ALL else (name,)
+    for each in names:
+        if item not in paper(each).ITEMS:
+            hint = closest(item, paper(each).ITEMS)
+            raise ManipDynError(f"the study of {each} has no item '{item}'{hint}")
     folder = None if out is None else _folder(out)
-    found = chosen.recompute(item, progress=lambda line: print(line, file=sys.stderr, flush=True))
-    print(json.dumps(found.content(), indent=2, allow_nan=False) if as_json else found)
-    if folder is not None:
-        try:
-            files = found.write(folder)
-        except OSError as error:
-            raise ManipDynError(f"files in '{out}' cannot be written: {error}") from error
-        print(f"{len(files)} files in {folder}", file=sys.stderr)
+    told = {}
+    for each in names:
+        found, record = _run(each, item)
+        told[each] = found.content() if as_json else None
+        if not as_json:
+            print(found, flush=True)
+        if folder is not None:
+            _written(found, record, folder, item, apart=name == ALL)
+        if keep is not None:
+            record.keep(Path(keep))
+    if folder is not None and name == ALL:
+        html.write(folder / "index.html", html.index(names))
+    if as_json:
+        print(json.dumps(told if name == ALL else told[name], indent=2, allow_nan=False))
     return 0
+
+
+def _run(name: str, item: str) -> tuple[Findings, Record]:
+    began = time.process_time()
+    found = paper(name).recompute(item, progress=lambda line: _tell(f"{name}: {line}"))
+    return found, record_of(found, time.process_time() - began)
+
+
+def _written(found: Findings, record: Record, folder: Path, item: str, apart: bool) -> None:
+    """Write files and the page of a paper, the files into a folder of its own if `apart`."""
+    beside = f"{found.paper}/" if apart else ""
+    items = read_items(Path(__file__).parent / found.paper) if item == ALL else []
+    try:
+        (folder / beside).mkdir(exist_ok=True)
+        files = found.write(folder / beside)
+        text = html.page(found, record, items, beside)
+        files.append(html.write(folder / f"{found.paper}.html", text))
+    except OSError as error:
+        raise ManipDynError(f"files in '{folder}' cannot be written: {error}") from error
+    _tell(f"{len(files)} files in {folder / beside}")
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _folder(out: str) -> Path:

@@ -13,11 +13,16 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.studies.fan2003 import CASES, ITEMS, PUBLISHED, recompute
 from manip_dyn.studies.fan2003.arms import build_arm
+from manip_dyn.studies.fan2003.claims import claims
+from manip_dyn.studies.fan2003.decoupled import decoupled_arm, switching_cases
+from manip_dyn.studies.fan2003.literal import literal, spread
 from manip_dyn.studies.fan2003.motions import pd_control
+from manip_dyn.studies.fan2003.peaks import link_energies
 from manip_dyn.studies.fan2003.replay import controlled, printed
 from manip_dyn.studies.fan2003.settings import Arm, Settings
 from manip_dyn.studies.report.settings import read_settings
 
+SWITCH_65 = np.array([0.4471, 0.0142])
 TWO_LINKS = {  # Fan (2003), eqs. 6.64, 6.69, 6.72
     "ibm7535": (0.4, 0.25, 29.58, 15.0, 6.0, 0.416739, 0.205625, 25.0, 9.0),
     "two_link_small": (0.4, 0.25, 0.245, 0.15315, 0.5, 3.2688e-3, 0.7986e-3, 0.25, 0.1),
@@ -33,7 +38,8 @@ RP = {  # table 5.2: r1, I01, m2, limits
 def found():
     """Sections 4.1 (one link) and table 5.3."""
     settings = read_settings("fan2003", Settings)
-    settings = replace(settings, grid=replace(settings.grid, trials=60))
+    grid = replace(settings.grid, trials=60, full=60)
+    settings = replace(settings, grid=grid, late=(0.0,))
     one, table = recompute("section4.1", settings), recompute("table5.3", settings)
     return replace(one, cases=(*one.cases, *table.cases))
 
@@ -83,6 +89,91 @@ def test_the_controller_arrives_with_exact_positions_and_stops_short_with_early_
     assert not early.arrived
     assert early.miss == pytest.approx(2e-3, abs=1e-4)
     assert early.farthest == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "shift", "arrivals"),
+    [
+        ("6.3", 0.0, (1.0342, 0.2481)),
+        ("6.5", 0.0, (1.8332, 0.2996)),
+        ("6.5", -5e-5, (1.7170, 0.2990)),
+        ("5.4", 0.0, None),
+        ("6.2", 0.0, None),
+    ],
+)
+def test_the_printed_positions_under_the_literal_laws(table, shift, arrivals):
+    """Beside a program that nobody here wrote: scipy's DOP853 and the thesis's formulas.
+
+    What it gave for 6.3 and 6.5; that of 5.4 and 6.2 arrives at no time.
+    """
+    settings = read_settings("fan2003", Settings)
+    motion = settings.cases[table]
+    printed_ = PUBLISHED["cases"][table]["zero_net_work"]["q_switch"]
+    q_switch = np.array([np.nan if q is None else q for q in printed_]) + [0.0, shift]
+    run = literal(arm(motion.arm), np.array(motion.start), np.zeros(2), q_switch, settings.near)
+    assert run.arrived == (arrivals is not None)
+    if arrivals is not None:
+        assert run.t_arrival == pytest.approx(arrivals, abs=1e-4)
+        assert 0.01 < run.drift[1] < 0.1  # held truly, the elbow would not drift
+
+
+def test_the_literal_elbow_law_is_eq_6_55():
+    """tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3), whatever the state."""
+    l1, l2, m1, m2, load, i1, i2, *limits = TWO_LINKS["two_link_large"]
+    c1 = i1 + m1 * (l1 / 2) ** 2 + (m2 + load) * l1**2
+    c2 = i2 + m2 * (l2 / 2) ** 2 + load * l2**2
+    c3 = m2 * l1 * l2 / 2 + load * l1 * l2
+    run = literal(arm("two_link_large"), np.array([0.8, 0.2]), np.zeros(2), SWITCH_65, 1e-4)
+    after = run.times > run.t_arrival[1] + 1e-9
+    shoulder, elbow = run.efforts[after].T
+    assert np.abs(shoulder) == pytest.approx(limits[0])
+    assert elbow == pytest.approx(shoulder * (c2 + c3) / (c1 + c2 + 2.0 * c3), rel=1e-12)
+
+
+def test_rounding_and_late_decisions_spread_the_arrival():
+    settings = read_settings("fan2003", Settings)
+    robot, start = arm("cylindrical"), np.array([np.pi / 4, 0.0])
+    found = spread(robot, start, np.zeros(2), np.array([0.3927, np.nan]), 1e-4, 5e-5, (0.0, 1e-4))
+    assert found.runs == 6
+    assert found.arrived == 5  # half a digit early the arm stops short
+    assert found.covers(1.3449, 5e-5)
+    assert not found.covers(1.36, 5e-5)
+    assert settings.late[0] == 0.0
+
+
+def test_peak_works_are_kinetic_energies_and_less_without_the_load():
+    settings = read_settings("fan2003", Settings)
+    robot = arm("ibm7535")
+    rng = np.random.default_rng(1)
+    q, v = rng.normal(size=(2, 5, 2))
+    energies = link_energies(robot, q, v)
+    whole = [customize(robot).unchecked.energy(a, b)[0] for a, b in zip(q, v, strict=True)]
+    assert energies.sum(axis=1) == pytest.approx(whole)
+    light = build_arm("light", replace(settings.arms["ibm7535"], load=1e-9))
+    assert np.all(link_energies(light, q, v)[:, 1] < energies[:, 1])
+    assert link_energies(light, q, v)[:, 0] == pytest.approx(energies[:, 0])
+
+
+def test_decoupled_links_are_double_integrators():
+    settings = read_settings("fan2003", Settings)
+    m = customize(decoupled_arm(settings.decoupled)).unchecked.mass_matrix(np.array([0.3, -0.2]))
+    assert m == pytest.approx(np.diag([4.0, 1.0]))
+    right, early, late = switching_cases(10.0, 10.0, 1.0, 0.1)
+    assert (right.stops_at, right.speed) == (0.0, 0.0)
+    assert early.stops_at == pytest.approx(0.2)
+    assert late.speed == pytest.approx(np.sqrt(0.4))
+    assert late.work == pytest.approx(5.0 * late.speed**2)
+
+
+def test_claims_are_judged_from_the_cases(found):
+    judged = {claim.key: claim for claim in claims(found.cases)}
+    assert judged["one switch is exact"].cases == 2  # the link of section 4.1
+    assert judged["one switch is exact"].status == "confirmed"
+    assert judged["upper bound"].status == "confirmed"
+    assert judged["faster than pd"].status == "not measured"  # no gains for these
+    assert judged["search ends"].status == "refuted"  # within the 60 trials of this test
+    keys = {*judged, *PUBLISHED["not_reproducible"]}
+    assert keys == set(PUBLISHED["claims"])
 
 
 def test_printed_switches_are_told_from_a_solution():
@@ -168,7 +259,10 @@ def test_json_text_and_files_agree(found, tmp_path):
     assert content["tables"]["5.3"]["published"] == PUBLISHED["cases"]["5.3"]
     files = {file.name for file in found.write(tmp_path)}
     stems = ("4_1_case_1", "4_1_case_2", "5_3")
-    assert files == {"results.csv", "notes.csv"} | {
+    across = ("final_times", "controllers", "grids", "peak_work", "planning_cost")
+    costates = {f"4_1_case_{k}_costates.{kind}" for k in (1, 2) for kind in ("png", "svg")}
+    tables = {f"{name}.csv" for name in ("results", "notes", *across)}
+    assert files == tables | costates | {
         f"{stem}_{what}.{kind}"
         for stem in stems
         for what in ("motion", "work")
@@ -185,7 +279,7 @@ def test_json_text_and_files_agree(found, tmp_path):
 def test_every_case_has_an_arm_and_an_item():
     settings = read_settings("fan2003", Settings)
     assert set(settings.cases) == set(CASES)
-    assert len(ITEMS) == 3 + 8 + 1
+    assert len(ITEMS) == 3 + 8 + 3  # section 3.1.3, claims, all
     for name, motion in settings.cases.items():
         times = PUBLISHED["cases"][name]["minimum_time"].get("switch_times")
         assert times is None or len(times) == len(motion.start)

@@ -9,12 +9,21 @@ import numpy as np
 import pytest
 
 from manip_dyn.cli import main
+from manip_dyn.codegen.report import operation_report
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.studies.galhano1994 import FIGURES, PUBLISHED, recompute, table1
-from manip_dyn.studies.galhano1994.claims import at_equal_steps, at_equal_times, lost_gain
+from manip_dyn.studies.galhano1994.claims import (
+    at_equal_steps,
+    at_equal_times,
+    lost_gain,
+    lost_in_evaluations,
+)
 from manip_dyn.studies.galhano1994.curves import Curve, Point
+from manip_dyn.studies.galhano1994.customizing import plain_right_hand_side
+from manip_dyn.studies.galhano1994.problem import InitialValueProblem
 from manip_dyn.studies.galhano1994.settings import FAMILIES, Settings
+from manip_dyn.studies.report.claims import Claim, steadied
 from manip_dyn.studies.report.settings import read_settings
 
 METHODS = {"fig3": ("rk2", "rk4"), **dict.fromkeys(FAMILIES[1:], ("rkf45",))}
@@ -33,6 +42,9 @@ def settings():
         taylor_orders=(3, 4),
         methods=METHODS,
         energy_methods=("rk4",),
+        safeties=(0.9,),
+        safety_methods=("rkf45",),
+        alternatives={2: ("rk2_heun",)},
         repeats=3,
         slice=2e-4,
     )
@@ -106,7 +118,8 @@ def test_json_and_csv_agree_and_pictures_are_written(found, tmp_path):
     drawn = [f"{figure.name}_rr" for figure in found.figures]
     assert drawn == [*(f"{name}_rr" for name in FIGURES), "energy_rr"]
     wanted = {f"{name}.{kind}" for name in drawn for kind in ("png", "svg", "csv")}
-    assert {file.name for file in files} == wanted | {"table1.csv", "claims.csv"}
+    tables = {f"{name}.csv" for name in ("table1", "fastest", "customizing", "sigma", "claims")}
+    assert {file.name for file in files} == wanted | tables
     assert (tmp_path / "fig3_rr.png").read_bytes().startswith(b"\x89PNG")
     with (tmp_path / "fig3_rr.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -143,6 +156,51 @@ def test_comparisons_read_the_curves_right():
     assert pair[1].time_at_error(1e-4) == pytest.approx(2.0 * np.sqrt(1000.0))
 
 
+def test_losses_are_read_at_equal_evaluations_too():
+    """Half of the decades are gone where twice the evaluations bring a factor of 10 ** 0.5."""
+    fixed, embedded = line("a", 2, 1.0, 1.0), line("b", 2, 0.1, 1.0)
+    points = [each._replace(evaluations=each.evaluations * 10**0.25) for each in embedded.points]
+    lost = lost_in_evaluations((fixed, embedded._replace(points=tuple(points))), 1.0)
+    assert [c.number for c in lost] == pytest.approx([0.5] * 2)
+    assert fixed.evaluations_at_error(1e-4) == pytest.approx(100.0)
+    assert fixed.error_at_evaluations(100.0) == pytest.approx(1e-4)
+
+
+def test_times_that_are_off_are_told_where_they_flip_a_verdict():
+    """An error ratio of 1.1 at equal time is gone with times 10 % off."""
+    pair = line("a", 2, 1.0, 1.0), line("b", 2, 1.0 / 1.21, 1.0)
+    close = [c for share in (1.0, 1.3) for c in at_equal_times(pair, 1.0, share)]
+    assert {c.holds for c in close} == {True, False}
+    first, other = (Claim("k", "m", tuple(at_equal_times(pair, 1.0, s))) for s in (1.0, 1.3))
+    assert steadied(first, [first]).verdict == "confirmed"
+    assert steadied(first, [other]).verdict == "confirmed; refuted with times 10% off"
+
+
+def test_plain_loops_are_the_same_motion_with_more_operations(found, settings):
+    problem = InitialValueProblem("rr", settings.motions["rr"].state, np.array([20.0, 5.0]), 1, 9)
+    y, slow, fast = settings.motions["rr"].state + 0.1, np.empty(4), np.empty(4)
+    plain_right_hand_side(problem.kernels)(0.0, y, problem.efforts, slow)
+    problem.kernels.right_hand_side(0.0, y, problem.efforts, fast)
+    np.testing.assert_allclose(slow, fast, rtol=1e-12)
+    assert [row.method for row in found.customizing] == ["rk2", "rk4", *["rkf45"] * 4]
+    (rk4,) = (row for row in found.customizing if row.method == "rk4")
+    # 4 evaluations; of the array 3 numbers below the diagonal and 4 weights are not zero, of 6 + 4
+    after = operation_report(problem.kernels.robot, problem.kernels.frame)["forward_dynamics"]
+    assert rk4.customized_operations == 4 * after.after.total + 2 * 4 * 7
+    assert rk4.plain_operations == 4 * after.before.total + 2 * 4 * 10
+    assert rk4.operations_ratio > 2.0
+
+
+def test_a_smaller_sigma_takes_smaller_steps(settings):
+    start = settings.motions["rr"]
+    steps = []
+    for sigma in (0.9, 0.5):
+        problem = InitialValueProblem("rr", start.state, start.efforts, 2.0, 5000, sigma)
+        engine = problem.engine("rkf45")
+        steps.append(problem.trial(engine, 1e-6, problem.position_error, atol=1e-6).point.steps)
+    assert 1.5 < steps[1] / steps[0] < 2.0  # 0.9 / 0.5
+
+
 def test_the_command_prints_one_json_object(capsys):
     assert main(["study", "galhano1994", "table1", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
@@ -165,7 +223,10 @@ def test_bad_input_is_named(arguments, words, capsys):
 
 def test_files_are_written_only_if_asked_for(capsys, tmp_path):
     assert main(["study", "galhano1994", "table1", "--out", str(tmp_path / "new")]) == 0
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["table1.csv"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
+        "galhano1994.html",
+        "table1.csv",
+    ]
 
 
 def test_without_matplotlib_only_files_fail(monkeypatch, capsys, tmp_path):

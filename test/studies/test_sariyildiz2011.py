@@ -9,14 +9,22 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.cli import main
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.sariyildiz2011 import FIGURES, PUBLISHED, SIX, recompute
-from manip_dyn.studies.sariyildiz2011.cases import Case
+from manip_dyn.studies.sariyildiz2011.cases import RISING, Case
 from manip_dyn.studies.sariyildiz2011.claims import claims
+from manip_dyn.studies.sariyildiz2011.efficiency import evaluations_to
 from manip_dyn.studies.sariyildiz2011.runs import Runs
 from manip_dyn.studies.sariyildiz2011.settings import Settings
+
+
+@compiled(merge=True)
+def growth(t, y, p, out):
+    """Write the rate of y = exp(sin t)."""
+    out[0] = y[0] * np.cos(t)
 
 
 @pytest.fixture(scope="module")
@@ -142,15 +150,44 @@ def test_every_claim_has_numbers_and_a_verdict(found):
         assert claim.share == len(claim.holds) / claim.cases
 
 
-def test_verdicts_follow_from_the_cases():
+def test_verdicts_follow_from_the_cases(runs):
     cheap = {m: 1e-6 * (1 + k) for k, m in enumerate(("rk1", "rk2", "ab4", "rk4"))}
-    judged = {claim.measure: claim for claim in claims([], cheap, [], {})}
-    assert judged["CPU time of a step / that of Euler; above 1"].status == "confirmed"
-    assert judged["CPU time of a step, rk4 / Euler; below 1.5"].status == "refuted"
-    assert judged["its error at 1 s, m; path not lost, errors do not grow"].cases == 0
-    dear = cheap | {"rk2": 9e-6, "ab4": 9e-6}
-    judged = {claim.measure: claim for claim in claims([], dear, [], {})}
-    assert judged["CPU time of a step of rk4 / that of the method; above 1"].status == "refuted"
+    counts = {"rk1": 1.0, "rk2": 2.0, "ab4": 1.02, "rk4": 4.0}
+
+    def judged(costs):
+        return {claim.measure: claim for claim in claims([], costs, [], {}, counts, runs)}
+
+    found = judged(cheap)
+    assert found["CPU time of a step / that of Euler; above 1"].verdict == "confirmed"
+    assert found["evaluations of a step / that of Euler; above 1"].status == "partly confirmed"
+    assert found["CPU time of a step, rk4 / Euler; below 1.5"].status == "refuted"
+    assert found["its error at 1 s, m; path not lost, errors do not grow"].cases == 0
+    found = judged(cheap | {"rk2": 9e-6, "ab4": 9e-6})
+    assert found["CPU time of a step, rk4 / the method; above 1"].status == "refuted"
+    found = judged(cheap | {"rk2": 1.05e-6})
+    told = found["CPU time of a step / that of Euler; above 1"].verdict
+    assert told == "confirmed; partly confirmed with times 10% off"
+
+
+def test_adams_methods_start_as_the_paper_does_and_keep_their_order():
+    """y' = y cos t: the first step is Euler's (or Heun's), and its error of h^2 (h^3) stays."""
+    for name, first, order in (("ab4_rising", 1, 2.0), ("abm4_rising", 2, 3.0)):
+        method, errors = RISING[name], []
+        for steps in (100, 200):
+            h = 1.0 / steps
+            found = md.integrate(growth, (0.0, 1.0), [1.0], method=method, step=h)
+            errors.append(abs(found.y_last[0] - np.exp(np.sin(1.0))))
+            euler = 1.0 + h
+            heun = 1.0 + 0.5 * h * (1.0 + euler * np.cos(h))
+            assert found.y[1, 0] == pytest.approx(euler if first == 1 else heun, rel=1e-14)
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
+
+
+def test_evaluations_are_read_between_runs():
+    points = [(10.0, 1e-2), (100.0, 1e-4), (1000.0, 1e-6)]
+    assert evaluations_to(points, 1e-3) == pytest.approx(10.0**1.5)
+    assert evaluations_to(points, 1.0) == 10.0
+    assert evaluations_to(points, 1e-9) == np.inf
 
 
 # ---------------------------------------------------------------------------- the runs
@@ -190,7 +227,10 @@ def test_kept_errors_are_the_largest_of_their_stretches(runs):
 # --------------------------------------------------------------------------- the output
 def test_json_csv_and_pictures_are_complete(found, tmp_path):
     content = json.loads(json.dumps(found.content(), allow_nan=False))
-    assert [chart.name for chart in found.charts] == [*FIGURES, "gain", "circles", "orders"]
+    assert [chart.name for chart in found.charts] == [
+        *FIGURES,
+        *("gain", "circles", "orders", "efficiency"),
+    ]
     drawn = ("fig4", "fig7", "fig9", "circles")  # one of each kind: drawing takes its time
     few = replace(found, charts=tuple(chart for chart in found.charts if chart.name in drawn))
     files = {file.name for file in few.write(tmp_path)}

@@ -12,12 +12,12 @@ from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.law.workspace import memory_of, set_constants
 from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.paths.path import Path
-from manip_dyn.clik.tracking.program import motion_of, tracking_engine
+from manip_dyn.clik.tracking.program import method_of, motion_of, tracking_engine
 from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.late import compile_late
-from manip_dyn.integrate import METHODS, Status
+from manip_dyn.integrate import METHODS, Method, Status
 from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 
@@ -42,7 +42,7 @@ class PathFollower:
         q0: ArrayLike,
         step: float = 0.1,
         settings: ClikSettings | None = None,
-        method: str = "rk4",
+        method: str | Method = "rk4",
         deadlines: bool = True,
     ):
         """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s.
@@ -149,23 +149,24 @@ def check_path(path: Any) -> Path:
     return path
 
 
-def unstable_gain(method: str, gain: float, step: float) -> str:
+def unstable_gain(method: str | Method, gain: float, step: float) -> str:
     """Return why a gain, 1/s, and a step, s, do not fit a method; empty if they do."""
-    interval = METHODS[method].stability_interval
+    chosen = method_of(method)
+    interval = chosen.stability_interval
     if interval is None or gain * step <= interval:
         return ""
     return (
-        f"gain * step is {gain * step:.3g}: {method} is unstable above {interval:.4g} (expected a "
-        "smaller gain or step)"
+        f"gain * step is {gain * step:.3g}: {chosen.name} is unstable above {interval:.4g} "
+        "(expected a smaller gain or step)"
     )
 
 
-def check_method(method: str) -> str:
-    """Return the name of a method that can integrate the law."""
-    if method not in METHODS:
+def check_method(method: str | Method) -> str | Method:
+    """Return a method, or the name of one, that can integrate the law."""
+    if not isinstance(method, Method) and method not in METHODS:
         raise ManipDynError(
             f"method is '{method}', which is no method{closest(str(method), METHODS)}"
         )
-    if isinstance(METHODS[method], Taylor):
+    if isinstance(method_of(method), Taylor):
         raise ManipDynError(f"method is '{method}', which needs a series; expected another one")
     return method

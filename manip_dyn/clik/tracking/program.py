@@ -9,7 +9,7 @@ from types import ModuleType
 from manip_dyn.clik.tracking import motion
 from manip_dyn.codegen import customize
 from manip_dyn.core.specialized import specialized
-from manip_dyn.integrate import METHODS, Options, compile_engine
+from manip_dyn.integrate import METHODS, Method, Options, compile_engine
 from manip_dyn.integrate.loop.engine import Engine
 from manip_dyn.robot import Robot
 
@@ -21,7 +21,14 @@ def motion_of(robot: Robot, path_function: Callable[..., None]) -> ModuleType:
     return specialized(motion, kinematics=kinematics, desired_pose=path_function)
 
 
-def tracking_engine(robot: Robot, path_function: Callable[..., None], method: str) -> Engine:
+def method_of(method: str | Method) -> Method:
+    """Return the method of a name in `METHODS`, or one as it is."""
+    return method if isinstance(method, Method) else METHODS[method]
+
+
+def tracking_engine(
+    robot: Robot, path_function: Callable[..., None], method: str | Method
+) -> Engine:
     """Return the compiled time loop of a method for the rate of (q, path time)."""
     rate = motion_of(robot, path_function).rate
-    return compile_engine(rate, METHODS[method], Options(size=robot.n + 1))
+    return compile_engine(rate, method_of(method), Options(size=robot.n + 1))

@@ -20,12 +20,18 @@ the starter's stages stand before them."""
 ROWS = END + 1
 
 # Bound for each engine.
-SIZE, CORRECTED = 1, False
-"""Length of the state; whether Moulton's formula corrects Bashforth's."""
+SIZE, CORRECTED, RISING = 1, False, False
+"""Length of the state; whether Moulton's formula corrects Bashforth's; whether formulas of lower
+orders start the method, instead of Runge and Kutta's."""
 stages: Any = None
 bashforth: Any = None
+bashforth_1: Any = None
+bashforth_2: Any = None
+bashforth_3: Any = None
 moulton: Any = None
-"""Emitted: the stages of the starter, and the formulas."""
+moulton_2: Any = None
+moulton_3: Any = None
+"""Emitted: the stages of the starter, and the formulas; a number is an order below four."""
 
 
 @inlined(always=True, counted=False)
@@ -55,12 +61,35 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
             rhs(now.last, u, p, end)
             now.evaluations += 1
             moulton(y, now.h, work, u)
+    elif RISING and is_regular(now):
+        rise(y, p, now, work)
     else:
         stages(now.t, now.h, now.first, now.last, y, p, work)
         now.evaluations += 3
     rhs(now.last, u, p, end)
     now.evaluations += 1
     return PASSED if finite(u, SIZE) else NON_FINITE
+
+
+@inlined(always=True, counted=False)
+def rise(y, p, now, work):
+    """Take the step by the formulas that the derivatives known so far are enough for."""
+    u, end = row(work, U), row(work, END)
+    if now.known == 1:
+        bashforth_1(y, now.h, work, u)
+    elif now.known == 2:
+        bashforth_2(y, now.h, work, u)
+    else:
+        bashforth_3(y, now.h, work, u)
+    if CORRECTED:
+        rhs(now.last, u, p, end)
+        now.evaluations += 1
+        if now.known == 1:
+            moulton_2(y, now.h, work, u)
+        elif now.known == 2:
+            moulton_3(y, now.h, work, u)
+        else:
+            moulton(y, now.h, work, u)
 
 
 @inlined(always=True, counted=False)

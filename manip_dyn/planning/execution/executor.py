@@ -8,6 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
+from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct, later
@@ -73,6 +74,7 @@ class PlanExecutor:
         horizon: float,
         tuning: Tuning | None = None,
         period: float | None = None,
+        backup: PdBackup | None = None,
     ):
         """Execute `plan` from time 0 on.
 
@@ -83,11 +85,15 @@ class PlanExecutor:
                 transport delay where there is one, s.
             tuning: Gains and thresholds.
             period: The control period, s; default: the horizon.
+            backup: PD control in place of new motions and of holding the goal, as in Fan (2003),
+                section 6.3.2; default: none.
         """
         self.plan, self.goal = plan, plan.qf
         self.arrived, self.returns = False, 0
         self.arrival_time: float | None = None
-        self._robot = robot
+        self._robot, self._backup, self._backing = robot, backup, False
+        if backup is not None:
+            backup.efforts(robot, plan.qf, np.zeros(robot.n), plan.qf)  # as many gains as joints
         self._horizon = positive("horizon", horizon, "s")
         self._spacing = max(positive("period", period or horizon, "s"), horizon / CELLS_AHEAD)
         self._tuning = tuning or Tuning()
@@ -197,9 +203,15 @@ class PlanExecutor:
     def _tracked(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         if self._moves_on and self._over(t):
             self.stop(t, q, v)
+        if self._backup is not None and self._misses(t, q):
+            self._backing = True
+        if self._backing:
+            return self._backed(t, q, v)
         q_ref, v_ref = self._reference.state(t - self._begin)
         if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
             self._return(t, q, v)
+            if self._backing:
+                return self._backed(t, q, v)
             q_ref, v_ref = self._reference.state(t - self._begin)
         self._watch_arrival(t, q, v, q_ref)
         correction = self._feedback.correction(q, v, q_ref, v_ref)
@@ -207,6 +219,19 @@ class PlanExecutor:
         return distinct(
             [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
         )
+
+    def _misses(self, t: float, q: Vector) -> bool:
+        """Return whether the plan is over and a joint is not at the goal."""
+        return self._over(t) and np.abs(q - self.goal).max() > self._tuning.tolerance
+
+    def _backed(self, t: float, q: Vector, v: Vector) -> list[Segment]:
+        """Return what PD control does."""
+        assert self._backup is not None
+        near = self._tuning.tolerance
+        rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
+        if rests and not self.arrived:
+            self.arrived, self.arrival_time = True, t
+        return [Segment(0.0, self._backup.efforts(self._robot, q, v, self.goal))]
 
     def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
         end = self._begin + self._reference.t_final
@@ -228,6 +253,9 @@ class PlanExecutor:
     # -------------------------------------------------------------------------- off the plan
     def _return(self, t: float, q: Vector, v: Vector) -> None:
         """Go to the goal from the measured state; stop first where that needs more efforts."""
+        if self._backup is not None:
+            self._backing = True
+            return
         self.returns += not self._stopping  # what follows a stop belongs to it
         self.arrived, self.arrival_time = False, None
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)

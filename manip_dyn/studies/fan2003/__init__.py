@@ -1,34 +1,47 @@
 """Fan (2003): zero-net-work, minimum-time and PD motions recomputed, and corrected.
 
 Fan, T., Near-minimum-time control of a robot manipulator, M.A.Sc. thesis, University of British
-Columbia, 2003: sections 3.1.2, 4.1, 4.2, tables 5.3 to 5.6 and 6.2 to 6.5. Arms and motions are in
-``config/fan2003.yaml``.
+Columbia, 2003: sections 3.1.2, 3.1.3, 3.2, 4.1, 4.2, tables 5.3 to 5.6 and 6.2 to 6.5. Arms and
+motions are in ``config/fan2003.yaml``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
 from manip_dyn.studies.fan2003.arms import build_arm
-from manip_dyn.studies.fan2003.cases import CaseFindings
+from manip_dyn.studies.fan2003.cases import CaseFindings, Trace
+from manip_dyn.studies.fan2003.claims import claims
+from manip_dyn.studies.fan2003.decoupled import (
+    decoupled_rows,
+    switching_cases,
+    switching_chart,
+    switching_rows,
+)
 from manip_dyn.studies.fan2003.findings import PUBLISHED, Fan2003
+from manip_dyn.studies.fan2003.literal import literal, spread
 from manip_dyn.studies.fan2003.motions import (
+    by_full_grid,
     by_grid,
     by_rule,
+    costates,
     minimum_time,
     pd_control,
+    planning_times,
     single_switch,
     trace,
 )
+from manip_dyn.studies.fan2003.peaks import PeakRow, link_energies, peak_row
 from manip_dyn.studies.fan2003.replay import Printed, arrives_rounded, controlled, printed
-from manip_dyn.studies.fan2003.settings import Settings
+from manip_dyn.studies.fan2003.settings import Grid, Settings
 from manip_dyn.studies.fan2003.verdicts import half_unit, judged
 from manip_dyn.studies.report.settings import read_settings
 
@@ -41,7 +54,11 @@ def item_of(case: str) -> str:
     return f"table{number}" if number[0] in "56" else f"section{number}"
 
 
-ITEMS = (*dict.fromkeys(item_of(case) for case in CASES), "all")
+ITEMS = (*dict.fromkeys(item_of(case) for case in CASES), "section3.1.3", "claims", "all")
+NO_LOAD = 1e-9
+"""kg; a URDF has no mass of 0."""
+LINK, INERTIA = "one_link_horizontal", 10.0
+"""The link of section 3.1.2, kg m^2."""
 PERIOD = 1e-3
 """Time between records of a replay, s."""
 
@@ -61,13 +78,26 @@ def recompute(
     settings = settings or read_settings("fan2003", Settings)
     robots: dict[str, Robot] = {}
     found = []
-    for name in (case for case in CASES if item in (item_of(case), "all")):
+    for name in (case for case in CASES if item in (item_of(case), "claims", "all")):
         progress(f"{item_of(name)}: {name}")
         arm = settings.cases[name].arm
         if arm not in robots:
             robots[arm] = build_arm(arm, settings.arms[arm])
         found.append(judged(_case(name, robots[arm], settings)))
-    return Fan2003(dict(setting(("manip_dyn", "numba", "numpy", "scipy"))), tuple(found))
+    result = Fan2003(dict(setting(("manip_dyn", "numba", "numpy", "scipy"))), tuple(found))
+    if item in ("section3.1.3", "all"):
+        progress("section3.1.3")
+        result = _with_decoupled(result, settings)
+    return replace(result, claims=claims(found)) if item in ("claims", "all") else result
+
+
+def _with_decoupled(found: Fan2003, settings: Settings) -> Fan2003:
+    """Return what was found with section 3.1.3 and the figures of section 3.2."""
+    arm = build_arm(LINK, settings.arms[LINK])
+    numbers = (float(arm.tau_max[0]), INERTIA, 1.0, settings.off_switch)
+    cases = switching_cases(*numbers)
+    rows = [*decoupled_rows(settings.decoupled), *switching_rows(cases, *numbers)]
+    return replace(found, decoupled=tuple(rows), charts=(switching_chart(cases),))
 
 
 def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
@@ -107,9 +137,47 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
         arrives_rounded=q_switch is not None
         and arrives_rounded(robot, start, goal, q_switch, settings.near, half),
         printed=_printed(robot, start, goal, published),
+        **_by_the_letter(robot, start, q_switch, settings, half),
+        full_grid=_full_grid(slow, chapter, settings),
+        peaks=tuple(_peaks(name, robot, case.arm, traces[0], settings)),
+        costates=costates(fast),
+        cost=planning_times(robot, start, goal),
         traces=tuple(traces),
         switching=(proof.times, proof.switching),
     )
+
+
+def _by_the_letter(
+    robot: Robot, start: Vector, q_switch: Vector | None, settings: Settings, half: float
+) -> dict[str, Any]:
+    """Return the motions under the thesis's own laws, which are for two joints."""
+    if q_switch is None or robot.n != 2:
+        return {"literal": None, "asked_again": None, "spread": None}
+    goal, near = np.zeros(2), settings.near
+    return {
+        "literal": literal(robot, start, goal, q_switch, near),
+        "asked_again": literal(robot, start, goal, q_switch, near, latched=False),
+        "spread": spread(robot, start, goal, q_switch, near, half, settings.late),
+    }
+
+
+def _full_grid(slow: Plan, chapter: Grid | None, settings: Settings) -> dict[str, Any] | None:
+    """Return the thesis's search over its whole grid, where one joint moves."""
+    if chapter is None or len(slow.moving_joints) != 1:
+        return None
+    return by_full_grid(slow, chapter, settings.near, settings.grid.full)
+
+
+def _peaks(
+    name: str, robot: Robot, arm: str, slow: Trace, settings: Settings
+) -> Iterable[PeakRow]:
+    axes = PUBLISHED["cases"][name].get("work_axis", [None] * robot.n)
+    unloaded: list[float | None] = [None] * robot.n
+    if name[0] == "6":
+        light = build_arm(arm, replace(settings.arms[arm], load=NO_LOAD))
+        unloaded = link_energies(light, slow.q, slow.v).max(axis=0).tolist()
+    for k, peak in enumerate(slow.work.max(axis=0).tolist()):
+        yield peak_row(name, k + 1, axes[k], peak, unloaded[k])
 
 
 def _printed_positions(published: dict[str, Any]) -> Vector | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from manip_dyn.core.checks import Vector
+from manip_dyn.studies.fan2003.literal import Literal, Spread
+from manip_dyn.studies.fan2003.peaks import PeakRow
 from manip_dyn.studies.fan2003.replay import Controlled, Printed
 
 Value = float | tuple[float, ...] | None
@@ -108,6 +110,14 @@ class CaseFindings:
         controlled_exactly: The same with the exact switching positions.
         arrives_rounded: Whether it arrives, rounding of the printed positions granted.
         printed: Replay of the printed switching times, None where there are none.
+        literal: The printed positions under the thesis's own laws (A.7), None where there are none
+            or one joint alone is there.
+        asked_again: The same where a joint that arrived is asked again at every step (A.10).
+        spread: What the last digits and late decisions change of the former.
+        full_grid: What the thesis's search over its whole grid found, None where it was not run.
+        peaks: Peak works on the links.
+        costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
+        cost: Planning times by planner, s.
         rows: Published beside computed.
         status: Of the whole.
         note: Why.
@@ -131,6 +141,13 @@ class CaseFindings:
     controlled_exactly: Controlled
     arrives_rounded: bool
     printed: Printed | None
+    literal: Literal | None
+    asked_again: Literal | None
+    spread: Spread | None
+    full_grid: dict[str, Any] | None
+    peaks: tuple[PeakRow, ...]
+    costates: tuple[Vector, Vector]
+    cost: dict[str, float]
     traces: tuple[Trace, ...]
     switching: tuple[Vector, Vector]
     rows: tuple[Row, ...] = ()

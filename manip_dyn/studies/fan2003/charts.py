@@ -17,6 +17,8 @@ def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
     plans = [each for each in case.traces if each.label != "PD"]
     yield _motion(case, plans, f"{stem}_motion", switching=True)
     yield _work(case, plans, f"{stem}_work")
+    if len(case.joints) == 1:
+        yield _costates(case, f"{stem}_costates")
     if len(plans) < len(case.traces):
         yield _motion(case, case.traces, f"{stem}_pd", switching=False)
 
@@ -37,6 +39,18 @@ def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: b
     panels = tuple(panel for row in rows for panel in row)
     height = 2.0 * len(rows) + 0.8
     return _chart(case, name, "positions, velocities, efforts", panels, height)
+
+
+def _costates(case: CaseFindings, name: str) -> Chart:
+    """Return the costates of the minimum-time motion: figures 3.4, 4.13, 4.19."""
+    times, values = case.costates
+    labels = ("of the position", "of the velocity")
+    lines = tuple(
+        Line(labels[k], _floats(times), _floats(values[:, k]), k, "--" if k else "-")
+        for k in range(2)
+    )
+    panel = _panel("", "costates [s/rad, s^2/rad]", lines)
+    return _chart(case, name, "costates of the minimum-time motion", (panel,), 3.6)
 
 
 def _work(case: CaseFindings, traces: Sequence[Trace], name: str) -> Chart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -11,12 +12,23 @@ from typing import Any
 
 from manip_dyn.studies.fan2003.cases import CaseFindings, Row, Value
 from manip_dyn.studies.fan2003.charts import case_charts
+from manip_dyn.studies.fan2003.decoupled import DecoupledRow
+from manip_dyn.studies.fan2003.literal import Literal, Spread
 from manip_dyn.studies.fan2003.replay import Controlled
+from manip_dyn.studies.fan2003.tables import case_tables
 from manip_dyn.studies.report.charts import Chart
+from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.tables import WIDTH, Table, columns
+from manip_dyn.studies.report.tables import WIDTH, Table, cell, columns, table_of
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+CLAIM_COLUMNS = {
+    name: name
+    for name in (
+        *("key", "measure", "number", "least", "most", "cases", "share", "verdict"),
+        *("holds", "exceptions"),
+    )
+}
 HEAD = ("", "published", "computed", "difference", "status")
 
 
@@ -27,16 +39,26 @@ class Fan2003(Findings):
     Attributes:
         setting: Commit, processor, versions.
         cases: One per table or motion of a section.
+        decoupled: Numbers of sections 3.1.3 and 3.2.
+        charts: Figures of section 3.2.
+        claims: The claims.
     """
 
     paper = "fan2003"
     published = PUBLISHED
 
     cases: tuple[CaseFindings, ...] = ()
+    decoupled: tuple[DecoupledRow, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
         """Return the tables, published beside computed."""
-        return map(_case_text, self.cases)
+        yield from map(_case_text, self.cases)
+        for table in self._across():
+            yield table.text(lambda value: cell(value, 5))
+        if self.claims:
+            yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
         """Return everything for JSON."""
@@ -44,6 +66,9 @@ class Fan2003(Findings):
         return {
             "tables": {name: each for name, each in cases.items() if name[0] in "56"},
             "sections": {name: each for name, each in cases.items() if name[0] not in "56"},
+            "decoupled": [row._asdict() for row in self.decoupled],
+            "across": [table.content() for table in case_tables(self.cases)],
+            "claims": claims_content(self.claims, CLAIM_COLUMNS, PUBLISHED["claims"]),
         }
 
     def csv_tables(self) -> Iterable[Table]:
@@ -52,13 +77,30 @@ class Fan2003(Findings):
         yield Table("results", "published beside computed", ("case", *Row._fields), rows)
         notes = tuple((case.name, case.status, case.note) for case in self.cases)
         yield Table("notes", "verdicts", ("case", "status", "note"), notes)
+        yield from self._across()
         for case in self.cases:
             yield _motion_table(case)
             yield _work_table(case)
+        yield from (chart.table() for chart in self.charts)
+        if self.claims:
+            yield claims_table(self.claims, CLAIM_COLUMNS)
+
+    def page_tables(self) -> Iterable[Table]:
+        """Return final times, controllers, searches, works, all rows, and notes."""
+        yield from self._across()
+        yield from itertools.islice(self.csv_tables(), 2)
 
     def pictures(self) -> Iterable[Chart]:
-        """Return each case's charts."""
-        return (chart for case in self.cases for chart in case_charts(case, file_stem(case)))
+        """Return the charts of section 3.2 and each case's."""
+        yield from self.charts
+        yield from (chart for case in self.cases for chart in case_charts(case, file_stem(case)))
+
+    def _across(self) -> Iterable[Table]:
+        """Return the tables of all cases, and of section 3.1.3."""
+        yield from case_tables(self.cases)
+        if self.decoupled:
+            title = "Decoupled links and one switch: by the thesis's formulas, and computed"
+            yield table_of("decoupled", title, self.decoupled)
 
 
 def file_stem(case: CaseFindings) -> str:
@@ -120,7 +162,12 @@ def _case_content(case: CaseFindings) -> dict[str, Any]:
             "switching_positions": _controlled_content(case.controlled),
             "exact_switching_positions": _controlled_content(case.controlled_exactly),
             "switching_times": _printed_content(case),
+            "literal_laws": _literal_content(case.literal, case.spread),
+            "literal_laws_asked_again": _literal_content(case.asked_again, None),
         },
+        "full_grid_search": case.full_grid,
+        "peak_work": [row._asdict() for row in case.peaks],
+        "planning_seconds": case.cost,
         "status": case.status,
         "note": case.note,
     }
@@ -131,6 +178,14 @@ def _controlled_content(run: Controlled | None) -> dict[str, Any] | None:
         return None
     keys = ("arrived", "q_switch", "t_switch", "t_arrival", "t_end", "miss")
     return {key: getattr(run, key) for key in keys}
+
+
+def _literal_content(run: Literal | None, spread: Spread | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    keys = ("arrived", "together", "t_arrival", "t_end", "drift", "at_end", "speed")
+    content = {key: getattr(run, key) for key in keys}
+    return content if spread is None else content | {"spread": spread._asdict()}
 
 
 def _printed_content(case: CaseFindings) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import brentq
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning import Certificate, Plan
+from manip_dyn.planning import Certificate, Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.minimum_time.controls import directions
 from manip_dyn.planning.work import work_curves
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
@@ -57,18 +58,23 @@ def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> 
     distance = np.abs(np.nan_to_num(plan.q_switch - plan.qf))
     low = np.floor(np.maximum(distance - window, 0.0) / grid.step) * grid.step
     high = np.where(distance > 0.0, distance + window, 0.0)
-    found = grid_search(
-        plan.robot,
-        plan.q0,
-        plan.qf,
-        grid.step,
-        near,
-        grid.enough,
-        1.5 * plan.t_final,
-        trials,
-        (low, high),
-    )
+    longest = 1.5 * plan.t_final
+    return _searched(plan, grid, near, longest, trials, (low, high))
+
+
+def by_full_grid(plan: Plan, grid: Grid, near: float, trials: int) -> dict[str, Any]:
+    """Return what the thesis's search over the whole distance finds, as its programs begin it."""
+    return _searched(plan, grid, near, grid.longest, trials, None)
+
+
+def _searched(
+    plan: Plan, grid: Grid, near: float, longest: float, trials: int, window: Any
+) -> dict[str, Any]:
+    step, enough = grid.step, grid.enough
+    began = time.process_time()
+    found = grid_search(plan.robot, plan.q0, plan.qf, step, near, enough, longest, trials, window)
     result: dict[str, Any] = {"found": found.success, "trials": found.trials, "step": found.step}
+    result["seconds"] = time.process_time() - began
     if found.success:
         result |= {
             "q_switch": found.q_switch.tolist(),
@@ -107,6 +113,26 @@ def minimum_time(plan: Plan) -> MinimumTime:
     )
 
 
+def costates(plan: Plan) -> tuple[Vector, Vector]:
+    """Return times (k,) and costates (k, 2 n) of a minimum-time plan."""
+    assert plan.extremal is not None
+    times = np.linspace(0.0, plan.t_final * (1.0 - JUST), SAMPLES)
+    return times, np.array([plan.extremal.costate(float(t)) for t in times])
+
+
+def planning_times(robot: Robot, start: Vector, goal: Vector) -> dict[str, float]:
+    """Return the CPU time that each planner takes, once all is compiled, s."""
+    seconds = {}
+    for name, plan in (
+        ("zero net work", plan_zero_net_work),
+        ("minimum time", plan_minimum_time),
+    ):
+        began = time.process_time()
+        plan(robot, start, goal)
+        seconds[name] = time.process_time() - began
+    return seconds
+
+
 class _Knotted(NamedTuple):
     """A plan with knots for its work curves."""
 
@@ -122,14 +148,14 @@ def trace(robot: Robot, label: str, plan: Plan) -> Trace:
     jumps = [t for times in plan.switch_times for t in times] + plan.arrival_times
     inner = np.unique(np.clip(jumps, 0.0, plan.t_final))
     even = np.linspace(0.0, plan.t_final, SAMPLES)
-    time = np.unique(np.clip([*even, *inner, *(inner - JUST)], 0.0, plan.t_final))
-    states = [plan.state(float(t)) for t in time]
+    moments = np.unique(np.clip([*even, *inner, *(inner - JUST)], 0.0, plan.t_final))
+    states = [plan.state(float(t)) for t in moments]
     # At rest at the goal the effort is that which holds it.
-    tau = [plan.effort(float(t)) for t in time]
+    tau = [plan.effort(float(t)) for t in moments]
     knots = np.unique([*np.linspace(0.0, plan.t_final, WORK_KNOTS), *inner])
     curves = work_curves(robot, _Knotted(plan, knots))
     q, v = (np.array(column) for column in zip(*states, strict=True))
-    return Trace(label, time, q, v, np.array(tau), curves.time, curves.work)
+    return Trace(label, moments, q, v, np.array(tau), curves.time, curves.work)
 
 
 def pd_control(

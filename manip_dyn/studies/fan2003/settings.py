@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from manip_dyn.core.checks import finite_vector, positive
+from manip_dyn.core.checks import finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.yaml_file import mapping
 from manip_dyn.studies.report.settings import (
     by_name,
     checked,
     count,
+    each,
     known,
     numbers,
     one,
@@ -68,10 +69,11 @@ class Gains:
 
 @dataclass(frozen=True)
 class Grid:
-    """The thesis's grid search of a chapter: first step (rad or m) and `Werror` (J)."""
+    """The thesis's grid search of a chapter: first step (rad or m), `Werror` (J), `Tstop` (s)."""
 
     step: float = checked(positive)
     enough: float = checked(positive)
+    longest: float = checked(positive)
 
 
 @dataclass(frozen=True)
@@ -81,23 +83,41 @@ class GridSearch:
     Attributes:
         chapters: Chapter -> its grid.
         window: How far from the exact switching positions the grid goes, rad or m.
-        trials: Most motions.
+        trials: Most motions there.
+        full: Most motions of the search over the whole grid, where one joint moves.
     """
 
     chapters: Mapping[str, Grid]
     window: float
     trials: int
+    full: int
 
 
 def _grid_search(what: str, value: Any) -> GridSearch:
-    bounds = ("window", "trials")
+    bounds = ("window", "trials", "full")
     values = mapping(what, value, (*CHAPTERS, *bounds), bounds)
-    chapters = {
-        each: one(Grid)(f"chapter {each}", values[each]) for each in CHAPTERS if each in values
-    }
+    chapters = {k: one(Grid)(f"chapter {k}", values[k]) for k in CHAPTERS if k in values}
     return GridSearch(
-        chapters, positive("window", values["window"]), count("trials", values["trials"])
+        chapters,
+        positive("window", values["window"]),
+        count("trials", values["trials"]),
+        count("full", values["full"]),
     )
+
+
+@dataclass(frozen=True)
+class Decoupled:
+    """Two links on rails across each other, figure 3.5.
+
+    Attributes:
+        masses: kg (2,).
+        forces: Limits, N (2,).
+        start: m (2,).
+    """
+
+    masses: tuple[float, ...] = checked(_numbers)
+    forces: tuple[float, ...] = checked(_numbers)
+    start: tuple[float, ...] = checked(_numbers)
 
 
 @dataclass(frozen=True)
@@ -110,6 +130,10 @@ class Settings:
         pd: Table -> gains.
         near: How near its goal a joint has arrived in the thesis, rad or m.
         grid: The thesis's grid search.
+        late: How late its programs may decide the efforts, s.
+        decoupled: The arm of section 3.1.3.
+        off_switch: How far from the right one the switching positions of figures 3.9 and 3.11
+            are, rad.
     """
 
     arms: Mapping[str, Arm] = checked(by_name(Arm))
@@ -117,6 +141,9 @@ class Settings:
     pd: Mapping[str, Gains] = checked(by_name(Gains))
     near: float = checked(positive)
     grid: GridSearch = checked(_grid_search)
+    late: tuple[float, ...] = checked(each(not_negative))
+    decoupled: Decoupled = checked(one(Decoupled))
+    off_switch: float = checked(positive)
 
     def __post_init__(self) -> None:
         """Check that cases have arms, and gains cases."""
@@ -125,6 +152,8 @@ class Settings:
                 hint = closest(case.arm, self.arms)
                 raise ManipDynError(f"case {name} has the arm '{case.arm}'{hint}")
         known("pd", self.pd, self.cases)
+        for part in ("masses", "forces", "start"):
+            finite_vector(f"{part} of decoupled", getattr(self.decoupled, part), 2)
         for name, gains in self.pd.items():
             n = len(self.cases[name].start)
             finite_vector(f"kp of {name}", gains.kp, n)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from manip_dyn.studies.fan2003.cases import CaseFindings, Row, SingleSwitch
@@ -149,20 +150,39 @@ def _distance(found: CaseFindings, joint: int, t: float) -> float:
 
 
 def _controller_words(found: CaseFindings, replay: Controlled) -> str:
+    joint = found.joints[replay.farthest]
     short = (
-        f"leave the braked {found.joints[replay.farthest]} {replay.miss:.1e} "
-        f"{found.units[replay.farthest]} short of its goal at {replay.t_end:.4f} s"
+        f"With early joints truly held the printed switching positions leave the braked {joint} "
+        f"{replay.miss:.1e} {found.units[replay.farthest]} short of its goal at "
+        f"{replay.t_end:.4f} s, whatever the rounding of the printed digits"
     )
     exact = found.controlled_exactly
     if exact.arrived:
-        return (
-            "The printed switching positions are no solution: in the thesis's controller they "
-            f"{short}, whatever the rounding of the printed digits; the exact ones arrive."
-        )
-    return (
-        f"In the thesis's controller the printed switching positions {short}, and the exact ones "
-        f"{exact.miss:.1e}: it holds the early joint while that still moves, and it drifts."
+        short += "; the exact ones arrive."
+    else:
+        short += f", and the exact ones {exact.miss:.1e}."
+    return f"{short} {_literal_words(found)}"
+
+
+def _literal_words(found: CaseFindings) -> str:
+    """Return what the thesis's own laws make of the printed positions."""
+    run, spread = found.literal, found.spread
+    if run is None or spread is None:
+        return ""
+    if not run.arrived and spread.arrived == 0:
+        return "Under the thesis's own holding laws they do not arrive either."
+    last = max(t for t in found.published["zero_net_work"]["t_final"] if t is not None)
+    i = int(np.argmax(run.drift))
+    words = (
+        f"Under the thesis's own holding laws, true of a joint at rest at its goal alone, "
+        f"{found.joints[i]} drifts by up to {run.drift[i]:.1e} {found.units[i]} and the last "
+        f"joint arrives at {run.t_arrival.max():.4f} s, between {spread.earliest:.4f} and "
+        f"{spread.latest:.4f} s as the last printed digits and decisions up to 1e-4 s late have "
+        "it: "
     )
+    if spread.covers(last, half_unit(found.published)):
+        return f"{words}the printed {last:.4f} s is among them."
+    return f"{words}the printed {last:.4f} s is not among them."
 
 
 def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:

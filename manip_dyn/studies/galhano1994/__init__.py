@@ -15,16 +15,28 @@ import numpy as np
 from manip_dyn.bench.timing import setting
 from manip_dyn.integrate import METHODS
 from manip_dyn.studies.galhano1994.claims import claims
-from manip_dyn.studies.galhano1994.curves import Figure
-from manip_dyn.studies.galhano1994.figures import evenly_stepped, timed_figures, untimed_figure
-from manip_dyn.studies.galhano1994.findings import PUBLISHED, Galhano1994, ReferenceRun, StageRow
+from manip_dyn.studies.galhano1994.curves import Curve, Figure
+from manip_dyn.studies.galhano1994.customizing import custom_claims, custom_rows, shared_stages
+from manip_dyn.studies.galhano1994.figures import (
+    evenly_stepped,
+    other_coefficients,
+    timed_figures,
+    untimed_figure,
+)
+from manip_dyn.studies.galhano1994.findings import (
+    PUBLISHED,
+    Galhano1994,
+    ReferenceRun,
+    SafetyRow,
+    StageRow,
+)
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem
 from manip_dyn.studies.galhano1994.settings import Settings, Start
 from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
 
 FIGURES = tuple(PUBLISHED["figures"])
-ITEMS = ("table1", *FIGURES, "energy", "claims", "all")
+ITEMS = ("table1", *FIGURES, "energy", "customizing", "sigma", "claims", "all")
 
 
 def table1() -> tuple[StageRow, ...]:
@@ -56,6 +68,16 @@ def recompute(
     settings = settings or read_settings("galhano1994", Settings)
     for robot in settings.motions if names else ():
         found = _with_figures(found, robot, names, settings, progress)
+    for robot in settings.motions if item in ("customizing", "claims", "all") else ():
+        progress(f"customizing, {robot}")
+        rows = custom_rows(_problem(robot, settings.motions[robot], settings), settings)
+        found = replace(found, customizing=(*found.customizing, *rows))
+    if item in ("claims", "all"):
+        judged = (*found.claims, *custom_claims(found.customizing), *shared_stages())
+        found = replace(found, claims=judged)
+    for robot in settings.motions if item in ("sigma", "all") else ():
+        progress(f"sigma, {robot}")
+        found = replace(found, safeties=(*found.safeties, *_safeties(robot, settings)))
     if item in ("energy", "all"):
         for robot in settings.motions:
             progress(f"energy, {robot}")
@@ -93,7 +115,25 @@ def _claims(
 ) -> Iterable[Claim]:
     embedded = [curve for figure in figures if figure.name > "fig3" for curve in figure.curves]
     even = [evenly_stepped(problem, curve) for curve in embedded]
-    return claims(figures, even, settings.compared_errors)
+    others = other_coefficients(problem, settings)
+    return claims(figures, even, others, settings.compared_errors)
+
+
+def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
+    """Return what sigma changes for some embedded methods."""
+    problem = _problem(robot, settings.motions[robot], settings)
+    for name in settings.safety_methods:
+        engine = problem.engine(name)
+        for sigma in settings.safeties:
+            problem.safety = sigma
+            points = tuple(
+                problem.trial(engine, tol, problem.position_error, atol=tol).point
+                for tol in settings.tolerances
+            )
+            kept = Curve(name, name, 0, points).between(0.0, 1.0)
+            tries, failed = (sum(getattr(p, k) for p in points) for k in ("tries", "failures"))
+            needed = kept.evaluations_at_error(1e-6)
+            yield SafetyRow(robot, name, sigma, needed, failed / tries)
 
 
 def _energy(robot: str, settings: Settings) -> Figure:
@@ -106,5 +146,10 @@ def _energy(robot: str, settings: Settings) -> Figure:
 
 def _problem(robot: str, start: Start, settings: Settings) -> InitialValueProblem:
     return InitialValueProblem(
-        robot, start.state, start.efforts, start.duration, settings.most_steps
+        robot,
+        start.state,
+        start.efforts,
+        start.duration,
+        settings.most_steps,
+        settings.safety,
     )

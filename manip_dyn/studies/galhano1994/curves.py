@@ -67,13 +67,21 @@ class Curve(NamedTuple):
         """Return the error that this method has with a number of steps, NaN outside its runs."""
         return _between(self._column("tries"), self._column("error"), tries)
 
+    def error_at_evaluations(self, evaluations: float) -> float:
+        """Return the error that this method has with so many evaluations, NaN outside its runs."""
+        return _between(self._column("evaluations"), self._column("error"), evaluations)
+
     def time_at_error(self, error: float) -> float:
         """Return the computing time, s, after which the runs first reach an error, or NaN."""
-        for coarse, fine in pairwise(self.points):
-            if coarse.error >= error >= fine.error:
-                errors = np.array([fine.error, coarse.error])
-                return _between(errors, np.array([fine.seconds, coarse.seconds]), error)
-        return np.nan
+        return self._first("seconds", error)
+
+    def tries_at_error(self, error: float) -> float:
+        """Return the steps, failed ones too, with which an error is first reached, or NaN."""
+        return self._first("tries", error)
+
+    def evaluations_at_error(self, error: float) -> float:
+        """Return the evaluations with which an error is first reached, or NaN."""
+        return self._first("evaluations", error)
 
     def measured_order(self) -> float:
         """Return minus the slope of error over steps, log-log, of the three finest runs."""
@@ -88,6 +96,15 @@ class Curve(NamedTuple):
             return np.nan
         x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
         return float(np.sqrt(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2)))
+
+    def _first(self, name: str, error: float) -> float:
+        """Return what the runs cost when they first reach an error, between runs, or NaN."""
+        for coarse, fine in pairwise(self.points):
+            if coarse.error >= error >= fine.error:
+                errors = np.array([fine.error, coarse.error])
+                costs = np.array([getattr(each, name) for each in (fine, coarse)], dtype=float)
+                return _between(errors, costs, error)
+        return np.nan
 
     def _column(self, name: str) -> Vector:
         return np.array([getattr(each, name) for each in self.points], dtype=np.float64)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import METHODS, Method
+from manip_dyn.integrate import METHODS, Method, RungeKutta
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem, Trial
 from manip_dyn.studies.galhano1994.settings import Settings
@@ -126,6 +126,22 @@ def evenly_stepped(problem: InitialValueProblem, curve: Curve) -> Curve:
             error = problem.position_error(t, states)
             points.append(each._replace(steps=each.tries, failures=0, error=error))
     return curve._replace(label=f"{curve.label} at equal steps", points=tuple(points))
+
+
+def other_coefficients(problem: InitialValueProblem, settings: Settings) -> list[Curve]:
+    """Return the errors of fixed-step methods with other coefficients; not timed."""
+    curves = []
+    for order, names in settings.alternatives.items():
+        for name in names:
+            engine = problem.engine(RungeKutta.of(name))
+            points = [
+                problem.trial(
+                    engine, count, problem.position_error, step=problem.duration / count
+                ).point
+                for count in settings.steps
+            ]
+            curves.append(Curve(name, name, order, tuple(points)))
+    return curves
 
 
 def method_label(method: Method) -> str:

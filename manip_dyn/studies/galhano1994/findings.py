@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
+from manip_dyn.studies.galhano1994.customizing import CustomRow
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.tables import Table, columns, number, table_of
+from manip_dyn.studies.report.tables import Table, cell, columns, number, table_of
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
@@ -29,6 +30,7 @@ CLAIM_COLUMNS = {
     "comparisons": "cases",
     "share": "share",
     "status": "status",
+    "verdict": "verdict",
     "exceptions": "exceptions",
 }
 
@@ -41,6 +43,16 @@ class StageRow(NamedTuple):
     computed: int
     difference: int
     status: str
+
+
+class SafetyRow(NamedTuple):
+    """What a value of sigma costs: to 1e-6 rad, and which share of steps failed."""
+
+    robot: str
+    method: str
+    sigma: float
+    evaluations: float
+    failed_share: float
 
 
 class ReferenceRun(NamedTuple):
@@ -60,6 +72,8 @@ class Galhano1994(Findings):
         table1: Table 1.
         references: One per robot whose errors were measured.
         figures: Figures, per robot.
+        customizing: Plain beside customized, per robot and method.
+        safeties: What sigma changes, per robot, method and sigma.
         claims: The claims, per robot.
     """
 
@@ -69,6 +83,8 @@ class Galhano1994(Findings):
     table1: tuple[StageRow, ...] = ()
     references: tuple[ReferenceRun, ...] = ()
     figures: tuple[Figure, ...] = ()
+    customizing: tuple[CustomRow, ...] = ()
+    safeties: tuple[SafetyRow, ...] = ()
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
@@ -81,6 +97,8 @@ class Galhano1994(Findings):
                 f"by {each.cross_check:.1e} rad at most"
             )
         yield from map(figure_text, self.figures)
+        for table in self._across():
+            yield table.text(cell)
         for robot in dict.fromkeys(each.about for each in self.claims):
             mine = [each for each in self.claims if each.about == robot]
             yield claims_text(f"claims, {robot}", mine, PUBLISHED["claims"])
@@ -91,6 +109,8 @@ class Galhano1994(Findings):
             "table1": [row._asdict() for row in self.table1],
             "references": [each._asdict() for each in self.references],
             "figures": [figure_content(figure) for figure in self.figures],
+            "customizing": [row._asdict() for row in self.customizing],
+            "sigma": [row._asdict() for row in self.safeties],
             "claims": claims_content(self.claims, CLAIM_COLUMNS, PUBLISHED["claims"]),
         }
 
@@ -99,12 +119,31 @@ class Galhano1994(Findings):
         if self.table1:
             yield self._stages()
         yield from map(figure_table, self.figures)
+        yield from self._across()
         if self.claims:
             yield claims_table(self.claims, CLAIM_COLUMNS)
 
     def pictures(self) -> Iterable[Chart]:
         """Return the figures."""
         return map(figure_chart, self.figures)
+
+    def page_tables(self) -> Iterable[Table]:
+        """Return Table 1, orders and costs of each figure's curves, plain beside customized."""
+        if self.table1:
+            yield self._stages()
+        yield from map(cost_table, self.figures)
+        yield from self._across()
+
+    def _across(self) -> Iterable[Table]:
+        if {figure.name for figure in self.figures} >= set(PUBLISHED["figures"]):
+            yield fastest_table(self.figures)
+        if self.customizing:
+            title = "A step, plain and customized: operations, and CPU time"
+            timed = ("plain_us", "customized_us", "time_ratio")
+            yield table_of("customizing", title, self.customizing)._replace(timed=timed)
+        if self.safeties:
+            title = "What sigma of eq. 14 changes, to an error of 1e-6 rad"
+            yield table_of("sigma", title, self.safeties)
 
     def _stages(self) -> Table:
         return table_of("table1", "stages", self.table1)
@@ -123,6 +162,49 @@ def figure_text(figure: Figure) -> str:
         rows.append((*row, difference, status, *(number(each, ".1f") for each in times)))
     title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
     return f"{title}\n{columns(rows)}"
+
+
+def cost_table(figure: Figure) -> Table:
+    """Return measured orders, evaluations and computing times of a figure's curves."""
+    rows = []
+    for curve in figure.curves:
+        whole, used = curve.between(0.0, math.inf), curve.between(figure.floor, 1.0)
+        gap = used.measured_order() - curve.order
+        times = (whole.time_at_error(level) * 1e6 for level in LEVELS)
+        tries = (whole.tries_at_error(level) for level in LEVELS)
+        rows.append((curve.label, curve.order, gap, _order_status(gap), *tries, *times))
+    timed = tuple(f"us to {level:.0e}" for level in LEVELS)
+    counted = tuple(f"steps to {level:.0e}" for level in LEVELS)
+    head = ("method", "order", "measured less order", "status", *counted, *timed)
+    title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
+    return Table(f"{figure.name}_{figure.robot}", title, head, tuple(rows), timed)
+
+
+def fastest_table(figures: Sequence[Figure]) -> Table:
+    """Return which Runge-Kutta method needs least for some errors, beside RK4."""
+    rows = []
+    for robot in dict.fromkeys(figure.robot for figure in figures):
+        mine = [f for f in figures if f.robot == robot and "fig3" <= f.name <= "fig7"]
+        curves = [curve.between(0.0, math.inf) for figure in mine for curve in figure.curves]
+        (plain,) = (curve for curve in curves if curve.method == "rk4")
+        for level in LEVELS:
+            counts = sorted(
+                (curve.evaluations_at_error(level), curve.label)
+                for curve in curves
+                if math.isfinite(curve.evaluations_at_error(level))
+            )
+            times = sorted(
+                (curve.time_at_error(level) * 1e6, curve.label)
+                for curve in curves
+                if math.isfinite(curve.time_at_error(level))
+            )
+            best, quick = counts[0], times[0]
+            base = plain.evaluations_at_error(level), plain.time_at_error(level) * 1e6
+            rows.append((robot, level, best[1], best[0], base[0], quick[1], quick[0], base[1]))
+    counted = ("fewest evaluations by", "evaluations", "by RK4")
+    timed = ("fastest", "us", "RK4, us")
+    title = "Which Runge-Kutta method needs least for an error, rad"
+    return Table("fastest", title, ("robot", "error", *counted, *timed), tuple(rows), timed)
 
 
 def _order_status(difference: float) -> str:

@@ -19,6 +19,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import (
     METHODS,
     Engine,
+    Method,
     Options,
     Sampling,
     Series,
@@ -55,10 +56,19 @@ class InitialValueProblem:
         kernels: Its customized functions.
         duration: s.
         efforts: Constant joint efforts (n,), N m or N.
+        safety: sigma of eq. 14.
     """
 
-    def __init__(self, name: str, y0: Vector, efforts: Vector, duration: float, most_steps: int):
-        """Take a robot, its state (2 n,), efforts and duration, and the most steps of a run."""
+    def __init__(
+        self,
+        name: str,
+        y0: Vector,
+        efforts: Vector,
+        duration: float,
+        most_steps: int,
+        safety: float = 0.9,
+    ):
+        """Take a robot, its state (2 n,), efforts and duration, and what rules the steps."""
         self.name = name
         self.kernels = customize(load_robot(name))
         self.duration = duration
@@ -66,6 +76,7 @@ class InitialValueProblem:
         self._y0 = y0
         self._n = len(efforts)
         self._most_steps = most_steps
+        self.safety = safety
 
     # ------------------------------------------------------------------- reference
     @cached_property
@@ -114,19 +125,24 @@ class InitialValueProblem:
         return float(np.abs(total - total[0]).max())
 
     # ------------------------------------------------------------------------ runs
-    def engine(self, method: str, series: Series | None = None) -> Engine:
+    def engine(
+        self, method: str | Method, series: Series | None = None, rhs: Any = None
+    ) -> Engine:
         """Return a method compiled with this robot's dynamics, or with a series of fixed order.
+
+        `rhs` takes the place of the customized right-hand side.
 
         Embedded methods follow the paper's step control, eq. 14.
         """
-        chosen, size = METHODS[method], 2 * self._n
+        chosen = method if isinstance(method, Method) else METHODS[method]
+        size = 2 * self._n
         if series is not None:
             return compile_engine(
                 series.function, chosen, Options(size), scratch=series.quantities
             )
         controlled = Options(size, adaptive=True, controller="paper")
         options = controlled if chosen.adaptive else Options(size)
-        return compile_engine(self.kernels.right_hand_side, chosen, options)
+        return compile_engine(rhs or self.kernels.right_hand_side, chosen, options)
 
     def trial(
         self,
@@ -143,6 +159,7 @@ class InitialValueProblem:
             error: `position_error` or `energy_drift`.
             **limits: For `Engine.space`.
         """
+        limits = {"fac": self.safety} | limits
         space = engine.space(max_steps=self._most_steps, **limits)
         status = self._run(engine, space)
         now = space.state

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.yaml_file import mapping
-from manip_dyn.integrate import METHODS
+from manip_dyn.integrate import METHODS, tableaus
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.report.settings import by_name, checked, count, each, known, numbers, text
 
@@ -26,6 +27,15 @@ def _methods(what: str, value: Any) -> tuple[str, ...]:
 def _families(what: str, value: Any) -> dict[str, tuple[str, ...]]:
     values = mapping(what, value, FAMILIES, FAMILIES)
     return {figure: _methods(figure, values[figure]) for figure in FAMILIES}
+
+
+def _alternatives(what: str, value: Any) -> dict[int, tuple[str, ...]]:
+    if not isinstance(value, dict) or not all(isinstance(order, int) for order in value):
+        raise ManipDynError(f"{what} is {value!r}; expected names of tables by order")
+    found = {order: each(text)(f"order {order}", names) for order, names in value.items()}
+    for names in found.values():
+        known(what, names, tableaus())
+    return found
 
 
 def _steps(what: str, value: Any) -> tuple[int, ...]:
@@ -67,6 +77,10 @@ class Settings:
         motions: Robot -> its motion.
         steps: Numbers of fixed steps, rising.
         tolerances: Absolute tolerances, rad and rad/s.
+        safety: sigma of eq. 14.
+        safeties: Values of sigma that are compared.
+        safety_methods: Embedded methods that it is compared on.
+        alternatives: Order -> tables of other coefficients of that order, in ``tableaux.json``.
         most_steps: Steps, failed ones included, before a run gives up.
         taylor_orders: Orders p of T_pp and T_p,p-1.
         methods: Figure -> names in the registry.
@@ -79,6 +93,10 @@ class Settings:
     motions: Mapping[str, Start] = checked(by_name(Start))
     steps: tuple[int, ...] = checked(_steps)
     tolerances: tuple[float, ...] = checked(each(positive))
+    safety: float = checked(positive)
+    safeties: tuple[float, ...] = checked(each(positive))
+    safety_methods: tuple[str, ...] = checked(_methods)
+    alternatives: Mapping[int, tuple[str, ...]] = checked(_alternatives)
     most_steps: int = checked(count)
     taylor_orders: tuple[int, ...] = checked(each(count))
     methods: Mapping[str, tuple[str, ...]] = checked(_families)

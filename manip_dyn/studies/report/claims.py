@@ -3,20 +3,24 @@
 confirmed           at least 95 % of the cases bear the claim out
 partly confirmed    at least half of them
 refuted             fewer
+not measured        there is no case
+not reproducible    nothing here can decide it; ``published.json`` has the reason
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, NamedTuple
 
 from manip_dyn.studies.report.tables import WIDTH, Table, number
 
 NEARLY_ALL, HALF = 0.95, 0.5
+OFF = 0.1
+"""Share by which a load on the machine may shift one median time against another."""
 LISTED = 8
 """Cases that are named in text; JSON and CSV have all of them."""
 
@@ -47,12 +51,16 @@ class Claim:
         measure: What the number is, and when a case bears the claim out.
         evidence: All cases.
         about: The robot that it was measured on, where there are several.
+        counted: In what costs are counted: ``seconds`` depend on the machine.
+        others: Further verdicts that the same runs would give with all times `OFF` off.
     """
 
     key: str
     measure: str
     evidence: tuple[Evidence, ...]
     about: str = ""
+    counted: str = ""
+    others: tuple[str, ...] = ()
 
     @property
     def number(self) -> float:
@@ -89,6 +97,13 @@ class Claim:
         return "partly confirmed" if self.share >= HALF else "refuted"
 
     @property
+    def verdict(self) -> str:
+        """The status, and whether a load on the machine may flip it."""
+        if not self.others:
+            return self.status
+        return f"{self.status}; {' or '.join(self.others)} with times {OFF:.0%} off"
+
+    @property
     def holds(self) -> tuple[str, ...]:
         """The cases that bear it out, in words."""
         return self._told(True)
@@ -113,6 +128,13 @@ class Claim:
         return tuple(lines)
 
 
+def steadied(claim: Claim, others: Iterable[Claim]) -> Claim:
+    """Return a claim about times, with the verdicts that differ among `others`, times off."""
+    statuses = (each.status for each in others)
+    differing = tuple(dict.fromkeys(each for each in statuses if each != claim.status))
+    return replace(claim, counted="seconds", others=differing)
+
+
 def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str]) -> str:
     """Return claims in words, published beside computed."""
     lines = [title]
@@ -124,7 +146,7 @@ def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str
 
 
 def _claim_lines(claim: Claim) -> list[str]:
-    computed = claim.status
+    computed = claim.verdict
     if claim.evidence:
         computed += (
             f", {claim.share:.0%} of {claim.cases} cases, median {number(claim.number, '.3g')} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from manip_dyn.studies.report.charts import Chart, draw
+from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.tables import Table
+
+SHORT = 120
+"""Rows of a table that a page has room for."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,17 @@ class Findings:
     def pictures(self) -> Iterable[Chart]:
         """Return what is drawn."""
         return ()
+
+    def page_tables(self) -> Iterable[Table]:
+        """Return the tables of a page and of a kept run: the short ones, but for charts."""
+        drawn = {chart.name for chart in self.pictures()}
+        for table in self.csv_tables():
+            if len(table.rows) <= SHORT and table.name not in drawn and table.name != "claims":
+                yield table
+
+    def judged(self) -> Sequence[Claim]:
+        """Return the claims with their verdicts."""
+        return getattr(self, "claims", ())
 
     # --------------------------------------------------------------- how it is told
     def __str__(self) -> str:

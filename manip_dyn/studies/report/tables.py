@@ -20,12 +20,16 @@ class Table(NamedTuple):
         title: What it says, with units.
         head: Names of the columns.
         rows: Texts and numbers.
+        timed: Columns whose numbers depend on the machine and its load.
+        digits: How many a page shows of a number.
     """
 
     name: str
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    timed: tuple[str, ...] = ()
+    digits: int = 3
 
     def content(self) -> dict[str, Any]:
         """Return it as plain values, a mapping per row."""
@@ -66,6 +70,19 @@ def columns(rows: Iterable[Iterable[str]]) -> str:
 def number(value: float, form: str) -> str:
     """Return a number as text; a dash if it is not finite."""
     return format(value, form) if math.isfinite(value) else "-"
+
+
+def cell(value: Any, digits: int = 3) -> str:
+    """Return a value as text."""
+    if value is None:
+        return "-"
+    if isinstance(value, (list, tuple)):
+        return "; ".join(cell(each, digits) for each in value) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format(value, f".{digits}g") if math.isfinite(value) else "-"
+    return str(value)
 
 
 def _cell(value: Any) -> Any:

@@ -14,7 +14,7 @@ from manip_dyn.studies.report.charts import Chart
 from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.report.tables import Table
-from manip_dyn.studies.sariyildiz2011 import choices, cost, figures
+from manip_dyn.studies.sariyildiz2011 import choices, cost, efficiency, figures
 from manip_dyn.studies.sariyildiz2011.cases import Varied
 from manip_dyn.studies.sariyildiz2011.claims import claims
 from manip_dyn.studies.sariyildiz2011.findings import PUBLISHED, Sariyildiz2011
@@ -25,7 +25,8 @@ METHODS: dict[str, str] = PUBLISHED["methods"]
 SIX = tuple(METHODS.values())
 PRINTED: dict[str, float] = PUBLISHED["position_error_at_100ms_m"]
 FIGURES = tuple(f"fig{k}" for k in range(4, 19))
-ITEMS = (*FIGURES, "gain", "circles", "orders", "choices", "claims", "all")
+CHOICES = ("gain", "circles", "orders", "choices", "efficiency", "starts")
+ITEMS = (*FIGURES, *CHOICES, "claims", "all")
 
 
 def recompute(
@@ -84,12 +85,20 @@ class _Study:
             chart, table = choices.orders(self._runs, SIX)
             self.charts.append(chart)
             self.tables.append(table)
+        elif item == "efficiency":
+            self.charts.append(efficiency.efficiency_chart(self._runs, SIX))
+            self.tables.append(efficiency.efficiency_table(self._runs, SIX))
+        elif item == "starts":
+            self.tables.append(efficiency.start_table(self._runs))
         elif item == "choices":
             self.tables.append(choices.choices_table(self._variations()))
         else:
             singular = figures.singular_cases(self._runs, SIX)
             seconds = {method: each.seconds for method, each in self._cost().items()}
-            self.claims += claims(self._variations(), seconds, singular, PRINTED)
+            counted = {method: each.evaluations for method, each in self._cost().items()}
+            self.claims += claims(
+                self._variations(), seconds, singular, PRINTED, counted, self._runs
+            )
 
     def _figure(self, name: str) -> Chart:
         if name in METHODS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from manip_dyn.integrate.methods.adams import Adams
+
 COARSE, FINE = 1.0, 0.1
 """The printed sampling periods that the claims are about, s."""
 LABELS = {
@@ -13,7 +15,17 @@ LABELS = {
     "euler_trapezoidal": "Euler trapezoidal",
     "ab4": "Adams-Bashforth 4",
     "abm4": "Adams-Moulton 4",
+    "ab4_rising": "Adams-Bashforth 4, low start",
+    "abm4_rising": "Adams-Moulton 4, low start",
 }
+
+
+RISING = {
+    "ab4_rising": Adams("ab4_rising", corrected=False, rising=True),
+    "abm4_rising": Adams("abm4_rising", corrected=True, rising=True),
+}
+"""Adams methods started as in the paper, by formulas of lower orders; those of the registry start
+with steps of rk4."""
 
 
 class Case(NamedTuple):
@@ -21,7 +33,7 @@ class Case(NamedTuple):
 
     Attributes:
         circle: Its name.
-        method: Integrator.
+        method: Integrator, a name in `METHODS` or `RISING`.
         step: s.
         gain: 1/s.
         offset: Of the start from the path, along the circle's normal, m.

@@ -10,13 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from manip_dyn.studies.report.claims import Claim, Evidence
+from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied
 from manip_dyn.studies.sariyildiz2011.cases import COARSE, FINE, Case, Run, Varied
+from manip_dyn.studies.sariyildiz2011.efficiency import TARGETS, cheaper, low_starts
+from manip_dyn.studies.sariyildiz2011.runs import Runs
 
 GROWS, LARGE, BOUNDED, RECOVERED = 2.0, 1e-3, 0.05, 1e-6
 """Near a singularity: errors grow by this factor; errors in m that are large, bounded, gone."""
 SIMILAR = 1.5
 """Costs are similar within this factor."""
+ABOUT, AS_POOR, GOOD = 10.0**0.5, 10.0, 1e-4
+"""A number is about a power of ten within this factor; an accuracy as poor as another within that
+one; a satisfactory error, m: 1/5000 of the radius (ours, the paper has no number)."""
+WITH_FEEDBACK, STEADY = 0.2, 1.01
+"""1/s; an error that grows by less from lap to lap does not drift."""
 Singular = Sequence[tuple[Case, Run]]
 
 
@@ -25,6 +32,8 @@ def claims(
     costs: Mapping[str, float],
     singular: Singular,
     printed: Mapping[str, float],
+    evaluations: Mapping[str, float],
+    runs: Runs,
 ) -> list[Claim]:
     """Return all claims, each in its readings.
 
@@ -33,6 +42,8 @@ def claims(
         costs: CPU time of a step per method, s.
         singular: The runs around singular postures.
         printed: Position errors at 100 ms, m, per method.
+        evaluations: Evaluations of a step per method.
+        runs: Where further runs are made.
     """
     coarse = [each for each in found if each.step == COARSE]
     fine = [each for each in found if each.step == FINE]
@@ -65,10 +76,45 @@ def claims(
             _worst(coarse),
         ),
         ("best and worst", "the same at 100 ms", _worst(fine)),
+        (
+            "trapezoidal is poor",
+            f"Euler's error / that of Euler trapezoidal, 1 s; at most {AS_POOR:g}",
+            _as_poor(coarse),
+        ),
+        ("trapezoidal is poor", "the same at 100 ms", _as_poor(fine)),
         ("moulton", "error of ab4 / abm4, 1 s; above 1", _ratio(coarse, "ab4", "abm4")),
         ("moulton", "the same at 100 ms", _ratio(fine, "ab4", "abm4")),
+        ("moulton", "the same at 1 s, both started by lower orders", low_starts(runs, COARSE)),
+        ("moulton", "the same at 100 ms, both started by lower orders", low_starts(runs, FINE)),
+        (
+            "satisfactory",
+            f"largest error of rk2, rk4, ab4 and abm4 at 100 ms, m; at most {GOOD:g}",
+            _satisfactory(fine),
+        ),
         *_printed_readings(fine, printed),
-        *_cost_readings(costs),
+        *_evaluation_readings(evaluations),
+        *(
+            (
+                "adams is efficient",
+                f"evaluations to {error:g} m, least of rk2 and rk4 / of ab4 and abm4; above 1",
+                cheaper(runs, error, adams=True),
+            )
+            for error in TARGETS
+        ),
+        *(
+            (
+                "long steps",
+                f"the same to {error:g} m; at most 1",
+                cheaper(runs, error, adams=False),
+            )
+            for error in TARGETS
+        ),
+        (
+            "drift",
+            "error of Euler at 100 ms with K of 0.2 / s and more, last lap / the one before, "
+            "where it is no rounding; at most 1.01",
+            _drift(fine),
+        ),
         (
             "singularity",
             "error near a singular posture / before, no damping, no limits; above 2",
@@ -81,7 +127,8 @@ def claims(
         ),
         *_damping_readings(singular),
     ]
-    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    return [*judged, *_cost_claims(costs)]
 
 
 # ------------------------------------------------------------------------ accuracy
@@ -113,6 +160,25 @@ def _worst(found: Sequence[Varied]) -> Iterable[Evidence]:
         yield Evidence(str(each.choice), ratio, ratio > 1.0)
 
 
+def _as_poor(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        ratio = each.runs["rk1"].steady / each.runs["euler_trapezoidal"].steady
+        yield Evidence(str(each.choice), ratio, ratio <= AS_POOR)
+
+
+def _satisfactory(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        error = max(each.runs[method].steady for method in ("rk2", "rk4", "ab4", "abm4"))
+        yield Evidence(str(each.choice), error, error <= GOOD)
+
+
+def _drift(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        if each.choice.gain >= WITH_FEEDBACK:
+            growth = each.runs["rk1"].growth
+            yield Evidence(str(each.choice), growth, growth <= STEADY)
+
+
 def _ratio(found: Sequence[Varied], worse: str, better: str) -> Iterable[Evidence]:
     for each in found:
         ratio = each.runs[worse].steady / each.runs[better].steady
@@ -131,23 +197,52 @@ def _printed_readings(
             Evidence(str(c), run.first, run.first <= error) for c, run in runs if not c.offset
         ]
         words = f"error of {method} at 100 ms"
+        near = f"within a factor of {ABOUT:.2g} of {error:g}"
+        about = [each._replace(holds=_about(each.number, error)) for each in later]
+        started = [each._replace(holds=_about(each.number, error)) for each in first]
+        readings.append(("printed errors", f"{words}, m; {near}", about))
+        readings.append(("printed errors", f"{words}, first lap, m; {near}", started))
         readings.append(("printed errors", f"{words}, m; at most {error:g}", later))
         readings.append(("printed errors", f"{words}, first lap, m; at most {error:g}", first))
     return readings
 
 
 # ---------------------------------------------------------------------------- cost
-def _cost_readings(costs: Mapping[str, float]) -> list[tuple[str, str, Iterable[Evidence]]]:
+def _about(number: float, printed: float) -> bool:
+    return printed / ABOUT <= number <= printed * ABOUT
+
+
+def _evaluation_readings(
+    evaluations: Mapping[str, float],
+) -> list[tuple[str, str, Iterable[Evidence]]]:
+    """Return the readings of what a step costs in evaluations of the inverse."""
+    steady = {method: round(count, 1) for method, count in evaluations.items()}  # but for starts
+    return _costs(steady, "evaluations of a step")
+
+
+def _cost_claims(costs: Mapping[str, float]) -> list[Claim]:
+    """Return the claims about computing times, with what they would be with times off."""
+    claims = []
+    for k, (key, measure, cases) in enumerate(_costs(costs, "CPU time of a step")):
+        others = []
+        for off in (1.0 - OFF, 1.0 + OFF):
+            shifted = dict(costs) | {"rk1": costs["rk1"] * off}
+            others.append(Claim(*_costs(shifted, "")[k][:2], tuple(_costs(shifted, "")[k][2])))
+        claims.append(steadied(Claim(key, measure, tuple(cases)), others))
+    return claims
+
+
+def _costs(costs: Mapping[str, float], quantity: str) -> list[tuple[str, str, Iterable[Evidence]]]:
     euler, rk4 = costs["rk1"], costs["rk4"]
-    above = [_compared(m, seconds / euler, 1.0) for m, seconds in costs.items() if m != "rk1"]
-    below = [_compared(m, rk4 / seconds, 1.0) for m, seconds in costs.items() if m != "rk4"]
+    above = [_compared(m, cost / euler, 1.0) for m, cost in costs.items() if m != "rk1"]
+    below = [_compared(m, rk4 / cost, 1.0) for m, cost in costs.items() if m != "rk4"]
     spread = rk4 / euler
     return [
-        ("cost", "CPU time of a step / that of Euler; above 1", above),
-        ("cost", "CPU time of a step of rk4 / that of the method; above 1", below),
+        ("cost", f"{quantity} / that of Euler; above 1", above),
+        ("cost", f"{quantity}, rk4 / the method; above 1", below),
         (
             "cost is similar",
-            f"CPU time of a step, rk4 / Euler; below {SIMILAR:g}",
+            f"{quantity}, rk4 / Euler; below {SIMILAR:g}",
             [Evidence("rk4 and rk1", spread, spread < SIMILAR)],
         ),
     ]

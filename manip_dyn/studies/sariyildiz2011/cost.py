@@ -94,4 +94,5 @@ def table(found: Mapping[str, Cost]) -> Table:
         for cost in found.values()
     )
     head = ("method", "evaluations", "us", "ratio to the first")
-    return Table("cost", "Figures 7 and 8: cost of a step, CPU time in us", head, rows)
+    title = "Figures 7 and 8: cost of a step, CPU time in us"
+    return Table("cost", title, head, rows, timed=("us", "ratio to the first"))

@@ -27,6 +27,7 @@ CLAIM_COLUMNS = {
         "cases",
         "share",
         "status",
+        "verdict",
         "holds",
         "exceptions",
     )
@@ -75,6 +76,11 @@ class Sariyildiz2011(Findings):
             yield table._replace(name=f"{table.name}_table")
         if self.claims:
             yield claims_table(self.claims, CLAIM_COLUMNS)
+
+    def page_tables(self) -> Iterable[Table]:
+        """Return the tables but for those too long for a page."""
+        unique = {each.name: each for each in self.tables}.values()
+        return (table for table in unique if len(table.rows) <= LONG)
 
     def pictures(self) -> Iterable[Chart]:
         """Return the charts."""

@@ -14,7 +14,7 @@ import numpy as np
 from manip_dyn.clik import Circle, ClikSettings, Pose, TrackResult, posture_for, track
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import load_robot
-from manip_dyn.studies.sariyildiz2011.cases import Case, Run
+from manip_dyn.studies.sariyildiz2011.cases import RISING, Case, Run
 from manip_dyn.studies.sariyildiz2011.settings import Settings
 
 KEPT = 300
@@ -74,7 +74,7 @@ class Runs:
         return track(
             self.robot if case.limited else self.unlimited,
             path,
-            case.method,
+            RISING.get(case.method, case.method),
             case.step,
             self.start(case.circle, case.offset),
             case.laps * path.duration,

@@ -1,0 +1,93 @@
+"""The list of what a paper has, each item with its status, which is read from a kept run.
+
+``items.json`` beside a paper's ``published.json`` names every section, table, figure and claim,
+with a command and its evidence:
+
+    "TABLE: KEY"     the rows of a table whose first cell is KEY, with their status
+    "claim: KEY"     verdicts
+    "chart: NAME"    a picture
+    "test: FILE"     a test of ours, from the repository's root
+
+An item without evidence says itself what it is in ``status``: that it has no result, or why none
+can be reproduced.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from manip_dyn.studies.report.record import Record
+from manip_dyn.studies.report.tables import Table
+
+HEAD = ("item", "what", "status", "evidence", "command")
+MISSING = "missing"
+
+
+class Item(NamedTuple):
+    """Something that a paper has.
+
+    Attributes:
+        item: Its name in the paper.
+        about: What it is, and what of it is our choice.
+        command: What recomputes it; empty: nothing to compute.
+        evidence: References into a run.
+        status: In words, where there is no evidence.
+    """
+
+    item: str
+    about: str
+    command: str = ""
+    evidence: tuple[str, ...] = ()
+    status: str = ""
+
+
+def read_items(folder: Path) -> list[Item]:
+    """Return the items of a paper's folder; none where it has no list."""
+    file = folder / "items.json"
+    if not file.exists():
+        return []
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return [Item(**row | {"evidence": tuple(row.get("evidence", ()))}) for row in rows]
+
+
+def items_table(items: list[Item], record: Record) -> Table:
+    """Return the list with the status of each item in a run."""
+    rows = []
+    for each in items:
+        found = [status(reference, record) for reference in each.evidence]
+        told = "; ".join(dict.fromkeys(filter(None, [each.status, *found])))
+        command = f"`{each.command}`" if each.command else "-"
+        rows.append((each.item, each.about, told or MISSING, each.evidence, command))
+    return Table("items", "Every section, table, figure and claim", HEAD, tuple(rows))
+
+
+def status(reference: str, record: Record) -> str:
+    """Return what a run says of a reference; `MISSING` where it has nothing."""
+    kind, _, key = reference.partition(": ")
+    if kind == "test":
+        return "tested"
+    if kind == "chart":
+        return "drawn" if key in record.charts else MISSING
+    if kind == "claim":
+        return _counted([row["verdict"] for row in record.claims if row["key"] == key])
+    table = record.tables.get(kind)
+    rows = [row for row in table.rows if str(row[0]) == key or not key] if table else []
+    if table is None or not rows:
+        return MISSING
+    if "status" not in table.head:
+        return "computed"
+    return _counted([row[table.head.index("status")] for row in rows])
+
+
+def _counted(statuses: list[str]) -> str:
+    """Return statuses with how often each is there; what was not printed is left out."""
+    told = [each for each in statuses if each != "not published"]
+    if not told:
+        return "computed" if statuses else MISSING
+    counts = Counter(told)
+    if len(counts) == 1:
+        return told[0]
+    return ", ".join(f"{count} {each}" for each, count in counts.items())

@@ -1,0 +1,75 @@
+"""The thesis's backup: PD control after a plan that missed, and never before one that did not."""
+
+import numpy as np
+import pytest
+from closed_loop import execute
+
+import manip_dyn as md
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning import PdBackup, PlanExecutor
+from manip_dyn.simulation import Disturbance, Simulation
+
+PERIOD = 5e-3
+BACKUP = PdBackup([10.0], [20.0])
+"""Critically damped for I = 10 kg m^2: the slow mode is exp(-t), twice."""
+
+
+@pytest.fixture(scope="module")
+def planned():
+    """A link of 10 kg m^2 that turns by 1 rad in 2 s."""
+    robot = md.load_robot("one_link_horizontal")
+    return robot, md.plan_zero_net_work(robot, [1.0], [0.0])
+
+
+def executed(planned, backup, duration, push=None):
+    robot, plan = planned
+    simulation = Simulation(robot, plan.q0, np.zeros(1))
+    if push is not None:
+        simulation.disturbance = push
+    executor = PlanExecutor(robot, plan, PERIOD, backup=backup)
+    execute(simulation, executor, PERIOD, duration)
+    return simulation, executor
+
+
+def test_it_is_not_turned_on_where_the_plan_arrives(planned):
+    runs = [executed(planned, backup, 2.5) for backup in (None, BACKUP)]
+    assert all(executor.arrived and executor.returns == 0 for _, executor in runs)
+    (plain, _), (backed, _) = runs
+    np.testing.assert_array_equal(plain.q, backed.q)
+    np.testing.assert_array_equal(plain.v, backed.v)
+
+
+def test_it_brings_a_link_back_that_was_pushed_away_as_its_closed_form_says(planned):
+    """From rest at d: (1 + t) exp(-t) d; a push ends with a speed w: w t exp(-t) more."""
+    late = 2_100_000_000
+    push = Disturbance(np.array([8.0]), late, late + 100_000_000)
+    (before, _), (after, executor) = (
+        executed(planned, BACKUP, duration, push) for duration in (2.2, 5.2)
+    )
+    d, w = before.q[0], before.v[0]
+    assert abs(d) > 1e-4
+    assert after.q[0] == pytest.approx((d + (d + w) * 3.0) * np.exp(-3.0), rel=0.02)
+    assert executor.returns == 0
+    ours = executed(planned, None, 5.2, push)[0]
+    assert abs(ours.q[0]) < 1e-3 * abs(after.q[0])  # our new motion is there long before
+
+
+def test_its_efforts_are_the_law_within_the_limits(planned):
+    robot, _ = planned
+    for q, v, effort in ((0.3, -0.1, -1.0), (3.0, 0.0, -10.0), (-3.0, 0.0, 10.0)):
+        found = BACKUP.efforts(robot, np.array([q]), np.array([v]), np.zeros(1))
+        assert found == pytest.approx([effort])
+
+
+@pytest.mark.parametrize(
+    ("kp", "kd", "words"),
+    [
+        ([0.0], [1.0], r"kp is \[0.0\]; expected numbers above 0"),
+        ([1.0], [np.nan], r"kd is \[nan\]; expected numbers above 0"),
+        ([1.0, 2.0], [1.0, 2.0], "kp"),
+    ],
+)
+def test_bad_gains_are_named(planned, kp, kd, words):
+    robot, plan = planned
+    with pytest.raises(ManipDynError, match=words):
+        PlanExecutor(robot, plan, PERIOD, backup=PdBackup(kp, kd))
