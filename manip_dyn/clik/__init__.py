@@ -13,7 +13,8 @@ from manip_dyn.clik.paths import (
     path_from_csv,
 )
 from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.posture import dexterous_posture, middle_posture, posture_for, tool_pose
+from manip_dyn.clik.posture import dexterous_posture, middle_posture, tool_pose
+from manip_dyn.clik.start import posture_for
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.clik.task.task_error import ERRORS, task_error
 from manip_dyn.clik.track import track

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,10 @@ from manip_dyn.robot import Robot
 
 STARTS = 20
 """Postures at random that are tried after the guess and the middle posture."""
+MANY = 150
+"""Postures at random from which `postures_at` looks for others."""
+REACHED, DIFFERENT = 1e-10, 0.1
+"""Error of a pose that is reached; by how much a joint of another posture differs, rad or m."""
 ITERATIONS = 200
 CANDIDATES, MIDDLE = 500, 0.6
 """How many postures `dexterous_posture` looks at, in which part of the joint ranges."""
@@ -29,7 +33,7 @@ class _Attempt(NamedTuple):
     error: Vector
 
 
-def posture_for(
+def posture_at(
     robot: Robot,
     pose: Pose,
     guess: ArrayLike | None = None,
@@ -47,8 +51,7 @@ def posture_for(
         ManipDynError: If the pose is not reached; the message tells where and by how much the
             nearest attempt missed it.
     """
-    goal = checked_pose("pose", pose)
-    rows = np.ones(6) if controlled is None else np.array(controlled, dtype=bool).astype(float)
+    goal, rows = checked_pose("pose", pose), controlled_rows(controlled)
     first = middle_posture(robot) if guess is None else finite_vector("guess", guess, robot.n)
     rng = np.random.default_rng(0)
     low, high = _range(robot)
@@ -70,6 +73,43 @@ def posture_for(
         f"others; the nearest, at ({nearest}) m, was {np.linalg.norm(best.error[:3]):.3g} m and "
         f"{np.linalg.norm(best.error[3:]):.3g} rad away. Expected a pose within reach and limits"
     )
+
+
+def postures_at(
+    robot: Robot, pose: Pose, controlled: Sequence[bool] | None = None
+) -> Iterator[Vector]:
+    """Yield different postures (n,) at which the tool has `pose`, always the same ones.
+
+    They are found from `middle_posture` and from `MANY` postures at random.
+    """
+    goal, rows = checked_pose("pose", pose), controlled_rows(controlled)
+    rng = np.random.default_rng(0)
+    low, high = _range(robot)
+    found: list[Vector] = []
+    for k in range(MANY + 1):
+        start = rng.uniform(low, high) if k else middle_posture(robot)
+        attempt = _descent(robot, goal, rows, start, REACHED)
+        if np.linalg.norm(attempt.error) >= REACHED:
+            continue
+        q = unwound(robot, attempt.q)
+        if all(np.abs(q - other).max() > DIFFERENT for other in found):
+            found.append(q)
+            yield q
+
+
+def unwound(robot: Robot, q: Vector) -> Vector:
+    """Return the same posture (n,) with each revolute joint turned to the middle of its range."""
+    turns = np.zeros(robot.n)
+    for i in np.flatnonzero(np.isfinite(robot.q_max - robot.q_min)):
+        if not robot.bodies[i].prismatic:
+            middle = 0.5 * (robot.q_min[i] + robot.q_max[i])
+            turns[i] = np.round((middle - q[i]) / (2.0 * np.pi))
+    return np.clip(q + 2.0 * np.pi * turns, robot.q_min, robot.q_max)
+
+
+def controlled_rows(controlled: Sequence[bool] | None) -> Vector:
+    """Return a number for each row of the task (6,): 1 if it counts, else 0; default: all do."""
+    return np.ones(6) if controlled is None else np.array(controlled, dtype=bool).astype(float)
 
 
 def middle_posture(robot: Robot) -> Vector:

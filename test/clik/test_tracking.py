@@ -10,6 +10,7 @@ import manip_dyn as md
 from manip_dyn.clik import ClikSettings, PathFollower, Pose, posture_for
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
+from manip_dyn.robot.oracle import Oracle
 
 SIX = ("rk1", "rk2", "rk4", "euler_trapezoidal", "ab4", "abm4")
 DOWN = np.diag([1.0, -1.0, -1.0])
@@ -213,6 +214,52 @@ def test_a_posture_is_found_from_afar(pa10, rng):
         goal = kernels.forward_kinematics(random_state(pa10, rng)[0])
         found = posture_for(pa10, Pose(goal[:3, 3], goal[:3, :3]))
         np.testing.assert_allclose(kernels.forward_kinematics(found), goal, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def turning():
+    """A path that the PA-10 follows, but not from the posture that is nearest to its middle."""
+    poses = [
+        ([0.482, -0.548, 0.545], [0.663, 1.661, -1.117]),
+        ([0.638, -0.45, 0.624], [0.793, 1.762, -1.353]),
+        ([0.597, -0.573, 0.776], [1.077, 1.65, -1.435]),
+        ([0.46, -0.568, 0.63], [-1.8, -1.663, 1.699]),
+    ]
+    return md.Waypoints([(p, Rotation.from_rotvec(turn).as_matrix()) for p, turn in poses])
+
+
+def test_the_best_start_follows_a_path_that_the_usual_one_loses(pa10, turning):
+    usual = md.track(pa10, turning, step=0.02)
+    assert not usual.success
+    assert "out of reach from this posture, not from (" in usual.reason
+    assert 'q0="best"' in usual.reason
+    run = md.track(pa10, turning, step=0.02, q0="best")
+    assert run.success
+    tools = [Oracle(pa10).forward_kinematics(q) for q in run.q[::20]]
+    wanted = [turning.pose(t).position for t in run.path_time[::20]]
+    np.testing.assert_allclose([tool[:3, 3] for tool in tools], wanted, atol=1e-3)
+    assert np.all(run.q >= pa10.q_min)
+    assert np.all(run.q <= pa10.q_max)
+    again = md.track(pa10, turning, step=0.02, q0=run.q[0], settings=run.settings)
+    np.testing.assert_array_equal(again.q, run.q)
+    assert md.track(pa10, turning, step=0.1, q0=posture_for(pa10, turning)).t[-1] > 0.0
+
+
+def test_a_posture_named_by_the_reason_has_the_tool_there(pa10, turning):
+    run = md.track(pa10, turning, step=0.02)
+    worst = int(np.argmax(run.position_error))
+    place = run.reason.split("not from (")[1].split(")")[0]
+    q = np.array([float(each) for each in place.split(",")])
+    wanted = turning.pose(run.path_time[worst]).position
+    np.testing.assert_allclose(Oracle(pa10).forward_kinematics(q)[:3, 3], wanted, atol=2e-3)
+
+
+def test_a_path_beyond_the_arm_has_no_start(pa10):
+    path = md.Line(([0.4, 0, 0.5], np.eye(3)), ([2.5, 0, 0.5], np.eye(3)), linear_speed=0.5)
+    with pytest.raises(ManipDynError, match=r"no posture of 'pa10' follows the path: .* was lost"):
+        posture_for(pa10, path)
+    with pytest.raises(ManipDynError, match="q0 is 'beast'; expected joint positions or \"best\""):
+        md.track(pa10, path, q0="beast")
 
 
 def test_unreachable_pose_is_refused_with_the_distance():

@@ -47,6 +47,8 @@ def tracked():
         status=md.Status.SUCCESS,
         reason="the path was followed",
         method="rk4",
+        settings=md.ClikSettings(),
+        followed=t[-1],
         **scalars,
     )
     return result, robot

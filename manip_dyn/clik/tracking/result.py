@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from manip_dyn.clik.law.settings import ClikSettings
 from manip_dyn.clik.tracking.path_follower import PathFollower
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.result import Result
 from manip_dyn.integrate import Status
+
+Reach = Callable[[PathFollower, float], str]
+"""Says whether an arm can reach the pose of its path at a path time, s."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +42,8 @@ class TrackResult(Result):
             TOO_MANY_STEPS where speed limits took too long.
         reason: What happened, in words.
         method: Name of the integrator.
+        settings: The law's constants.
+        followed: Path time at which the tool first left the path, or the last one, s.
     """
 
     t: Vector
@@ -56,6 +63,8 @@ class TrackResult(Result):
     status: Status
     reason: str
     method: str
+    settings: ClikSettings
+    followed: float
 
     @property
     def success(self) -> bool:
@@ -63,8 +72,13 @@ class TrackResult(Result):
         return self.status is Status.SUCCESS
 
 
-def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: float) -> TrackResult:
-    """Return the result of rows, see `record`, of a motion that was to last until `end`, s."""
+def tracking_of(
+    follower: PathFollower, rows: Vector, end: float, tolerance: float, reach: Reach | None = None
+) -> TrackResult:
+    """Return the result of rows, see `record`, of a motion that was to last until `end`, s.
+
+    Where the tool left the path near a singularity, the reason has the words of `reach`.
+    """
     n = follower.robot.n
     error = rows[:, ROW_ERROR:ROW_DESIRED]
     q, v, held = (rows[:, ROW_JOINTS + k * n : ROW_JOINTS + (k + 1) * n] for k in range(3))
@@ -74,7 +88,9 @@ def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: flo
         for part in (slice(0, 3), slice(3, 6))
     )
     allowed = _allowed(follower, rows[:, 0], position, orientation, tolerance)
-    status, reason = _judged(follower, rows, np.stack([position, orientation]), allowed, end)
+    errors = np.stack([position, orientation])
+    off = np.any(errors > allowed, axis=0)
+    status, reason = _judged(follower, rows, errors, off, end, reach)
     return TrackResult(
         t=rows[:, 0],
         q=q,
@@ -92,7 +108,9 @@ def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: flo
         drift=_drift(follower, rows[:, 1], q, v / rows[:, 2:3]),
         status=status,
         reason=reason,
-        method=follower.method,
+        method=str(getattr(follower.method, "name", follower.method)),
+        settings=follower.settings,
+        followed=float(rows[int(np.argmax(off)) if off.any() else -1, 1]),
     )
 
 
@@ -129,13 +147,17 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
 
 
 def _judged(
-    follower: PathFollower, rows: Vector, errors: Vector, allowed: Vector, end: float
+    follower: PathFollower,
+    rows: Vector,
+    errors: Vector,
+    off: np.ndarray,
+    end: float,
+    reach: Reach | None,
 ) -> tuple[Status, str]:
     """Return how it ended, and sentences about what happened."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
     n, names = follower.robot.n, follower.robot.joint_names
     finished = path_time[-1] >= end
-    off = np.any(errors > allowed, axis=0)
     status, told = follower.status, []
     if status is not Status.SUCCESS:
         told.append(f"{follower.status.meaning} after {t[-1]:.3f} s")
@@ -143,7 +165,7 @@ def _judged(
         status = Status.TOO_MANY_STEPS
         told.append(f"only {path_time[-1]:.3f} s of the path were done in {t[-1]:.3f} s")
     if off.any():
-        told.append(_where(follower, rows, errors, off))
+        told.append(_where(follower, rows, errors, off, reach))
     if (off.any() or follower.status) and follower.unstable:
         told.append(follower.unstable)
     if scale.min() < 1.0:
@@ -161,7 +183,9 @@ def _judged(
     return status, "; ".join(told)
 
 
-def _where(follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray) -> str:
+def _where(
+    follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray, reach: Reach | None
+) -> str:
     """Return where the tool left the path, and by how much at most."""
     first, worst = int(np.argmax(off)), int(np.argmax(errors[0] * off))
     place = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])
@@ -170,5 +194,6 @@ def _where(follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray
         f"{errors[1, worst]:.3g} rad off at ({place}) m at {rows[worst, 0]:.3f} s"
     )
     if rows[worst, 3] > 0.0:
-        text += f", where the arm is near a singularity ({rows[worst, 4]:.2g}): out of reach"
+        text += f", where the arm is near a singularity ({rows[worst, 4]:.2g})"
+        text += f": {reach(follower, rows[worst, 1])}" if reach else ""
     return text
