@@ -66,6 +66,8 @@ setup(
             "toppra>=0.6",  # timing of paths
             "example-robot-data>=4.1",
         ],
+        # programs that `manip_dyn check` compares with, where they are there
+        "check": ["mujoco>=3", "drake>=1.30"],
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
