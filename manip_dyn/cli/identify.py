@@ -26,7 +26,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         "parameter that the log does not tell."
     )
     command.epilog = examples(
-        "manip_dyn simulate rr --start 1,1 --duration 10 --csv swing.csv",
+        "manip_dyn simulate rr --effort 60,9 --duration 10 --csv swing.csv",
         "manip_dyn identify swing.csv --robot rr",
         "manip_dyn identify arm.mcap --robot arm.urdf --json",
     )

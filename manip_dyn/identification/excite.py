@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from manip_dyn.core.checks import Matrix, Vector, finite_vector, positive
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.identification.base import BaseParameters, base_parameters, observation
 from manip_dyn.identification.fourier import Fourier, series
@@ -83,17 +83,20 @@ def excitation(
         iterations: Most motions that the improvement looks at.
 
     Raises:
-        ManipDynError: If no motion keeps the efforts, as where gravity alone takes more.
+        ManipDynError: If an argument makes no sense, or no motion keeps the efforts, as where
+            gravity alone takes more.
     """
     period = positive("period", period, "s")
-    if harmonics < 2:
-        raise ManipDynError(f"harmonics is {harmonics}; expected 2 or more")
+    if not isinstance(harmonics, int) or harmonics < 2:
+        raise ManipDynError(f"harmonics is {harmonics!r}; expected a whole number from 2 on")
+    if not 0.0 <= not_negative("margin", margin) < 0.5:
+        raise ManipDynError(f"margin is {margin:g}; expected 0 to below 0.5")
     search = _Search(robot, period, margin, effort_limit, tuple(estimated))
     rng = np.random.default_rng(seed)
     shapes = [rng.normal(size=(2 * harmonics + 1) * robot.n) for _ in range(STARTS * robot.n)]
     first = min(shapes, key=search.cost)
     begun = search.best.condition
-    size = {"maxiter": iterations, "rhobeg": 0.5, "tol": 1e-3}
+    size = {"maxiter": max(iterations, len(first) + 2), "rhobeg": 0.5, "tol": 1e-3}
     minimize(search.cost, first, method="COBYLA", options=size)
     motion, condition, effort = search.best
     if motion is None:

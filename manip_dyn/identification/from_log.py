@@ -55,7 +55,7 @@ def identify(
             are taken as described.
 
     Raises:
-        ManipDynError: If the log does not fit the robot, or has too few samples.
+        ManipDynError: If the log does not fit the robot, has too few samples, or no efforts.
     """
     unknown = [each for each in estimated if each not in OF_A_JOINT]
     if unknown:
@@ -123,6 +123,10 @@ def _checked(
     shape = (len(times), robot.n)
     speeds = np.zeros(shape) if v is None else v
     places, efforts = finite_array("q", q, shape), finite_array("tau", tau, shape)
+    if not (efforts.any() or robot.stiffness.any()):
+        raise ManipDynError(
+            "tau is zero throughout; expected efforts: a free motion tells ratios, not sizes"
+        )
     return times, places, efforts, finite_array("v", speeds, shape)
 
 
