@@ -170,3 +170,15 @@ def test_a_urdf_that_a_program_refuses_is_a_note_with_its_sentence():
     found = md.check("rr", compiled=False)
     assert any("MuJoCo refuses the URDF: Error: mass" in each.value for each in found.findings)
     assert found.success
+
+
+def test_warnings_of_mujoco_go_nowhere(tmp_path, monkeypatch, capfd):
+    """Else it prints them, and writes a file where one happens to be."""
+    pytest.importorskip("mujoco", reason="pip install '.[check]'")
+    monkeypatch.chdir(tmp_path)
+    found = md.check(
+        changed(ARM, ('lower="-2" upper="2.5"', 'lower="0" upper="0"')), compiled=False
+    )
+    assert any(each.peer == "MuJoCo" for each in found.agreements)
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
