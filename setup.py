@@ -70,6 +70,8 @@ setup(
         # manip_dyn.torch_function and jax_function: kernels in the programs of these libraries
         "torch": ["torch>=2.4"],
         "jax": ["jax>=0.5"],
+        # programs that `manip_dyn check` compares with, where they are there
+        "check": ["mujoco>=3", "drake>=1.30"],
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out

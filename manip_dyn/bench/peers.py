@@ -24,6 +24,7 @@ from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import joint_poses
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
+from manip_dyn.robot.bare import without_shapes
 
 
 def installed(package: str) -> bool:
@@ -159,12 +160,7 @@ def _or_nothing(peer: str, make: Callable[[], Candidate]) -> list[Candidate]:
 
 def bare_urdf(urdf: str) -> str:
     """Return a URDF without shapes, whose files the peers would look for."""
-    root = ElementTree.fromstring(urdf)
-    for link in root.iter("link"):
-        for tag in ("visual", "collision"):
-            for shape in link.findall(tag):
-                link.remove(shape)
-    return ElementTree.tostring(root, encoding="unicode")
+    return ElementTree.tostring(without_shapes(urdf), encoding="unicode")
 
 
 def _mujoco_call(robot: Robot, states: Vector) -> Candidate:

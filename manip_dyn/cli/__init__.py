@@ -16,6 +16,7 @@ COMMANDS = {
     "demo": "run scenarios with real ROS 2 nodes, measured from their topics",
     "robots": "list the shipped robots, or describe one",
     "check": "say what is wrong or doubtful in a URDF, and what others make of it",
+    "identify": "estimate masses, inertias and friction of an arm from a log",
     "plan": "plan a zero-net-work or minimum-time motion",
     "simulate": "simulate an arm under constant efforts",
     "sweep": "plan, simulate, track or execute many cases, on cores or a cluster",

@@ -1,8 +1,8 @@
 """What an arm weighs and rubs, from its motion."""
 
 from manip_dyn.identification.base import BaseParameters, base_parameters
-from manip_dyn.identification.excitation import Excitation, excitation
-from manip_dyn.identification.identify import identify
+from manip_dyn.identification.excite import Excitation, excitation
+from manip_dyn.identification.from_log import identify
 from manip_dyn.identification.regressor import parameter_names, regressor, stated_parameters
 from manip_dyn.identification.result import Identification
 

@@ -44,8 +44,8 @@ def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
     """
     m, n = q.shape
     poses = _poses(robot, q)
-    columns = [list(each.T) for each in (v, a)]
-    motions = body_motions(robot.bodies, poses, *columns, robot.gravity.tolist())
+    gravity = robot.gravity.tolist()
+    motions = body_motions(robot.bodies, poses, list(v.T), list(a.T), gravity)
     result = np.zeros((m, n, 13 * n))
     for i, motion in enumerate(motions):
         for k in range(10):

@@ -72,7 +72,7 @@ class Identification:
         rows = zip(self.names, self.values, self.deviations, self.described, strict=True)
         return {
             "robot": self.robot.name,
-            "condition": self.condition,
+            "condition": self.condition if np.isfinite(self.condition) else None,
             "unseen": list(self.unseen),
             "residual": dict(zip(self.robot.joint_names, self.residual.tolist(), strict=True)),
             "parameters": [

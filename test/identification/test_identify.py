@@ -1,10 +1,14 @@
 """Base parameters come back from noisy logs, within what is stated of them."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 
 import manip_dyn as md
 from manip_dyn import ManipDynError
+from manip_dyn.cli import main
 from manip_dyn.identification import base_parameters, stated_parameters
 from manip_dyn.identification.regressor import regressor, spring_efforts
 
@@ -118,17 +122,18 @@ def test_recordings_and_results_are_logs(tmp_path):
         ({"q": np.zeros((5000, 3))}, r"q has shape \(5000, 3\); expected \(5000, 2\)"),
         ({"tau": np.full((5000, 2), np.nan)}, "tau is an array with nan"),
         ({"t": np.zeros(5000)}, "t is 0, then 0 s; expected times that rise"),
+        ({"tau": np.zeros((5000, 2))}, "tau is zero throughout; expected efforts"),
         ({"cutoff": 0.0}, "cutoff is 0 Hz"),
         ({"estimated": ("inertia",)}, "estimated has 'inertia'; known: damping"),
         ({"log": 3}, "log is a int; expected a recording, or t, q and tau"),
     ],
 )
 def test_bad_logs_are_refused(arm, change, words):
-    given = {"t": T, "q": np.zeros((5000, 2)), "tau": np.zeros((5000, 2))} | change
+    given = {"t": T, "q": np.zeros((5000, 2)), "tau": np.ones((5000, 2))} | change
     with pytest.raises(ManipDynError, match=words):
         md.identify(arm, **given)
     with pytest.raises(ManipDynError, match="the log has 10 samples; expected 30 or more"):
-        md.identify(arm, t=T[:10], q=np.zeros((10, 2)), tau=np.zeros((10, 2)))
+        md.identify(arm, t=T[:10], q=np.zeros((10, 2)), tau=np.ones((10, 2)))
 
 
 def test_an_excitation_keeps_the_limits_and_conditions_the_regressor(course):
@@ -157,3 +162,42 @@ def test_velocities_and_accelerations_are_those_of_the_positions(course):
 def test_an_arm_that_cannot_hold_itself_has_no_excitation():
     with pytest.raises(ManipDynError, match=r"no motion of .* keeps the efforts of 'rr'"):
         md.excitation(md.load_robot("rr"), effort_limit=[1.0, 1.0], iterations=5)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"harmonics": 1}, "harmonics is 1; expected a whole number from 2 on"),
+        ({"margin": 0.5}, "margin is 0.5; expected 0 to below 0.5"),
+        ({"period": 0.0}, "period is 0 s"),
+        ({"effort_limit": [1.0]}, "effort_limit has shape"),
+    ],
+)
+def test_excitations_that_make_no_sense_are_refused(arm, change, words):
+    with pytest.raises(ManipDynError, match=words):
+        md.excitation(arm, **change)
+
+
+def test_the_command_reads_the_table_of_a_simulation(tmp_path, capsys):
+    """With an effort that is known, so that the swing tells of sizes, not of ratios only."""
+    file = tmp_path / "swing.csv"
+    swing = ["simulate", "one_link_vertical", "--start=0.5", "--duration=4", "--step=0.002"]
+    assert main([*swing, "--effort=2", "--csv", str(file)]) == 0
+    capsys.readouterr()
+    known = ["--robot", "one_link_vertical", "--known=friction", "--known=damping"]
+    assert main(["identify", str(file), *known]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^base parameter +estimate +deviation +described$", text, re.MULTILINE)
+    assert main(["identify", str(file), *known, "--json"]) == 0
+    for each in json.loads(capsys.readouterr().out)["parameters"]:
+        assert each["value"] == pytest.approx(each["described"], abs=2e-2)
+    for content, words in (
+        ("t,position_a\n", "has no column 'position_joint_1'"),
+        ("t,position_joint_1,effort_joint_1\n0,1\n", "has a row that is short"),
+        ("", "has no column 't'"),
+    ):
+        file.write_text(content)
+        assert main(["identify", str(file), *known]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["identify", str(tmp_path / "none.csv"), *known]) == 2
+    assert "cannot be read: No such file" in capsys.readouterr().err

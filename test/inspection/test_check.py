@@ -118,6 +118,20 @@ def test_what_is_no_urdf_is_bad_input(tmp_path):
         md.check(tmp_path / "arm.urdf")
 
 
+def test_xacro_files_are_checked_with_their_arguments(tmp_path, alone):
+    pytest.importorskip("xacro", reason="pip install xacro")
+    file = tmp_path / "arm.urdf.xacro"
+    head = '<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro">'
+    head += '<xacro:arg name="m" default="4"/>'
+    text = changed(ARM, ('<robot name="arm">', head), ('value="4"', 'value="$(arg m)"'))
+    file.write_text(text)
+    assert md.check(file, compiled=False).success
+    found = md.check(file, xacro_args={"m": -4}, compiled=False)
+    assert told(found, ("error",)) == {"error link upper mass"}
+    with pytest.raises(md.ManipDynError, match="has no xacro argument 'mass'"):
+        md.check(file, xacro_args={"mass": 4})
+
+
 def test_meshes_are_found_from_where_the_urdf_lies(tmp_path, alone):
     """Beside it, and in packages among the folders above it."""
     folder = tmp_path / "arms" / "urdf"

@@ -123,7 +123,7 @@ PEERS = {"MuJoCo": "mujoco", "Drake": "pydrake"}
 @pytest.fixture(params=PEERS)
 def peer(request):
     if not find_spec(PEERS[request.param]):
-        pytest.skip(f"{request.param} is not installed; pip install '.[bench]'")
+        pytest.skip(f"{request.param} is not installed; pip install '.[check]'")
     return request.param
 
 
@@ -158,7 +158,7 @@ def test_real_programs_have_what_a_urdf_can_say(peer, tmp_path):
 
 
 def test_a_mass_that_drake_invents_is_named():
-    pytest.importorskip("pydrake", reason="pip install '.[bench]'")
+    pytest.importorskip("pydrake", reason="pip install '.[check]'")
     inertia = '<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/>'
     foot = f'<link name="tool0"><inertial><mass value="0"/>{inertia}</inertial></link>'
     found = md.check(changed(ARM, ('<link name="tool0"/>', foot)), compiled=False)
@@ -166,7 +166,19 @@ def test_a_mass_that_drake_invents_is_named():
 
 
 def test_a_urdf_that_a_program_refuses_is_a_note_with_its_sentence():
-    pytest.importorskip("mujoco", reason="pip install '.[bench]'")
+    pytest.importorskip("mujoco", reason="pip install '.[check]'")
     found = md.check("rr", compiled=False)
     assert any("MuJoCo refuses the URDF: Error: mass" in each.value for each in found.findings)
     assert found.success
+
+
+def test_warnings_of_mujoco_go_nowhere(tmp_path, monkeypatch, capfd):
+    """Else it prints them, and writes a file where one happens to be."""
+    pytest.importorskip("mujoco", reason="pip install '.[check]'")
+    monkeypatch.chdir(tmp_path)
+    found = md.check(
+        changed(ARM, ('lower="-2" upper="2.5"', 'lower="0" upper="0"')), compiled=False
+    )
+    assert any(each.peer == "MuJoCo" for each in found.agreements)
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.inspection.comparison.bare import without_shapes
 from manip_dyn.inspection.comparison.reading import Joint, Reading
 from manip_dyn.inspection.parts.stated import Mass
 from manip_dyn.robot import Robot
+from manip_dyn.robot.bare import without_shapes
 
 
 class MujocoPeer:

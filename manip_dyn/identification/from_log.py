@@ -15,6 +15,7 @@ from manip_dyn.identification.estimate import least_squares
 from manip_dyn.identification.regressor import OF_A_JOINT, spring_efforts, stated_parameters
 from manip_dyn.identification.result import Identification
 from manip_dyn.identification.signals import decimated, evenly, low_passed, rate, without_ends
+from manip_dyn.identification.table import from_csv
 from manip_dyn.robot import Robot
 
 WIDER = 4.0
@@ -41,8 +42,9 @@ def identify(
     Args:
         robot: Its dimensions and gravity are taken as known, and its springs; its masses and
             friction only where the log does not tell.
-        log: A recording of ours (``arm.mcap``), or anything with `t`, `q`, `tau` (or `effort`)
-            such as a `Trajectory`; None: the arrays below.
+        log: A recording of ours (``arm.mcap``); a CSV file with the columns ``t``,
+            ``position_JOINT`` and ``effort_JOINT``, as `manip_dyn simulate` writes it; or anything
+            with `t`, `q`, `tau` (or `effort`) such as a `Trajectory`; None: the arrays below.
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
         tau: Efforts of the drives (m, n), N m or N.
@@ -53,13 +55,13 @@ def identify(
             are taken as described.
 
     Raises:
-        ManipDynError: If the log does not fit the robot, or has too few samples.
+        ManipDynError: If the log does not fit the robot, has too few samples, or no efforts.
     """
     unknown = [each for each in estimated if each not in OF_A_JOINT]
     if unknown:
         raise ManipDynError(f"estimated has '{unknown[0]}'{closest(unknown[0], OF_A_JOINT)}")
     if log is not None:
-        t, q, tau = _signals(log)
+        t, q, tau = _signals(log, robot)
         v = None
     times, places, efforts, speeds = _checked(robot, t, q, tau, v)
     cutoff = positive("cutoff", cutoff, "Hz")
@@ -95,8 +97,10 @@ def identify(
     )
 
 
-def _signals(log: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
-    """Return times, positions and efforts of a recording or a result."""
+def _signals(log: Any, robot: Robot) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
+    """Return times, positions and efforts of a file or a result."""
+    if isinstance(log, (str, Path)) and Path(log).suffix == ".csv":
+        return from_csv(Path(log), robot)
     if isinstance(log, (str, Path)):
         from manip_dyn.recording import read
 
@@ -119,6 +123,10 @@ def _checked(
     shape = (len(times), robot.n)
     speeds = np.zeros(shape) if v is None else v
     places, efforts = finite_array("q", q, shape), finite_array("tau", tau, shape)
+    if not (efforts.any() or robot.stiffness.any()):
+        raise ManipDynError(
+            "tau is zero throughout; expected efforts: a free motion tells ratios, not sizes"
+        )
     return times, places, efforts, finite_array("v", speeds, shape)
 
 
