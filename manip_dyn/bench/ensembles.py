@@ -26,7 +26,7 @@ from manip_dyn.simulation import simulate
 MOTIONS, ALONE, ROUNDS = 10_000, 16, 5
 """Motions side by side, one after the other; rounds of all candidates."""
 DURATION, STEP = 1.0, 1e-3
-SOME = 512
+SOME = 4096
 """Motions of the arm of two links."""
 TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 EXACT = 1e-15
