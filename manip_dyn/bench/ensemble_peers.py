@@ -107,7 +107,7 @@ def heyoka_batches(
     variables = heyoka.make_vars(*[f"y{i}" for i in range(2 * robot.n)])
     rates = motion(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
     system = list(zip(variables, rates, strict=True))
-    found = []
+    found: list[tuple[str, Callable[[], Matrix]]] = []
     for tolerance in tolerances:
         integrator = heyoka.taylor_adaptive_batch(
             system, given.starts[:width].T.copy(), tol=tolerance, fast_math=True

@@ -7,7 +7,6 @@ arm of two links from many states is timed at equal errors, measured against a t
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -23,7 +22,7 @@ from manip_dyn.ensembles.running import checked_threads
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import simulate
 
-MOTIONS, ALONE, ROUNDS = 10_000, 16, 5
+MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
 """Motions side by side, one after the other; rounds of all candidates."""
 DURATION, STEP = 1.0, 1e-3
 SOME = 4096
@@ -86,7 +85,7 @@ def random_motions(robot: Robot, count: int) -> Motions:
 
 def _fixed_steps(count: int) -> Row:
     given = random_motions(load_robot("pa10"), count)
-    threads, share = checked_threads(None), max(count // 20, 8)
+    threads, share = checked_threads(None), max(count // 100, 8)
     few, alone = given.some(share), given.some(min(ALONE, count))
     steps = round(DURATION / STEP)
     candidates = [
@@ -138,11 +137,11 @@ def _equal_errors(count: int) -> Iterator[Row]:
 def _controlled(given: Motions, tolerance: float) -> Matrix:
     n = given.robot.n
     q, v = given.starts[:, :n], given.starts[:, n:]
-    named = {"method": "rkdp87", "rtol": tolerance, "atol": tolerance}
-    made = simulate_many(given.robot, q, v, given.efforts, DURATION, threads=1, **named)
+    made = simulate_many(
+        *(given.robot, q, v, given.efforts, DURATION),
+        method="rkdp87",
+        rtol=tolerance,
+        atol=tolerance,
+        threads=1,
+    )
     return np.hstack([made.q_end, made.v_end])
-
-
-def median_ratio(row: Row, name: str) -> float:
-    """Return how many times as long a candidate takes as the first."""
-    return statistics.median(each.ratio for each in row.timings if each.name.startswith(name))

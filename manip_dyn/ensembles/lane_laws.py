@@ -11,7 +11,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from manip_dyn.core.addresses import address_for
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.core.views import MATRIX, VECTOR
@@ -147,6 +147,9 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     values = np.zeros((1, 0))
     if count == 4:
         values = rows_of("parameters", parameters, np.shape(parameters)[-1])
+    # In Python first: compiled code would read what lies behind an array that is too short.
+    start = (0.0, np.zeros(robot.n), np.zeros(robot.n), *([values[0]] if count == 4 else []))
+    finite_vector("effort", plain(*start), robot.n)
     bound: dict[str, Any] = {"N": robot.n, "COUNT": values.shape[1]}
     if count == 4:
         bound["law"] = jitted(law)
