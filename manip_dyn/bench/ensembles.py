@@ -87,10 +87,11 @@ def _fixed_steps(count: int) -> Row:
     given = random_motions(load_robot("pa10"), count)
     threads, share = checked_threads(None), max(count // 100, 8)
     few, alone = given.some(share), given.some(min(ALONE, count))
+    part = given.some(10 * share)
     steps = round(DURATION / STEP)
     candidates = [
         Candidate(f"manip_dyn, {threads} threads", partial(_many, given, threads), count),
-        Candidate("manip_dyn, 1 thread", partial(_many, few, 1), len(few.starts)),
+        Candidate("manip_dyn, 1 thread", partial(_many, part, 1), len(part.starts)),
         Candidate("a loop over md.simulate", partial(_loop, alone, None), len(alone.starts)),
         Candidate(
             "the same, of starts and ends alone", partial(_loop, few, DURATION), len(few.starts)

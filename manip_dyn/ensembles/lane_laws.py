@@ -18,7 +18,7 @@ from manip_dyn.core.views import MATRIX, VECTOR
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.pd_control import COMPENSATIONS, PDControl
-from manip_dyn.ensembles.plan_rows import References, references_of, schedule_of, targets
+from manip_dyn.ensembles.plan_rows import References, references_of, schedule_of, stops_of, targets
 from manip_dyn.ensembles.rows import listed, rows_of
 from manip_dyn.integrate.functions import jitted
 from manip_dyn.planning.plan import Plan
@@ -127,6 +127,8 @@ def _feedback(robot: Robot, control: PDControl, period: float) -> LaneLaw:
     schedules = zero
     if plans is not None and law == PD:
         schedules = [schedule_of(robot, each, period) for each in plans]
+    elif plans is not None:
+        schedules = [stops_of(robot, each) for each in plans]
     return _plain(robot, schedules, law)._replace(
         timed=plans is not None,
         stiffness=rows_of("stiffness", control.stiffness, robot.n),
