@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ class Ensemble:
             ManipDynError: If xarray is not installed.
         """
         try:
-            import xarray  # heavy, and wanted by few
+            xarray = import_module("xarray")  # slow to load, and wanted by few
         except ImportError as error:
             raise ManipDynError(
                 "xarray is not installed; expected it for to_xarray: pip install xarray"
