@@ -33,7 +33,7 @@ def schedule_of(robot: Robot, plan: Plan, period: float) -> Schedule:
 def stops_of(robot: Robot, plan: Plan) -> Schedule:
     """Return no efforts, but where steps have to end: accelerations of the plan may jump there."""
     times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
-    return Schedule(robot, times.tolist(), np.zeros((len(times), robot.n)))
+    return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
 def references_of(robot: Robot, plans: Sequence[Plan], period: float) -> References:

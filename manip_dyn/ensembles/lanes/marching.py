@@ -8,7 +8,8 @@ from manip_dyn.core.views import unowned
 from manip_dyn.ensembles.lanes.filling import note_efforts
 from manip_dyn.ensembles.lanes.law import SCHEDULE, evaluate
 from manip_dyn.ensembles.lanes.space import K, U, Y
-from manip_dyn.ensembles.lanes.sums import all_finite, combine, pass_on
+from manip_dyn.ensembles.lanes.step_ends import pass_on
+from manip_dyn.ensembles.lanes.sums import all_finite, combine
 
 
 @inlined(always=True, counted=False)
