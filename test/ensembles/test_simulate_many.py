@@ -197,6 +197,8 @@ def test_a_motion_is_the_same_whatever_runs_beside_it(threads):
     )
     np.testing.assert_array_equal(made.q[4:6], few.q)
     np.testing.assert_array_equal(made.energy[4:6], few.energy)
+    for name, value in vars(few.over_time).items():
+        np.testing.assert_array_equal(getattr(made.over_time, name)[4:6], value)
 
 
 def test_a_joint_limit_ends_a_motion():

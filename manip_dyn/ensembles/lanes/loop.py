@@ -13,10 +13,10 @@ from manip_dyn.core.views import unowned
 from manip_dyn.ensembles.lanes.filling import load, write_samples
 from manip_dyn.ensembles.lanes.marching import attempt, march
 from manip_dyn.ensembles.lanes.preparing import book, derive, prepare
-from manip_dyn.ensembles.lanes.settling import settle
+from manip_dyn.ensembles.lanes.settling import go_over, judge_lane
 from manip_dyn.ensembles.lanes.space import IDLE, MOTION, PENDING, SCRATCH, ZERO
 from manip_dyn.ensembles.lanes.starting import plan_first
-from manip_dyn.ensembles.lanes.step_ends import error_norms
+from manip_dyn.ensembles.lanes.step_ends import error_norms, pass_on
 from manip_dyn.ensembles.lanes.sums import combine
 
 
@@ -65,5 +65,10 @@ def run(cases, rules, method, room, kept, first, last):
             combine(block, m, SCRATCH, ZERO, room.h, method.terms, live.size + 1)
             error_norms(block, m, method.tolerances, room.times)
         for lane in range(LANES):
+            room.passed[lane] = 0.0
             if where[MOTION, lane] != IDLE:
-                settle(cases, rules, method, room, lane)
+                judge_lane(cases, rules, method, room, lane)
+        pass_on(block, m, room.h, room.passed)
+        for lane in range(LANES):
+            if room.passed[lane] != 0.0:
+                go_over(cases, rules, method, room, lane)

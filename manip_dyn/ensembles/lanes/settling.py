@@ -9,15 +9,11 @@ from manip_dyn.ensembles.lanes.space import (
     DUE,
     END_NS,
     ENDED,
-    HIGH,
-    LOW,
-    MEAN,
     PENDING,
     REACHED,
     SEARCHING,
     K,
     U,
-    Y,
 )
 from manip_dyn.integrate.loop.search import AFTER, BEFORE, another_trial, copy_row, crosses
 from manip_dyn.integrate.steps.control import judge, plan_next
@@ -25,11 +21,12 @@ from manip_dyn.integrate.steps.status import EVENT, FAILED, NON_FINITE, PASSED
 
 
 @inlined(always=True, counted=False)
-def settle(cases, rules, method, room, lane):
-    """Judge the step of a lane and go to its end if it passed, or end the motion."""
+def judge_lane(cases, rules, method, room, lane):
+    """Judge the step of a lane; have it tried again, or the motion ended, if it does not pass."""
     m, block, where, now = 2 * rules.joints + 1, room.block, room.where, room.clock[lane]
     limits, limited = method.limits[0], cases.places.size > 0
     now.evaluations += rules.evaluations
+    room.passed[lane] = 0.0
     verdict = PASSED
     if rules.adaptive:
         now.error = room.times[lane]
@@ -51,10 +48,30 @@ def settle(cases, rules, method, room, lane):
     if verdict != PASSED:
         where[PENDING, lane] = ENDED + verdict
         return
-    keep_one(rules, method, room, lane)
+    room.passed[lane] = 1.0
+
+
+@inlined(always=True, counted=False)
+def go_over(cases, rules, method, room, lane):
+    """Go to the end of a lane's step that passed; plan the next."""
+    where, now, limits = room.where, room.clock[lane], method.limits[0]
+    now.steps += 1
+    now.since += 1
+    target = 1e-9 * (where[END_NS, lane] - where[BEGIN_NS, lane])
+    reached = target if now.landing != 0 else now.t + now.h
+    if now.landing == 0 and rules.adaptive == 0 and now.locating == 0:
+        now.t = now.origin + now.since * limits.step
+    else:
+        now.t = reached
+        if now.locating != 0:
+            now.origin, now.since = reached, 0
+    now.known = rules.fsal
+    if rules.fsal:
+        keep_last_stage(rules, room, lane)
+        note_efforts(rules, room, lane)
     if rules.adaptive:
         plan_next(now, limits, rules.power, False, 1.0)
-    if limited:
+    if cases.places.size > 0:
         for k in range(cases.places.size):
             if crosses(room.signals[lane, BEFORE, k], room.signals[lane, AFTER, k], -1.0):
                 where[PENDING, lane], where[REACHED, lane] = ENDED + EVENT, k
@@ -68,29 +85,9 @@ def settle(cases, rules, method, room, lane):
 
 
 @inlined(always=True, counted=False)
-def keep_one(rules, method, room, lane):
-    """Go to the end of a step that passed in one lane."""
-    m, block, now = 2 * rules.joints + 1, room.block, room.clock[lane]
-    step = method.limits[0].step
-    now.steps += 1
-    now.since += 1
-    target = 1e-9 * (room.where[END_NS, lane] - room.where[BEGIN_NS, lane])
-    reached = target if now.landing != 0 else now.t + now.h
-    if now.landing == 0 and rules.adaptive == 0 and now.locating == 0:
-        now.t = now.origin + now.since * step
-    else:
-        now.t = reached
-        if now.locating != 0:
-            now.origin, now.since = reached, 0
+def keep_last_stage(rules, room, lane):
+    """Make the last stage of a step the first of the next."""
+    m, block = 2 * rules.joints + 1, room.block
+    last = K + rules.stages - 1
     for i in range(m):
-        start, end = block[Y * m + i, lane], block[U * m + i, lane]
-        block[MEAN * m + i, lane] += room.h[lane] * (0.5 * (start + end))
-        block[Y * m + i, lane] = end
-        block[LOW * m + i, lane] = min(block[LOW * m + i, lane], end)
-        block[HIGH * m + i, lane] = max(block[HIGH * m + i, lane], end)
-    now.known = rules.fsal
-    if rules.fsal:
-        last = K + rules.stages - 1
-        for i in range(m):
-            block[K * m + i, lane] = block[last * m + i, lane]
-        note_efforts(rules, room, lane)
+        block[K * m + i, lane] = block[last * m + i, lane]

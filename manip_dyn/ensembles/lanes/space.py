@@ -119,7 +119,8 @@ class Room(NamedTuple):
         block: Rows of states, see `U` and the others (rows m, LANES).
         clock: Where each lane is, records of `STATE` (LANES,).
         h: The steps (LANES,), s.
-        times: Times of a stage (LANES,), s.
+        times: Times of a stage (LANES,), s; also norms of errors.
+        passed: Whether the step passed, 1 or 0 (LANES,).
         tau: Efforts of the law (n, LANES).
         applied: The same less damping (n, LANES).
         held: Efforts of the schedule (n, LANES).
@@ -138,6 +139,7 @@ class Room(NamedTuple):
     clock: Any
     h: Any
     times: Any
+    passed: Any
     tau: Any
     applied: Any
     held: Any
@@ -208,6 +210,7 @@ def room_for(cases: Cases, rules: Rules) -> Room:
         clock=clock.view(np.recarray) if PLAIN else clock,
         h=lanes(1)[0],
         times=lanes(1)[0],
+        passed=lanes(1)[0],
         **{name: lanes(n) for name in BY_JOINT},
         parameters=lanes(max(cases.parameters.shape[1], 1)),
         inertias=lanes(max(cases.inertias.shape[1], 1)),

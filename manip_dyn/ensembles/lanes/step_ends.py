@@ -21,8 +21,8 @@ _VECTOR = ir.VectorType(_NUMBER, LANES)
 _TINY = ir.Constant(_NUMBER, 1e-300)
 
 
-def _pass_on(_typing, block, size, h):
-    """Go to the ends of steps: the state, its integral, its least and most."""
+def _pass_on(_typing, block, size, h, passed):
+    """Go to the ends of steps that passed: the state, its integral, its least and most."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -30,6 +30,9 @@ def _pass_on(_typing, block, size, h):
         size = context.cast(builder, values[1], kinds[1], types.intp)
         h = arrayobj.make_array(kinds[2])(context, builder, values[2]).data
         steps = builder.load(builder.bitcast(h, _VECTOR.as_pointer()), align=8)
+        lanes = arrayobj.make_array(kinds[3])(context, builder, values[3]).data
+        lanes = builder.load(builder.bitcast(lanes, _VECTOR.as_pointer()), align=8)
+        passed = builder.fcmp_ordered("!=", lanes, ir.Constant(_VECTOR, None))
         half = builder.fmul(steps, ir.Constant(_VECTOR, [ir.Constant(_NUMBER, 0.5)] * LANES))
 
         with cgutils.for_range(builder, size) as loop:
@@ -42,22 +45,25 @@ def _pass_on(_typing, block, size, h):
             start, end, mean, low, high = (
                 builder.load(place(row), align=8) for row in (Y, U, MEAN, LOW, HIGH)
             )
-            builder.store(end, place(Y), align=8)
+            builder.store(builder.select(passed, end, start), place(Y), align=8)
             moved = builder.fmul(half, builder.fadd(start, end), flags=FLAGS)
-            builder.store(builder.fadd(mean, moved, flags=FLAGS), place(MEAN), align=8)
+            moved = builder.fadd(mean, moved, flags=FLAGS)
+            builder.store(builder.select(passed, moved, mean), place(MEAN), align=8)
             for row, sign, bound in ((LOW, "<", low), (HIGH, ">", high)):
-                beyond = builder.fcmp_ordered(sign, end, bound)
+                beyond = builder.and_(passed, builder.fcmp_ordered(sign, end, bound))
                 builder.store(builder.select(beyond, end, bound), place(row), align=8)
         return context.get_dummy_value()
 
-    return types.void(block, size, h), generate
+    return types.void(block, size, h, passed), generate
 
 
-def _plain_pass_on(block, size, h):
+def _plain_pass_on(block, size, h, passed):
     rows = block.reshape(-1, size, block.shape[1])
-    rows[MEAN] += 0.5 * h * (rows[Y] + rows[U])
-    rows[Y] = rows[U]
-    rows[LOW], rows[HIGH] = np.minimum(rows[LOW], rows[U]), np.maximum(rows[HIGH], rows[U])
+    for lane in np.flatnonzero(passed):
+        start, end, mean, low, high = rows[[Y, U, MEAN, LOW, HIGH], :, lane]
+        rows[MEAN, :, lane] = mean + 0.5 * h[lane] * (start + end)
+        rows[LOW, :, lane], rows[HIGH, :, lane] = np.minimum(low, end), np.maximum(high, end)
+        rows[Y, :, lane] = end
 
 
 def _error_norms(_typing, block, size, tolerances, out):
@@ -116,6 +122,7 @@ def _size(builder, value) -> Any:
 
 
 pass_on: Any = _plain_pass_on if PLAIN else intrinsic(_pass_on)
-"""``pass_on(block, m, h)``: row `Y` becomes row `U`, and the state's statistics go on with it."""
+"""``pass_on(block, m, h, passed)``: row `Y` becomes row `U`, and the state's statistics go on with
+it, in lanes whose `passed` (LANES,) is not 0."""
 error_norms: Any = _plain_error_norms if PLAIN else intrinsic(_error_norms)
 """``error_norms(block, m, tolerances, out)``: norms (LANES,) of the estimate in row `SCRATCH`."""
