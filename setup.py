@@ -74,6 +74,7 @@ setup(
         "check": ["mujoco>=3", "drake>=1.30"],
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
+        "xarray": ["xarray>=2023.1"],  # `Ensemble.to_xarray`: many motions with named axes
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
         # sweeps
         "sweep": [

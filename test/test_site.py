@@ -13,7 +13,8 @@ from manip_dyn.cli import COMMANDS
 ROOT = Path(md.__file__).parents[1]
 DOCUMENTED = ("robot", "codegen", "integrate", "control", "simulation", "clik", "planning")
 DOCUMENTED += ("planning.path_timing", "multibody", "studies", "bench")
-DOCUMENTED += ("viewer", "recording", "inspection", "identification", "ensembles.sweeps", "export")
+DOCUMENTED += ("viewer", "recording", "inspection", "identification")
+DOCUMENTED += ("ensembles", "ensembles.sweeps", "export")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="not a checkout")
 

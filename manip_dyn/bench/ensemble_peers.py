@@ -52,7 +52,7 @@ def mujoco_motions(given: Any, duration: float, step: float, threads: int) -> Ca
 
 
 def frax_motions(given: Any, duration: float, step: float) -> list[Candidate]:
-    """Return frax's forward dynamics in RK4, jitted and mapped over the motions by JAX."""
+    """Return frax's mass matrix and bias in RK4, jitted and mapped over the motions by JAX."""
     if not (installed("frax") and installed("jax")):
         return []
     import jax
@@ -66,9 +66,13 @@ def frax_motions(given: Any, duration: float, step: float) -> list[Candidate]:
         arm = FraxRobot(os.fspath(file))
     n = robot.n
 
+    rotors = jax.numpy.diag(robot.armature)  # which frax's own forward dynamics leaves out
+
     def rate(y, tau):
-        a = arm.forward_dynamics(y[:n], y[n:], tau - robot.damping * y[n:], None)
-        return jax.numpy.concatenate([y[n:], a])
+        q, v = y[:n], y[n:]
+        left = tau - robot.damping * v - arm.nonlinear_bias(q, v)
+        a = jax.scipy.linalg.solve(arm.mass_matrix(q) + rotors, left, assume_a="pos")
+        return jax.numpy.concatenate([v, a])
 
     def one(y, tau):
         def advance(_, y):
@@ -103,7 +107,7 @@ def heyoka_batches(
     variables = heyoka.make_vars(*[f"y{i}" for i in range(2 * robot.n)])
     rates = motion(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
     system = list(zip(variables, rates, strict=True))
-    found = []
+    found: list[tuple[str, Callable[[], Matrix]]] = []
     for tolerance in tolerances:
         integrator = heyoka.taylor_adaptive_batch(
             system, given.starts[:width].T.copy(), tol=tolerance, fast_math=True

@@ -7,7 +7,6 @@ arm of two links from many states is timed at equal errors, measured against a t
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -23,10 +22,10 @@ from manip_dyn.ensembles.running import checked_threads
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import simulate
 
-MOTIONS, ALONE, ROUNDS = 10_000, 16, 5
+MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
 """Motions side by side, one after the other; rounds of all candidates."""
 DURATION, STEP = 1.0, 1e-3
-SOME = 512
+SOME = 4096
 """Motions of the arm of two links."""
 TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 EXACT = 1e-15
@@ -86,12 +85,13 @@ def random_motions(robot: Robot, count: int) -> Motions:
 
 def _fixed_steps(count: int) -> Row:
     given = random_motions(load_robot("pa10"), count)
-    threads, share = checked_threads(None), max(count // 20, 8)
+    threads, share = checked_threads(None), max(count // 100, 8)
     few, alone = given.some(share), given.some(min(ALONE, count))
+    part = given.some(10 * share)
     steps = round(DURATION / STEP)
     candidates = [
         Candidate(f"manip_dyn, {threads} threads", partial(_many, given, threads), count),
-        Candidate("manip_dyn, 1 thread", partial(_many, few, 1), len(few.starts)),
+        Candidate("manip_dyn, 1 thread", partial(_many, part, 1), len(part.starts)),
         Candidate("a loop over md.simulate", partial(_loop, alone, None), len(alone.starts)),
         Candidate(
             "the same, of starts and ends alone", partial(_loop, few, DURATION), len(few.starts)
@@ -138,11 +138,11 @@ def _equal_errors(count: int) -> Iterator[Row]:
 def _controlled(given: Motions, tolerance: float) -> Matrix:
     n = given.robot.n
     q, v = given.starts[:, :n], given.starts[:, n:]
-    named = {"method": "rkdp87", "rtol": tolerance, "atol": tolerance}
-    made = simulate_many(given.robot, q, v, given.efforts, DURATION, threads=1, **named)
+    made = simulate_many(
+        *(given.robot, q, v, given.efforts, DURATION),
+        method="rkdp87",
+        rtol=tolerance,
+        atol=tolerance,
+        threads=1,
+    )
     return np.hstack([made.q_end, made.v_end])
-
-
-def median_ratio(row: Row, name: str) -> float:
-    """Return how many times as long a candidate takes as the first."""
-    return statistics.median(each.ratio for each in row.timings if each.name.startswith(name))

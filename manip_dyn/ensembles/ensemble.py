@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -112,9 +113,15 @@ class Ensemble:
             "failures": int(self.failures[i]),
             "evaluations": int(self.evaluations[i]),
         }
-        sampled = (each[i][reached] for each in (self.q, self.v, self.tau, self.energy))
         return Trajectory(
-            self.t[reached], *sampled, Status(self.status[i]), self._reason(i), numbers
+            self.t[reached],
+            self.q[i][reached],
+            self.v[i][reached],
+            self.tau[i][reached],
+            self.energy[i][reached],
+            Status(self.status[i]),
+            self._reason(i),
+            numbers,
         )
 
     def to_xarray(self) -> Any:
@@ -124,9 +131,11 @@ class Ensemble:
             ManipDynError: If xarray is not installed.
         """
         try:
-            import xarray  # heavy, and wanted by few
+            xarray = import_module("xarray")  # slow to load, and wanted by few
         except ImportError as error:
-            raise ManipDynError("xarray is not installed; `pip install xarray` does it") from error
+            raise ManipDynError(
+                "xarray is not installed; expected it for to_xarray: pip install xarray"
+            ) from error
         joints = ("motion", "joint")
         over_time = {name: (joints, value) for name, value in vars(self.over_time).items()}
         sampled = {

@@ -11,14 +11,14 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from manip_dyn.core.addresses import address_for
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.core.views import MATRIX, VECTOR
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.pd_control import COMPENSATIONS, PDControl
-from manip_dyn.ensembles.plan_rows import References, references_of, schedule_of, targets
+from manip_dyn.ensembles.plan_rows import References, references_of, schedule_of, stops_of, targets
 from manip_dyn.ensembles.rows import listed, rows_of
 from manip_dyn.integrate.functions import jitted
 from manip_dyn.planning.plan import Plan
@@ -127,6 +127,8 @@ def _feedback(robot: Robot, control: PDControl, period: float) -> LaneLaw:
     schedules = zero
     if plans is not None and law == PD:
         schedules = [schedule_of(robot, each, period) for each in plans]
+    elif plans is not None:
+        schedules = [stops_of(robot, each) for each in plans]
     return _plain(robot, schedules, law)._replace(
         timed=plans is not None,
         stiffness=rows_of("stiffness", control.stiffness, robot.n),
@@ -147,6 +149,9 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     values = np.zeros((1, 0))
     if count == 4:
         values = rows_of("parameters", parameters, np.shape(parameters)[-1])
+    # In Python first: compiled code would read what lies behind an array that is too short.
+    start = (0.0, np.zeros(robot.n), np.zeros(robot.n), *([values[0]] if count == 4 else []))
+    finite_vector("effort", plain(*start), robot.n)
     bound: dict[str, Any] = {"N": robot.n, "COUNT": values.shape[1]}
     if count == 4:
         bound["law"] = jitted(law)

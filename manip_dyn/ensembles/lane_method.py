@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.ensembles.lanes.space import K, Method
 from manip_dyn.ensembles.lanes.sums import terms_of
 from manip_dyn.integrate.loop.space import LIMITS
@@ -56,7 +57,8 @@ def _numbers(found: RungeKutta, integrator: Integrator, size: int) -> LaneMethod
     tolerances = np.empty((2, size))
     tolerances[0], tolerances[1] = integrator.tolerances
     abscissas = np.array([float(table.c[i]) for i in live])
-    method = Method(np.array(live), abscissas, terms_of(sums), limits, tolerances)
+    rules: Any = limits.view(np.recarray) if PLAIN else limits
+    method = Method(np.array(live), abscissas, terms_of(sums), rules, tolerances)
     power = min(found.order, found.embedded_order or 0) + 1
     return LaneMethod(method, adaptive, table.fsal, table.stages, float(power))
 

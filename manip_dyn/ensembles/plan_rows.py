@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -27,6 +28,12 @@ def schedule_of(robot: Robot, plan: Plan, period: float) -> Schedule:
     _check(robot, plan)
     held = {round(t * 1e9): effort for t, effort in plan.samples(period)}
     return Schedule(robot, list(held), list(held.values()))
+
+
+def stops_of(robot: Robot, plan: Plan) -> Schedule:
+    """Return no efforts, but where steps have to end: accelerations of the plan may jump there."""
+    times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
+    return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
 def references_of(robot: Robot, plans: Sequence[Plan], period: float) -> References:
@@ -53,9 +60,12 @@ def targets(q: Vector) -> References:
 
 def _times(plan: Plan, period: float) -> Vector:
     even = np.arange(0.0, plan.t_final, period)
-    times = np.unique(np.concatenate([plan.knots, even, [0.0, plan.t_final]]))
-    apart = np.diff(times, prepend=-np.inf) > 1e-9
-    return np.ascontiguousarray(times[apart])
+    return 1e-9 * np.unique(_whole([*plan.knots, *even, 0.0, plan.t_final]))
+
+
+def _whole(times: ArrayLike) -> Vector:
+    """Return times, s, in whole nanoseconds, as steps end."""
+    return np.round(1e9 * np.asarray(times)).astype(np.int64)
 
 
 def _check(robot: Robot, plan: Plan) -> None:

@@ -170,7 +170,15 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
     met[stopped] = (finite @ [2, 1])[ends[stopped, space.MET]]
     mean, low, high = kept.mean, kept.low, kept.high
     positions, speeds = slice(0, n), slice(n, 2 * n)
-    parts = [x[:, part] for part in (positions, speeds) for x in (mean, low, high)]
+    over_time = OverTime(
+        q_mean=mean[:, positions],
+        q_min=low[:, positions],
+        q_max=high[:, positions],
+        v_mean=mean[:, speeds],
+        v_min=low[:, speeds],
+        v_max=high[:, speeds],
+        tau_peak=kept.peak,
+    )
     return Ensemble(
         robot=robot,
         t=t,
@@ -184,7 +192,7 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
         v_end=kept.final[:, speeds],
         tau_end=kept.final_tau,
         energy_end=energy_end,
-        over_time=OverTime(*parts, kept.peak),
+        over_time=over_time,
         steps=ends[:, space.STEPS],
         failures=ends[:, space.FAILURES],
         evaluations=ends[:, space.EVALUATIONS],

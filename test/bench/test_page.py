@@ -10,6 +10,7 @@ from manip_dyn.bench import SUITES, Record
 from manip_dyn.bench.clik import Row as ClikRow
 from manip_dyn.bench.cold import Row as ColdRow
 from manip_dyn.bench.dynamics import Row as DynamicsRow
+from manip_dyn.bench.ensembles import Row as EnsembleRow
 from manip_dyn.bench.growth import Row as GrowthRow
 from manip_dyn.bench.integrators import Row as ErrorRow
 from manip_dyn.bench.page import CHART, chart, written
@@ -34,6 +35,10 @@ ROWS = {
     "path_timing": [
         PathRow("arm, straight", "manip_dyn, 60 intervals", 2.0, 1.25, 0.0, 0.999),
         PathRow("arm, straight", "IPOPT", 100.0, 1.25, None, None),
+    ],
+    "ensembles": [
+        EnsembleRow("arm, 10 motions", TIMINGS, []),
+        EnsembleRow("arm, with tolerances", TIMINGS, [1e-6, 1e-9]),
     ],
     "stiff": [ErrorRow("pendulum, 2 s", "manip_dyn rodas5p", (1e-2,), (0.125,))],
     "cold": [ColdRow("import", 0.5, 0.25)],

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.bench import SUITES, bench, path_timing, planning
+from manip_dyn.bench import SUITES, bench, ensembles, path_timing, planning
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
 from manip_dyn.bench.cold import ROWS
+from manip_dyn.bench.ensemble_peers import mujoco_motions
 from manip_dyn.bench.first_results import RESULTS, readme
 from manip_dyn.bench.integrators import Problem, time_at
 from manip_dyn.bench.record import suite
@@ -191,3 +192,29 @@ def test_timed_paths_are_counted_beside_toppra(monkeypatch):
         assert row.duration == pytest.approx(ours.duration, rel=0.05)
     assert "violations" in str(record)
     json.dumps(record.content())
+
+
+def test_many_motions_are_timed_beside_a_loop_over_them(monkeypatch):
+    monkeypatch.setattr(ensembles, "TOLERANCES", (1e-6, 1e-10))
+    monkeypatch.setattr(ensembles, "ROUNDS", 1)
+    monkeypatch.setattr(ensembles, "DURATION", 0.2)
+    for peer in ("frax_motions", "heyoka_batches"):  # compiled by JAX and LLVM, for long
+        monkeypatch.setattr(ensembles, peer, lambda *_: [])
+    record = bench("ensembles", 8, 8)
+    fixed, controlled = record.rows
+    names = [each.name for each in fixed.timings]
+    assert "a loop over md.simulate" in names
+    assert all(each.microseconds > 0.0 for each in (*fixed.timings, *controlled.timings))
+    assert controlled.errors[1] < controlled.errors[0] < 1e-4
+    assert "error" in str(record)
+
+
+def test_mujoco_rolls_out_the_same_motions():
+    pytest.importorskip("mujoco")
+    given = ensembles.random_motions(md.load_robot("pa10"), 3)
+    n = given.robot.n
+    ours = md.simulate_many(
+        given.robot, given.starts[:, :n], given.starts[:, n:], given.efforts, 0.01
+    )
+    theirs = mujoco_motions(given, 0.01, 1e-3, 1)()
+    np.testing.assert_allclose(theirs, np.hstack([ours.q_end, ours.v_end]), atol=1e-10)

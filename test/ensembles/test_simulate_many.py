@@ -83,6 +83,46 @@ def test_feedback_with_gains_of_its_own(compensation):
         same(made.trajectory(i), one(i, law, step=2e-3))
 
 
+class Cubic:
+    """A motion from Q0[0] to Q0[1] whose positions are cubic in time, as references are."""
+
+    knots = np.array([0.0, DURATION])
+
+    def state(self, t):
+        s, way = t / DURATION, Q0[1] - Q0[0]
+        return Q0[0] + s * s * (3.0 - 2.0 * s) * way, 6.0 * s * (1.0 - s) / DURATION * way
+
+    def effort(self, t):
+        a = (6.0 - 12.0 * t / DURATION) / DURATION**2 * (Q0[1] - Q0[0])
+        return KERNELS.inverse_dynamics(*self.state(t), a)
+
+    def samples(self, period):
+        return [(t, self.effort(t)) for t in np.arange(0.0, DURATION - 1e-9, period)]
+
+
+PLAN = md.Plan(
+    *(ROBOT, Q0[0], Q0[1], DURATION, [[], []], [DURATION] * 2, Cubic()),
+    *(np.zeros(ROBOT.n), "cubic", "solved", "made here"),
+)
+
+
+def test_a_plan_is_followed_exactly_by_computed_torque():
+    control = md.PDControl(PLAN, 25.0, 10.0, "computed_torque")
+    strong = dataclasses.replace(ROBOT, tau_max=np.full(ROBOT.n, np.inf))
+    made = md.simulate_many(strong, Q0[0], 0.0, control, DURATION, 1e-3, 0.04)
+    for t, q, v in zip(made.t, made.q[0], made.v[0], strict=True):
+        np.testing.assert_allclose([q, v], PLAN.state(t), rtol=0.0, atol=1e-9)
+
+
+def test_the_efforts_of_plans_are_played_back():
+    made = md.simulate_many(ROBOT, Q0[:1], 0.0, [PLAN, PLAN], DURATION, 1e-3, 0.05)
+    times, efforts = zip(*PLAN.samples(1e-3), strict=True)
+    schedule = md.Schedule(ROBOT, [round(1e9 * t) for t in times], efforts)
+    alone = md.simulate(ROBOT, Q0[0], np.zeros(2), schedule, DURATION, 1e-3, 0.05)
+    assert len(made) == 2
+    same(made.trajectory(1), alone)
+
+
 def test_a_function_with_parameters():
     values = DRAW.uniform(0.5, 1.0, (N, 2))
 
@@ -157,6 +197,8 @@ def test_a_motion_is_the_same_whatever_runs_beside_it(threads):
     )
     np.testing.assert_array_equal(made.q[4:6], few.q)
     np.testing.assert_array_equal(made.energy[4:6], few.energy)
+    for name, value in vars(few.over_time).items():
+        np.testing.assert_array_equal(getattr(made.over_time, name)[4:6], value)
 
 
 def test_a_joint_limit_ends_a_motion():

@@ -21,6 +21,8 @@ from manip_dyn.ensembles.lanes.space import BEGIN_NS, IDLE, KNOT, MOTION
 
 SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)
 """How efforts follow from the state."""
+INSIDE = 1e-12
+"""How far inside a step its ends are counted, s, where a reference jumps."""
 
 
 @inlined(always=True, counted=False)
@@ -43,7 +45,7 @@ def efforts(cases, rules, room, row, c):
         call_writing(rules.function, arrays)
     else:
         if rules.timed:
-            follow(cases, rules, room)
+            follow(cases, rules, room, c)
         for i in range(n):
             for lane in range(LANES):
                 room.applied[i, lane] = room.stiffness[i, lane] * (
@@ -83,16 +85,19 @@ def weigh(rules, room, first):
 
 
 @inlined(always=True, counted=False)
-def follow(cases, rules, room):
-    """Write the references (n, LANES) at the times (LANES,), s."""
-    n = rules.joints
+def follow(cases, rules, room, c):
+    """Write the references (n, LANES) at the times (LANES,), s, a share `c` of the step on.
+
+    At the ends of a step, which knots are, on the inner side.
+    """
+    n, inwards = rules.joints, INSIDE * (1.0 - 2.0 * c)
     for lane in range(LANES):
         motion = room.where[MOTION, lane]
         if motion == IDLE:
             continue
         which = motion if cases.followed.shape[0] > 1 else 0
         first, last = cases.followed[which, 0], cases.followed[which, 1]
-        knot, t = room.where[KNOT, lane], room.times[lane]
+        knot, t = room.where[KNOT, lane], room.times[lane] + inwards
         while knot + 2 < last and t >= cases.knots[knot + 1]:
             knot += 1
         while knot > first and t < cases.knots[knot]:

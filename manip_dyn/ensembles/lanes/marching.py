@@ -8,7 +8,8 @@ from manip_dyn.core.views import unowned
 from manip_dyn.ensembles.lanes.filling import note_efforts
 from manip_dyn.ensembles.lanes.law import SCHEDULE, evaluate
 from manip_dyn.ensembles.lanes.space import K, U, Y
-from manip_dyn.ensembles.lanes.sums import all_finite, combine, pass_on
+from manip_dyn.ensembles.lanes.step_ends import pass_on
+from manip_dyn.ensembles.lanes.sums import all_finite, combine
 
 
 @inlined(always=True, counted=False)
@@ -30,6 +31,8 @@ def march(cases, rules, method, room, count):
     """
     cases, method, room = unowned(cases), unowned(method), unowned(room)
     m, block, step = 2 * rules.joints + 1, room.block, method.limits[0].step
+    for lane in range(LANES):
+        room.passed[lane] = 1.0
     for passed in range(count):
         if passed > 0 and rules.fsal == 0:
             evaluate(cases, rules, room, Y, K, 0.0)
@@ -38,7 +41,7 @@ def march(cases, rules, method, room, count):
         attempt(cases, rules, method, room)
         if not all_finite(block, m, U):
             return passed
-        pass_on(block, m, room.h)
+        pass_on(block, m, room.h, room.passed)
         if rules.fsal:
             for i in range(m):
                 for lane in range(LANES):

@@ -12,6 +12,7 @@ import numpy as np
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.integrate.loop.search import KINDS, SIGNAL_ROWS
 from manip_dyn.integrate.loop.space import STATE, cleared
 
@@ -118,7 +119,8 @@ class Room(NamedTuple):
         block: Rows of states, see `U` and the others (rows m, LANES).
         clock: Where each lane is, records of `STATE` (LANES,).
         h: The steps (LANES,), s.
-        times: Times of a stage (LANES,), s.
+        times: Times of a stage (LANES,), s; also norms of errors.
+        passed: Whether the step passed, 1 or 0 (LANES,).
         tau: Efforts of the law (n, LANES).
         applied: The same less damping (n, LANES).
         held: Efforts of the schedule (n, LANES).
@@ -137,6 +139,7 @@ class Room(NamedTuple):
     clock: Any
     h: Any
     times: Any
+    passed: Any
     tau: Any
     applied: Any
     held: Any
@@ -159,6 +162,9 @@ MOTION, PLACE, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = ran
 """Rows of `Room.where`: the motion; the row of its schedule; that of its reference; begin and end
 of the time to the next stop, ns; the next sample; whether one is due, see `DUE`; whether a limit
 is being searched for, and which was found."""
+BY_JOINT: tuple[str, ...] = ("tau", "applied", "held", "stiffness", "damping", "q", "v", "a")
+BY_JOINT += ("friction", "zero", "peak")
+"""The arrays (n, LANES) of a room."""
 DUE, ENDED = 1, 2
 """A sample is due; the motion ended with the status that this number is less."""
 
@@ -198,16 +204,19 @@ def room_for(cases: Cases, rules: Rules) -> Room:
     signals[:, KINDS], signals[:, KINDS + 1] = -1.0, 1.0
     where = np.zeros((REACHED + 1, LANES), dtype=np.int64)
     where[MOTION] = IDLE
+    clock: Any = np.zeros(LANES, STATE)
     return Room(
-        lanes((K + rules.stages) * (2 * n + 1)),
-        np.zeros(LANES, STATE),
-        *(lanes(1)[0] for _ in range(2)),
-        *(lanes(n) for _ in range(11)),
-        lanes(max(cases.parameters.shape[1], 1)),
-        lanes(max(cases.inertias.shape[1], 1)),
-        np.zeros((3, max(n, cases.parameters.shape[1]))),
-        signals,
-        where,
+        block=lanes((K + rules.stages) * (2 * n + 1)),
+        clock=clock.view(np.recarray) if PLAIN else clock,
+        h=lanes(1)[0],
+        times=lanes(1)[0],
+        passed=lanes(1)[0],
+        **{name: lanes(n) for name in BY_JOINT},
+        parameters=lanes(max(cases.parameters.shape[1], 1)),
+        inertias=lanes(max(cases.inertias.shape[1], 1)),
+        single=np.zeros((3, max(n, cases.parameters.shape[1]))),
+        signals=signals,
+        where=where,
     )
 
 
@@ -218,8 +227,14 @@ def kept_for(motions: int, samples: int, n: int) -> Kept:
     def empty(*shape: int) -> Vector:
         return np.full((motions, *shape), np.nan)
 
-    ends = np.zeros((motions, MET + 1), dtype=np.int64)
     return Kept(
-        empty(samples, m), empty(samples, n), *(empty(m) for _ in range(3)), empty(n), empty(m),
-        empty(n), ends,
-    )  # fmt: skip
+        states=empty(samples, m),
+        tau=empty(samples, n),
+        mean=empty(m),
+        low=empty(m),
+        high=empty(m),
+        peak=empty(n),
+        final=empty(m),
+        final_tau=empty(n),
+        ends=np.zeros((motions, MET + 1), dtype=np.int64),
+    )

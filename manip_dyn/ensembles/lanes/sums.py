@@ -17,7 +17,6 @@ from numba.np import arrayobj
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.ensembles.lanes.space import HIGH, LOW, MEAN, U, Y
 
 TOGETHER = 4
 """Vectors summed in one loop: as many chains of additions hide their latency."""
@@ -110,7 +109,7 @@ def _emit(builder, given, first, count: int) -> None:
 
     sums = [cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None)) for _ in range(count)]
     with cgutils.for_range(builder, terms) as loop:
-        weight = _spread(builder, builder.load(builder.gep(weights, [loop.index])))
+        weight = spread(builder, builder.load(builder.gep(weights, [loop.index])))
         for part, row in zip(
             sums, vectors(builder.load(builder.gep(rows, [loop.index]))), strict=True
         ):
@@ -122,7 +121,7 @@ def _emit(builder, given, first, count: int) -> None:
         builder.store(builder.fadd(builder.load(start, align=8), moved, flags=FLAGS), end, align=8)
 
 
-def _spread(builder, value) -> Any:
+def spread(builder, value) -> Any:
     """Return a number in all lanes."""
     none = ir.Constant(_VECTOR, ir.Undefined)
     single = builder.insert_element(none, value, _INDEX(0))
@@ -153,45 +152,6 @@ def _all_finite(_typing, block, size, number):
     return types.boolean(block, size, number), generate
 
 
-def _pass_on(_typing, block, size, h):
-    """Go to the ends of steps: the state, its integral, its least and most."""
-
-    def generate(context, builder, signature, values):
-        kinds = signature.args
-        data = arrayobj.make_array(kinds[0])(context, builder, values[0]).data
-        size = context.cast(builder, values[1], kinds[1], types.intp)
-        h = arrayobj.make_array(kinds[2])(context, builder, values[2]).data
-        steps = builder.load(builder.bitcast(h, _VECTOR.as_pointer()), align=8)
-        half = builder.fmul(steps, ir.Constant(_VECTOR, [ir.Constant(_NUMBER, 0.5)] * LANES))
-
-        with cgutils.for_range(builder, size) as loop:
-
-            def place(row) -> Any:
-                vector = builder.add(builder.mul(_INDEX(row), size), loop.index)
-                start = builder.gep(data, [builder.mul(vector, _INDEX(LANES))])
-                return builder.bitcast(start, _VECTOR.as_pointer())
-
-            start, end, mean, low, high = (
-                builder.load(place(row), align=8) for row in (Y, U, MEAN, LOW, HIGH)
-            )
-            builder.store(end, place(Y), align=8)
-            moved = builder.fmul(half, builder.fadd(start, end), flags=FLAGS)
-            builder.store(builder.fadd(mean, moved, flags=FLAGS), place(MEAN), align=8)
-            for row, sign, bound in ((LOW, "<", low), (HIGH, ">", high)):
-                beyond = builder.fcmp_ordered(sign, end, bound)
-                builder.store(builder.select(beyond, end, bound), place(row), align=8)
-        return context.get_dummy_value()
-
-    return types.void(block, size, h), generate
-
-
-def _plain_pass_on(block, size, h):
-    rows = block.reshape(-1, size, block.shape[1])
-    rows[MEAN] += 0.5 * h * (rows[Y] + rows[U])
-    rows[Y] = rows[U]
-    rows[LOW], rows[HIGH] = np.minimum(rows[LOW], rows[U]), np.maximum(rows[HIGH], rows[U])
-
-
 def _plain_combine(block, size, target, base, h, terms, number):
     rows = block.reshape(-1, size, block.shape[1])
     total = np.zeros(rows.shape[1:])
@@ -208,5 +168,3 @@ combine: Any = _plain_combine if PLAIN else intrinsic(_combine)
 """``combine(block, m, target, base, h, terms, number)``: row `target` becomes a sum of `terms`."""
 all_finite: Any = _plain_finite if PLAIN else intrinsic(_all_finite)
 """``all_finite(block, m, row)``: whether a row is finite in all lanes."""
-pass_on: Any = _plain_pass_on if PLAIN else intrinsic(_pass_on)
-"""``pass_on(block, m, h)``: row `Y` becomes row `U`, and the state's statistics go on with it."""
