@@ -65,7 +65,9 @@ def sweep(
     if out is None:
         found: list[Row] = []
         run.through(size, set(), lambda _, rows: found.extend(rows))
-        return SweepResult(sorted(found, key=lambda row: row["case"]))
+        names = dict.fromkeys([*found[0], *(name for row in found for name in row)])
+        rows = [{name: row.get(name) for name in names} for row in found]
+        return SweepResult(sorted(rows, key=lambda row: row["case"]))
     parts = Parts(Path(out), identity, size, _kinds(cases, function))
     with closing(parts):
         repeated = run.through(parts.chunk, set(parts.done), parts.write)
