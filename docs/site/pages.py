@@ -42,7 +42,9 @@ def adapt(app, page, source):
         text += readme.partition("## From your own node\n")[2].partition("\n## ")[0]
     for link, here in MOVED.items():
         text = text.replace(f"]({link}", f"]({here}")
-    text = re.sub(r"\[([^\]]+)\]\(\.\./benchmarks/(?:runs|catalogue)/?\)", r"\1", text)  # a folder
+    text = re.sub(
+        r"\[([^\]]+)\]\(\.\./benchmarks/(?:runs|catalogue|sweeps)/?\)", r"\1", text
+    )  # a folder
     text = re.sub(r'^<a id="([\w-]+)"></a>', r"(\1)=\n", text, flags=re.MULTILINE)
     if page == "gallery/index":
         text = THUMBNAIL.sub(r"\1<code>python examples/<wbr>\2.py</code>", text)

@@ -115,8 +115,10 @@ def draw_goals(found: dict[str, Any], file: Path) -> None:
     titles = ("zero net work [s]", "minimum time [s]", "longer by [%]")
     figure = figure_type()(figsize=(9.0, 4.6), layout="constrained")
     x, y = found["goal_shoulder"], found["goal_elbow"]
+    longest = float(np.nanmax(times))
     for axes, values, title in zip(figure.subplots(1, 3, sharey=True), maps, titles, strict=True):
-        drawn = axes.pcolormesh(x, y, values.T, cmap="viridis", shading="nearest")
+        most = longest if title in titles[:2] else None
+        drawn = axes.pcolormesh(x, y, values.T, vmin=0.0, vmax=most, shading="nearest")
         axes.set(title=title, xlabel="goal of the shoulder [rad]", facecolor="lightgrey")
         figure.colorbar(drawn, ax=axes)
         if axes is figure.axes[0]:

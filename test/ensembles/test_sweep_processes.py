@@ -2,12 +2,14 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 import swept
-from fresh import Fresh
+from fresh import Fresh, output_of
 
 import manip_dyn as md
 
@@ -43,6 +45,38 @@ def test_a_case_that_kills_every_process_is_a_row_and_costs_no_other(tmp_path):
     assert "died on this case" in result.rows[2]["reason"]
 
 
+HERE = """
+import manip_dyn as md
+
+def here(x):
+    return dict()
+
+{guard}
+    try:
+        md.sweep(here, md.Cases.grid(x=[1, 2, 3]), workers=2)
+    except md.ManipDynError as error:
+        print(error)
+"""
+
+
+def test_a_function_that_no_other_process_can_load_is_told():
+    said = output_of(HERE.format(guard="if True:"))
+    assert said.count("\n") == 1
+    assert "cannot be loaded by another process (AttributeError:" in said
+
+
+def test_a_script_that_would_start_its_sweep_again_is_told(tmp_path):
+    """Each process imports the script; it is not to begin there once more."""
+    for guard, expected in (("if True:", "under if __name__"), ("if __name__ == '__main__':", "")):
+        script = tmp_path / "script.py"
+        script.write_text(HERE.format(guard=guard))
+        ended = subprocess.run(
+            [sys.executable, script], capture_output=True, text=True, check=True
+        )
+        assert expected in ended.stdout
+        assert bool(ended.stdout) == bool(expected)
+
+
 KILLED = """
 import sys
 import manip_dyn as md
@@ -64,11 +98,13 @@ def test_a_sweep_that_was_killed_repeats_no_part_that_is_there(tmp_path):
         assert begun.poll() is None
         assert time.monotonic() < end
         time.sleep(0.01)
+    lists = Path(f"/proc/{begun.pid}/task").glob("*/children")
+    workers = [pid for file in lists for pid in file.read_text().split()]
+    assert len(workers) >= 2
     begun.kill()
     assert begun.wait().returncode == -signal.SIGKILL
     there = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
-    workers = {int(file.name.split("-")[1]) for file in marks.iterdir()}
-    while any(Path(f"/proc/{pid}/cmdline").exists() and _runs(pid) for pid in workers):
+    while any(_runs(pid) for pid in workers):
         assert time.monotonic() < end  # they end with the process that they work for
         time.sleep(0.01)
     before = swept.Marked.marks(marks)

@@ -9,12 +9,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
 from manip_dyn.ensembles.sweeps.needed import needed
 from manip_dyn.ensembles.sweeps.rows import Row
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
 
 IDENTITY, CHUNK = b"manip_dyn.sweep", b"manip_dyn.chunk"
 """Keys of the metadata: the sweep's hash, and how many cases a part has."""
@@ -40,7 +45,8 @@ class Parts:
             columns: Kinds of columns that are known, see `KINDS`.
 
         Raises:
-            ManipDynError: If another sweep's results are there, or pyarrow is not installed.
+            ManipDynError: If another sweep's results are there, one that runs writes there, or
+                pyarrow is not installed.
         """
         self._arrow = needed("pyarrow", PURPOSE)
         self._parquet = needed("pyarrow.parquet", PURPOSE)
@@ -48,6 +54,7 @@ class Parts:
         self._identity, self._columns = identity, columns
         if folder.exists() and not folder.is_dir():
             raise ManipDynError(f"'{folder}' is a file; expected a folder for the results")
+        self._lock = _locked(folder)
         found = part_files(folder)
         self.done = set(found)
         for file in found.values():
@@ -60,6 +67,10 @@ class Parts:
             self.chunk = int(known[CHUNK])
         for left in folder.glob(".*.tmp"):  # of a sweep that was killed while it wrote
             left.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let others write into the folder."""
+        self._lock.close()
 
     def write(self, number: int, rows: Sequence[Row]) -> None:
         """Write a part."""
@@ -117,6 +128,28 @@ def part_files(folder: Path) -> dict[int, Path]:
         with contextlib.suppress(ValueError):
             found[int(file.stem.removeprefix("part-"))] = file
     return found
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    """Return a file that only this sweep holds; the system takes it from one that is killed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = (folder / ".lock").open("wb")
+    except OSError as error:
+        raise ManipDynError(
+            f"'{folder}' cannot be written: {error.strerror or error}; expected a folder that can"
+        ) from error
+    try:
+        if fcntl:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        held.close()
+        raise ManipDynError(
+            f"a sweep that runs writes into '{folder}'; expected another folder, or its end"
+        ) from error
+    except OSError:  # a file system without locks
+        pass
+    return held
 
 
 def _metadata(parquet: Any, file: Path) -> Mapping[bytes, bytes]:

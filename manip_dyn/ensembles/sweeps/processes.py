@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from functools import cache
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, apart, lost, solved
@@ -24,7 +24,7 @@ from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, apart, lost, s
 TRIES = 3
 """How many processes a case may lose before it is given up."""
 
-_function: Any = None
+_packed = b""
 
 
 def by_processes(
@@ -33,29 +33,32 @@ def by_processes(
     """Yield each chunk with its rows, as they get done, in `count` processes.
 
     Raises:
-        ManipDynError: If the function cannot be sent to another process.
+        ManipDynError: If processes cannot be started, or the function cannot be sent to them.
     """
     try:
-        pickle.dumps(function)
+        packed = pickle.dumps(function)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ManipDynError(
             f"the function cannot be sent to other processes ({error}); expected one that a "
             "module defines, or workers=1"
         ) from error
-    waiting = deque(chunks)
+    waiting, check = deque(chunks), True
     while waiting:
-        under_way = yield from _together(function, waiting, count)
+        under_way = yield from _together(packed, waiting, count, check)
+        check = False
         for chunk in under_way:
-            yield chunk, _alone(function, chunk)
+            yield chunk, _alone(packed, chunk)
 
 
 def _together(
-    function: Function, waiting: deque[Chunk], count: int
+    packed: bytes, waiting: deque[Chunk], count: int, check: bool
 ) -> Generator[tuple[Chunk, list[Row]], None, list[Chunk]]:
     """Yield what gets done; return, once a process died, what was under way then."""
     running: dict[Future[list[Row]], Chunk] = {}
-    pool = _pool(function, min(count, len(waiting)))
+    pool = _pool(packed, min(count, len(waiting)))
     try:
+        if check:
+            _check(pool)
         while waiting or running:
             while waiting and len(running) <= count:  # one more, so that none has to wait
                 running[pool.submit(_solved, waiting[0])] = waiting[0]
@@ -75,10 +78,21 @@ def _together(
     return []
 
 
-def _alone(function: Function, chunk: Chunk) -> list[Row]:
+def _check(pool: ProcessPoolExecutor) -> None:
+    """Raise `ManipDynError` if processes cannot be started, or cannot load the function."""
+    try:
+        pool.submit(_loaded).result()
+    except BrokenProcessPool as error:
+        raise ManipDynError(
+            "another process cannot be started; expected a script that starts its sweep under "
+            'if __name__ == "__main__":, or workers=1'
+        ) from error
+
+
+def _alone(packed: bytes, chunk: Chunk) -> list[Row]:
     """Return the rows of a chunk by a process of its own; then case by case."""
     for _ in range(TRIES if len(chunk.cases) == 1 else 1):
-        pool = _pool(function, 1)
+        pool = _pool(packed, 1)
         try:
             return pool.submit(_solved, chunk).result()
         except BrokenProcessPool:
@@ -87,12 +101,12 @@ def _alone(function: Function, chunk: Chunk) -> list[Row]:
             _end(pool, False)
     if len(chunk.cases) == 1:
         return lost(chunk)
-    return [row for one in apart(chunk) for row in _alone(function, one)]
+    return [row for one in apart(chunk) for row in _alone(packed, one)]
 
 
-def _pool(function: Function, count: int) -> ProcessPoolExecutor:
+def _pool(packed: bytes, count: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(count, context, initializer=_begin, initargs=(function,))
+    return ProcessPoolExecutor(count, context, initializer=_begin, initargs=(packed,))
 
 
 def _end(pool: ProcessPoolExecutor, under_way: bool) -> None:
@@ -103,10 +117,10 @@ def _end(pool: ProcessPoolExecutor, under_way: bool) -> None:
         process.terminate()
 
 
-def _begin(function: Function) -> None:
+def _begin(packed: bytes) -> None:
     """Keep the function; Ctrl-C is the parent's, and without it there is nothing to do."""
-    global _function
-    _function = function
+    global _packed
+    _packed = packed
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -119,4 +133,19 @@ def _end_with_parent() -> None:
 
 
 def _solved(chunk: Chunk) -> list[Row]:
-    return solved(_function, chunk)
+    return solved(_function(), chunk)
+
+
+def _loaded() -> None:
+    _function()
+
+
+@cache
+def _function() -> Function:
+    try:
+        return pickle.loads(_packed)
+    except Exception as error:  # whatever a module raises that is imported
+        raise ManipDynError(
+            f"the function cannot be loaded by another process ({type(error).__name__}: {error}); "
+            "expected one of a module that it can import, or workers=1"
+        ) from error

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.cases import Cases
 from manip_dyn.ensembles.sweeps.cluster import by_cluster
-from manip_dyn.ensembles.sweeps.parts import Parts
+from manip_dyn.ensembles.sweeps.parts import Parts, read_rows
 from manip_dyn.ensembles.sweeps.processes import by_processes
-from manip_dyn.ensembles.sweeps.result import SweepResult, read_sweep
+from manip_dyn.ensembles.sweeps.result import SweepResult
 from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, solved
 
 MOST_IN_A_CHUNK, CHUNKS = 64, 256
@@ -60,42 +61,56 @@ def sweep(
     count = workers or _cores()
     size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
     identity = cases.identity(f"{task_of(function)} {VERSION}")
-    parts = None if out is None else Parts(Path(out), identity, size, _kinds(cases, function))
-    size = parts.chunk if parts else size
-    done = parts.done if parts else set()
-    chunks = [each for each in _chunks(cases, size) if each.number not in done]
-    repeated = len(cases) - sum(len(each.cases) for each in chunks)
-    found: list[Row] = []
-    finished = repeated
-    if progress:
-        progress(finished, len(cases))
-    for number, rows in _whole(chunks, _done(function, chunks, count, scheduler, identity)):
-        finished += len(rows)
-        if parts:
-            parts.write(number, rows)
-        else:
-            found += rows
-        if progress:
-            progress(finished, len(cases))
-    if parts:
-        return SweepResult(read_sweep(parts.folder).rows, parts.folder, repeated)
-    return SweepResult(sorted(found, key=lambda row: row["case"]))
+    run = _Run(function, cases, count, scheduler, identity, progress)
+    if out is None:
+        found: list[Row] = []
+        run.through(size, set(), lambda _, rows: found.extend(rows))
+        names = dict.fromkeys([*found[0], *(name for row in found for name in row)])
+        rows = [{name: row.get(name) for name in names} for row in found]
+        return SweepResult(sorted(rows, key=lambda row: row["case"]))
+    parts = Parts(Path(out), identity, size, _kinds(cases, function))
+    with closing(parts):
+        repeated = run.through(parts.chunk, set(parts.done), parts.write)
+        return SweepResult(read_rows(parts.folder), parts.folder, repeated)
+
+
+class _Run(NamedTuple):
+    """What is done, and where."""
+
+    function: Function
+    cases: Cases
+    workers: int
+    scheduler: str | None
+    identity: str
+    progress: Callable[[int, int], None] | None
+
+    def through(self, size: int, done: set[int], keep: Callable[[int, list[Row]], None]) -> int:
+        """Do the chunks of `size` cases that are not `done`; return how many cases those had."""
+        chunks = [each for each in _chunks(self.cases, size) if each.number not in done]
+        repeated = finished = len(self.cases) - sum(len(each.cases) for each in chunks)
+        self._tell(finished)
+        for number, rows in _whole(chunks, self._solved(chunks)):
+            keep(number, rows)
+            finished += len(rows)
+            self._tell(finished)
+        return repeated
+
+    def _solved(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, list[Row]]]:
+        if self.scheduler is not None:
+            return by_cluster(self.function, chunks, self.scheduler, self.identity)
+        if self.workers == 1:
+            return ((chunk, solved(self.function, chunk)) for chunk in chunks)
+        return by_processes(self.function, chunks, self.workers)
+
+    def _tell(self, finished: int) -> None:
+        if self.progress:
+            self.progress(finished, len(self.cases))
 
 
 def task_of(function: Function) -> str:
     """Return what is done with the cases, as a text that another process would find the same."""
     own = getattr(function, "identity", None)
     return str(own) if own else f"{function.__module__}.{function.__qualname__}"
-
-
-def _done(
-    function: Function, chunks: list[Chunk], count: int, scheduler: str | None, identity: str
-) -> Iterator[tuple[Chunk, list[Row]]]:
-    if scheduler is not None:
-        return by_cluster(function, chunks, scheduler, identity)
-    if count == 1:
-        return ((chunk, solved(function, chunk)) for chunk in chunks)
-    return by_processes(function, chunks, count)
 
 
 def _whole(

@@ -51,7 +51,7 @@ class SampledMotion(NamedTuple):
 
     @classmethod
     def sampled(cls, plan, spacing: float) -> SampledMotion:
-        """Do so, though it may have been done before."""
+        """Sample it anew."""
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
         times = cells(plan.knots, plan.t_final, spacing)

@@ -7,6 +7,13 @@ from goals import GOALS, planned
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 
+def test_a_plan_is_sampled_once_for_all_its_executions():
+    _, plan = planned(next(iter(GOALS)))
+    first = SampledMotion.of(plan, 1e-3)
+    assert SampledMotion.of(plan, 1e-3) is first
+    assert SampledMotion.of(plan, 2e-3).times.size < first.times.size
+
+
 @pytest.mark.parametrize("name", GOALS)
 def test_a_reference_is_the_plan(name):
     _, plan = planned(name)
