@@ -15,6 +15,7 @@ import manip_dyn as md
 from manip_dyn.codegen.backend import pieces
 from manip_dyn.export.c99.source import kernels as c_kernels
 from manip_dyn.export.c99.source.names import SIGNIFICANT, letters
+from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_text
 from manip_dyn.export.selection import straight_kernels
 
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
@@ -155,6 +156,39 @@ def test_what_is_not_finite_comes_out_as_such(tmp_path):
     out = np.zeros(16)
     library.rr_forward_kinematics(*pointers(np.array([np.nan, np.inf]), out))
     assert np.isnan(out[0])
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, SINGLE], ids=["double", "float"])
+def test_sines_and_cosines_are_accurate(precision, tmp_path):
+    """Against functions of more digits; near multiples of pi/2 and beyond the limit, too."""
+    count = 1000
+    text = sines_text(precision, "t", count).replace("static void", "void")
+    source = tmp_path / "sines.c"
+    source.write_text(
+        f"#include <math.h>\n#include <stdint.h>\n#define T_RESTRICT restrict\n{text}"
+    )
+    made = tmp_path / "sines.so"
+    command = [COMPILERS[0], "-O3", "-shared", "-fPIC", source, "-lm", "-o", made]
+    subprocess.run(command, check=True)
+    library, random = ctypes.CDLL(str(made)), np.random.default_rng(0)
+    quarters = np.round(random.uniform(-500.0, 500.0, count)) * (np.pi / 2.0)
+    finer = np.longdouble if precision is DOUBLE else np.float64
+    for angles in (
+        random.uniform(-10.0, 10.0, count),
+        random.uniform(-precision.limit, precision.limit, count),
+        quarters * (1.0 + 1e-7 * random.uniform(-1.0, 1.0, count)),
+        random.uniform(-1e7, 1e7, count),
+    ):
+        x = angles.astype(precision.dtype)
+        results = np.empty((2, count), precision.dtype)
+        places = [ctypes.c_void_p(each.ctypes.data) for each in (x, *results)]
+        getattr(library, f"t_{count}_sines")(*places)
+        wide = x.astype(finer)
+        for result, exact in zip(results, (np.sin(wide), np.cos(wide)), strict=True):
+            error = np.abs(result.astype(finer) - exact)
+            assert error.max() < 1.5 * precision.rounding
+            if precision is DOUBLE:
+                assert (error / np.spacing(np.abs(exact).astype(np.float64))).max() < 2.5
 
 
 def test_the_taylor_series_is_that_of_the_kernels(tmp_path):
