@@ -71,6 +71,7 @@ def test_bad_input_is_told(dynamics):
     for words, arguments in (
         ("forward_dynamics got 2 arguments; expected q, v, tau", (q, v)),
         ("v has shape \\(3,\\); expected \\(..., 2\\)", (q, np.zeros(3), tau)),
+        ("q is 'home'; expected numbers \\(..., 2\\)", ("home", v, tau)),
         ("do not fit together", (np.zeros((2, 2)), np.zeros((3, 2)), tau)),
     ):
         with pytest.raises(md.ManipDynError, match=words):

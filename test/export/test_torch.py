@@ -49,6 +49,7 @@ def test_bad_input_is_told(dynamics):
     for words, arguments in (
         ("forward_dynamics got 2 arguments; expected q, v, tau", (q, v)),
         ("v has shape \\(3,\\); expected \\(..., 2\\)", (q, np.zeros(3), tau)),
+        ("q is 'home'; expected numbers \\(..., 2\\)", ("home", v, tau)),
         ("do not fit together", (np.zeros((2, 2)), np.zeros((3, 2)), tau)),
         ("q is torch.float32 on cpu; expected torch.float64", (torch.zeros(2), v, tau)),
     ):
