@@ -22,6 +22,7 @@ from manip_dyn.cli.options import shown
 from manip_dyn.cli.terminal import Bar, told
 from manip_dyn.core.share import shipped_robots
 from manip_dyn.demo.scenarios import scenario
+from manip_dyn.export.selection import straight_kernels
 from manip_dyn.studies import paper
 
 CIRCLE = [
@@ -110,6 +111,17 @@ def test_track_answers_and_a_coarse_step_is_worse(capsys):
     assert errors[0] < 1e-6 < errors[1]
 
 
+def test_export_writes_what_the_api_does(tmp_path, capsys):
+    command = ["export", "rr", "--c", str(tmp_path / "a"), "--kernels", "all", "--float", "--ros"]
+    assert main(command) == 0
+    printed = capsys.readouterr().out.splitlines()
+    kernels = straight_kernels(md.load_robot("rr"))
+    files = md.export_c(md.load_robot("rr"), tmp_path / "b", kernels, precision="float", ros=True)
+    assert printed == [str(tmp_path / "a" / file.name) for file in files]
+    for file in files:
+        assert (tmp_path / "a" / file.name).read_text() == file.read_text()
+
+
 def test_robots_lists_and_describes(capsys):
     assert main(["robots"]) == 0
     assert "pa10" in capsys.readouterr().out
@@ -147,6 +159,8 @@ def test_robots_lists_and_describes(capsys):
         (["record", "a.bag"], "recording 'a.bag' does not end in .mcap"),
         (["record", "/no/a.mcap"], "FILE '/no/a.mcap' cannot be written: there is no folder"),
         (["demo", "pa10_circle", "--record", "a.bag"], "does not end in .mcap; expected it to"),
+        (["export", "rr", "--c", "/proc/rr"], "'/proc/rr' cannot be written: No such file"),
+        (["export", "rr", "--c", "rr", "--kernels", "gravit"], "did you mean 'gravity'"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
     ],

@@ -24,6 +24,8 @@ WHEELS = {"pin": "pinocchio", "pyyaml": "python3-yaml"}
 """Keys of PyPI's names."""
 WITH_VISER = {"PIL", "trimesh"}
 """What the extra `view` has; viser has no key, see package.xml."""
+FROM_PIP = {"torch", "jax"}
+"""Extras whose libraries only pip has, see package.xml."""
 
 
 def trees(*folders):
@@ -55,7 +57,7 @@ def started():
 
 
 def test_all_that_is_imported_is_a_dependency():
-    others = set(imported()) - set(sys.stdlib_module_names) - {"manip_dyn"} - WITH_VISER
+    others = set(imported()) - set(sys.stdlib_module_names) - {"manip_dyn"} - WITH_VISER - FROM_PIP
     others -= {"mujoco", "pydrake"}  # `manip_dyn check` compares with those that are there
     assert {"rclpy", "numba", "llvmlite", "launch"} <= others
     assert {KEYS.get(name, name) for name in others} <= set(RUN)

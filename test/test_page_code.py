@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,16 @@ def blocks(page, language):
 
 
 def python(page):
-    """Return a page's code from top to bottom, but for nodes, which test/ros runs."""
-    return "\n".join(block for block in blocks(page, "python") if "import rclpy" not in block)
+    """Return a page's code from top to bottom, but for nodes, which test/ros runs.
+
+    And but for what needs heavy extras that are not installed.
+    """
+    left_out = ["rclpy", *(each for each in ("torch", "jax") if not find_spec(each))]
+    return "\n".join(
+        block
+        for block in blocks(page, "python")
+        if not any(f"import {each}\n" in block for each in left_out)
+    )
 
 
 @pytest.mark.parametrize(

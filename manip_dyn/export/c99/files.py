@@ -56,7 +56,7 @@ set_target_properties({p} PROPERTIES
   C_STANDARD 99 C_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   # A product and a sum may be fused where the processor has that: add -march=native to C flags.
-  target_compile_options({p} PRIVATE -O3 -ffp-contract=fast)
+  target_compile_options({p} PRIVATE -O3 -ffp-contract=fast -fno-trapping-math)
 endif()
 target_include_directories({p} PUBLIC
   $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}> $<INSTALL_INTERFACE:include>)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
 
@@ -14,6 +15,11 @@ def check_count(kernel: str, names: Iterable[str], arguments: Sequence) -> None:
         raise ManipDynError(
             f"{kernel} got {len(arguments)} arguments; expected {', '.join(expected)}"
         )
+
+
+def not_numbers(name: str, given: Any, size: int) -> ManipDynError:
+    """Return the error of an argument that is no array of real numbers."""
+    return ManipDynError(f"{name} is {str(given)[:80]!r}; expected numbers (..., {size})")
 
 
 def check_size(name: str, shape: Sequence[int], size: int) -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.export.differentiable.arguments import check_count, check_size
+from manip_dyn.export.differentiable.arguments import check_count, check_size, not_numbers
 from manip_dyn.export.differentiable.vector import arguments_of, checked_vector, shape_of
 from manip_dyn.robot import Robot
 
@@ -42,6 +42,16 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
 
     numpy, sizes, shape = jax.numpy, arguments_of(made), shape_of(made)
 
+    def checked(name: str, given: Any) -> Any:
+        try:
+            array = numpy.asarray(given)
+            if not numpy.issubdtype(array.dtype, numpy.number) or numpy.iscomplexobj(array):
+                raise TypeError(array.dtype)
+        except (TypeError, ValueError) as error:
+            raise not_numbers(name, given, sizes[name]) from error
+        check_size(name, array.shape, sizes[name])
+        return array.astype(numpy.float64)
+
     def function(*arguments: Any) -> Any:
         if not jax.config.jax_enable_x64:
             raise ManipDynError(
@@ -49,9 +59,7 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
                 'jax.config.update("jax_enable_x64", True) before'
             )
         check_count(kernel, sizes, arguments)
-        arrays = [numpy.asarray(each, dtype=numpy.float64) for each in arguments]
-        for each, (name, size) in zip(arrays, sizes.items(), strict=True):
-            check_size(name, each.shape, size)
+        arrays = [checked(*each) for each in zip(sizes, arguments, strict=True)]
         try:
             states = numpy.broadcast_shapes(*(each.shape[:-1] for each in arrays))
         except ValueError as error:

@@ -58,7 +58,7 @@ def _linear_as_value(x: Any, d: Any, *, made: Vector, transposed: bool) -> Any:
     return value.bind(both, made=_direction(made, transposed))
 
 
-def _by_python(x: Any, *, made: Vector) -> Any:
+def by_python(x: Any, *, made: Vector) -> Any:
     """Call by way of Python, where XLA cannot call machine code of the CPU."""
 
     def write(given: Any) -> Any:
@@ -150,7 +150,7 @@ ad.primitive_jvps[linear] = _linear_tangent
 ad.primitive_transposes[linear] = _linear_transpose
 batching.primitive_batchers[value] = _value_batch
 batching.primitive_batchers[linear] = _linear_batch
-mlir.register_lowering(value, mlir.lower_fun(_by_python, multiple_results=False))
+mlir.register_lowering(value, mlir.lower_fun(by_python, multiple_results=False))
 if not PLAIN:
     mlir.register_lowering(value, _by_xla, platform="cpu")
 mlir.register_lowering(linear, mlir.lower_fun(_linear_as_value, multiple_results=False))

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.export.differentiable.arguments import check_count, check_size
+from manip_dyn.export.differentiable.arguments import check_count, check_size, not_numbers
 from manip_dyn.export.differentiable.vector import arguments_of, checked_vector, shape_of
 from manip_dyn.robot import Robot
 
@@ -43,7 +43,10 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
 
     def checked(name: str, given: Any) -> Any:
         if not isinstance(given, torch.Tensor):
-            given = torch.as_tensor(given, dtype=torch.float64)
+            try:
+                given = torch.as_tensor(given, dtype=torch.float64)
+            except (TypeError, ValueError, RuntimeError) as error:
+                raise not_numbers(name, given, sizes[name]) from error
         if given.dtype != torch.float64 or given.device.type != "cpu":
             raise ManipDynError(
                 f"{name} is {given.dtype} on {given.device}; expected torch.float64 on the cpu"

@@ -47,6 +47,10 @@ class Vector:
         """Take which function it is; it is traced when it is needed."""
         self.robot, self.frame, self.kernel, self.chain = robot, frame, kernel, chain
 
+    def __repr__(self) -> str:
+        """Return robot and name."""
+        return f"Vector('{self.robot.name}', {self.name})"
+
     @property
     def name(self) -> str:
         """A name for it."""

@@ -11,6 +11,7 @@ from manip_dyn.codegen.programs.emit import program_text
 from manip_dyn.codegen.programs.trace import Function
 from manip_dyn.codegen.rigid_body.catalogue import argument_size
 from manip_dyn.export.c99.source.names import c_name, letters
+from manip_dyn.export.c99.source.order import depth_first, with_arguments
 from manip_dyn.export.c99.source.precision import Precision
 from manip_dyn.export.c99.source.statements import KEPT, CWriter
 
@@ -65,7 +66,7 @@ def head(what: str, arguments: list[str]) -> str:
 def definition(style: Style, function: Function) -> Source:
     """Return the definition of a kernel, with its parts where it is long."""
     text = program_text(function)
-    statements = [parsed(line) for line in text.split("\n") if line]
+    statements = depth_first(with_arguments([parsed(line) for line in text.split("\n") if line]))
     used = [name for name in function.declaration.arguments if f"{name}[" in text]
     unused = [f"(void){name};" for name in function.declaration.arguments if name not in used]
     shapes = {"out": function.shape}

@@ -78,7 +78,7 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
     int32_t i;
 
     for (i = 0; i < {count}; i++) {{
-        far |= ((angle[i] < {limit}) && (angle[i] > -{limit})) ? 0 : 1;
+        far |= (fabs{suffix}(angle[i]) < {limit}) ? 0 : 1;
     }}
     if (far != 0) {{
         for (i = 0; i < {count}; i++) {{

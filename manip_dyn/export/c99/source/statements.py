@@ -67,18 +67,18 @@ class CWriter:
             yield from self._statement(name)
 
     # ------------------------------------------------------------------ sines together
-    def _grouped(self, statements: Sequence[Statement]) -> list[list[str]]:
+    def _grouped(self, statements: Sequence[Statement]) -> list[dict[str, ast.expr]]:
         """Return the angles by level: how many sines, one of the other, lie before them."""
-        groups: list[dict[str, None]] = []
+        groups: list[dict[str, ast.expr]] = []
         for each in statements:
             level = max((self._level.get(name, 0) for name in each.names), default=0)
             if isinstance(each.value, ast.Call):
-                angle = ast.unparse(each.value.args[0])
+                angle = each.value.args[0]
                 groups += [{} for _ in range(level + 1 - len(groups))]
-                groups[level][angle] = None
+                groups[level][ast.unparse(angle)] = angle
                 level += 1
             self._level[_target(each)] = level
-        return [list(each) for each in groups]
+        return groups
 
     def _sines(self, level: int) -> Iterator[str]:
         """Yield what makes the sines and cosines of a level, after their angles."""
@@ -86,21 +86,34 @@ class CWriter:
         if f"sines {mark}" in self._done:
             return
         self._done.add(f"sines {mark}")
-        for angle in angles:
-            if angle in self._statements:
-                yield from self._statement(angle)
+        for name in angles:
+            if name in self._statements:
+                yield from self._statement(name)
         values: list[str] = []
-        for angle in angles:
-            before, value = self._reference(angle)
+        for name, angle in angles.items():
+            before, _ = self._reference(name)
             yield from before
-            values.append(value)
+            values.append(self._expression(angle))
         count, kind = len(angles), self._precision.kind
         self.counts.add(count)
-        yield f"{self._type} angle_{mark}[{count}] = {{{', '.join(values)}}};"
+        side_by_side = self._side_by_side(list(angles.values()))
+        if not side_by_side:
+            yield f"{self._type} angle_{mark}[{count}] = {{{', '.join(values)}}};"
         yield f"{kind} sine_{mark}[{count}];"
         yield f"{kind} cosine_{mark}[{count}];"
         call = f"{self._prefix}_{count}_sines"
-        yield f"{call}(angle_{mark}, sine_{mark}, cosine_{mark});"
+        yield f"{call}({side_by_side or f'angle_{mark}'}, sine_{mark}, cosine_{mark});"
+
+    def _side_by_side(self, angles: Sequence[ast.expr]) -> str:
+        """Return where angles lie that are entries of an argument, one after the other, or ''."""
+        entries = [each for each in angles if isinstance(each, ast.Subscript)]
+        if len(entries) < len(angles):
+            return ""
+        places = [(ast.unparse(each.value), self._place(each)) for each in entries]
+        array, first = places[0]
+        if places != [(array, first + i) for i in range(len(places))]:
+            return ""
+        return f"&{array}[{first}]"
 
     # ---------------------------------------------------------------------- statements
     def _statement(self, name: str) -> Iterator[str]:
@@ -128,7 +141,7 @@ class CWriter:
         if isinstance(statement.value, ast.Call):
             level = self._level[name] - 1
             yield from self._sines(level)
-            place = self._groups[level].index(ast.unparse(statement.value.args[0]))
+            place = list(self._groups[level]).index(ast.unparse(statement.value.args[0]))
             which = "sine" if ast.unparse(statement.value.func) == "sin" else "cosine"
             value = f"{which}_{letters(level)}[{place}]"
         else:
