@@ -109,7 +109,8 @@ def test_the_printed_positions_under_the_literal_laws(table, shift, arrivals):
     settings = read_settings("fan2003", Settings)
     motion = settings.cases[table]
     printed_ = PUBLISHED["cases"][table]["zero_net_work"]["q_switch"]
-    q_switch = np.array([np.nan if q is None else q for q in printed_]) + [0.0, shift]
+    q_switch = np.array([np.nan if q is None else q for q in printed_])
+    q_switch[1] += shift
     run = literal(arm(motion.arm), np.array(motion.start), np.zeros(2), q_switch, settings.near)
     assert run.arrived == (arrivals is not None)
     if arrivals is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.clik.tracking.path_follower import PathFollower
+from manip_dyn.clik.tracking.program import method_of
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.result import Result
@@ -92,7 +93,7 @@ def tracking_of(follower: PathFollower, rows: Vector, end: float, tolerance: flo
         drift=_drift(follower, rows[:, 1], q, v / rows[:, 2:3]),
         status=status,
         reason=reason,
-        method=follower.method,
+        method=method_of(follower.method).name,
     )
 
 

@@ -18,7 +18,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
 from manip_dyn.studies.fan2003.arms import build_arm
-from manip_dyn.studies.fan2003.cases import CaseFindings, Trace
+from manip_dyn.studies.fan2003.cases import CaseFindings, Trace, half_unit
 from manip_dyn.studies.fan2003.claims import claims
 from manip_dyn.studies.fan2003.decoupled import (
     decoupled_rows,
@@ -42,7 +42,7 @@ from manip_dyn.studies.fan2003.motions import (
 from manip_dyn.studies.fan2003.peaks import PeakRow, link_energies, peak_row
 from manip_dyn.studies.fan2003.replay import Printed, arrives_rounded, controlled, printed
 from manip_dyn.studies.fan2003.settings import Grid, Settings
-from manip_dyn.studies.fan2003.verdicts import half_unit, judged
+from manip_dyn.studies.fan2003.verdicts import judged
 from manip_dyn.studies.report.settings import read_settings
 
 CASES = tuple(PUBLISHED["cases"])
