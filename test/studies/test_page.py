@@ -1,6 +1,7 @@
 """The page of studies is what the kept runs say, and cheap rows come out again."""
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -229,8 +230,9 @@ def test_all_papers_get_a_page_each(monkeypatch, tmp_path, capsys, found):
         def recompute(item, progress):
             return found
 
-    monkeypatch.setattr("manip_dyn.studies.study.paper", lambda name: Stub)
-    monkeypatch.setattr("manip_dyn.studies.study.PAPERS", ("nobody1900",))
+    module = sys.modules["manip_dyn.studies.study"]  # the package has a function of that name
+    monkeypatch.setattr(module, "paper", lambda name: Stub)
+    monkeypatch.setattr(module, "PAPERS", ("nobody1900",))
     out, kept = tmp_path / "pages", tmp_path / "kept"
     assert main(["study", "all", "--json", "--out", str(out), "--keep", str(kept)]) == 0
     assert list(json.loads(capsys.readouterr().out)) == ["nobody1900"]
