@@ -57,10 +57,9 @@ def test_nothing_of_a_paper_is_missing(name):
             command, study, study_of, wanted, *_ = item.command.split()
             assert (command, study, study_of) == ("manip_dyn", "study", name)
             assert wanted in paper(name).ITEMS
-    claims = {reference for each in items for reference in each.evidence}
+    named = {reference for each in items for reference in each.evidence}
     published = json.loads((STUDIES / name / "published.json").read_text(encoding="utf-8"))
-    listed = {key for key in published.get("claims", {}) if f"claim: {key}" in claims}
-    assert listed == set(published.get("claims", {}))
+    assert {f"claim: {key}" for key in published.get("claims", {})} <= named
 
 
 def quickly(settings):
