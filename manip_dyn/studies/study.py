@@ -14,8 +14,9 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
 from manip_dyn.studies.report import html
 from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.items import read_items
-from manip_dyn.studies.report.record import Record, record_of
+from manip_dyn.studies.report.items import items_table, read_items
+from manip_dyn.studies.report.markdown import claims_page_table, setting_text
+from manip_dyn.studies.report.record import Record
 
 PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
 """A new paper is a folder of that name here, with `ITEMS` and `recompute`."""
@@ -81,17 +82,21 @@ def study(
 def _run(name: str, item: str) -> tuple[Findings, Record]:
     began = time.process_time()
     found = paper(name).recompute(item, progress=lambda line: _tell(f"{name}: {line}"))
-    return found, record_of(found, time.process_time() - began)
+    return found, found.record(time.process_time() - began)
 
 
 def _written(found: Findings, record: Record, folder: Path, item: str, apart: bool) -> None:
     """Write files and the page of a paper, the files into a folder of its own if `apart`."""
     beside = f"{found.paper}/" if apart else ""
     items = read_items(Path(__file__).parent / found.paper) if item == ALL else []
+    tables = [items_table(items, record)] if items else []
+    tables += [claims_page_table(record.claims)] if record.claims else []
+    lines = (str(found.published["source"]), setting_text(record))
     try:
         (folder / beside).mkdir(exist_ok=True)
         files = found.write(folder / beside)
-        text = html.page(found, record, items, beside)
+        shown = (*tables, *record.tables.values())
+        text = html.page(found.paper, lines, shown, found.pictures(), beside)
         files.append(html.write(folder / f"{found.paper}.html", text))
     except OSError as error:
         raise ManipDynError(f"files in '{folder}' cannot be written: {error}") from error

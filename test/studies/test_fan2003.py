@@ -1,6 +1,7 @@
 """`manip_dyn study fan2003`: arms, replays, verdicts, files; a table and a section of it."""
 
 import csv
+import itertools
 import json
 from dataclasses import replace
 
@@ -11,8 +12,10 @@ from manip_dyn.cli import main
 from manip_dyn.codegen import customize
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
+from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.studies.fan2003 import CASES, ITEMS, PUBLISHED, recompute
 from manip_dyn.studies.fan2003.arms import build_arm
+from manip_dyn.studies.fan2003.backup import backup_claim, backup_rows
 from manip_dyn.studies.fan2003.claims import claims
 from manip_dyn.studies.fan2003.decoupled import decoupled_arm, switching_cases
 from manip_dyn.studies.fan2003.literal import literal, spread
@@ -109,7 +112,8 @@ def test_the_printed_positions_under_the_literal_laws(table, shift, arrivals):
     settings = read_settings("fan2003", Settings)
     motion = settings.cases[table]
     printed_ = PUBLISHED["cases"][table]["zero_net_work"]["q_switch"]
-    q_switch = np.array([np.nan if q is None else q for q in printed_]) + [0.0, shift]
+    q_switch = np.array([np.nan if q is None else q for q in printed_])
+    q_switch[1] += shift
     run = literal(arm(motion.arm), np.array(motion.start), np.zeros(2), q_switch, settings.near)
     assert run.arrived == (arrivals is not None)
     if arrivals is not None:
@@ -124,7 +128,7 @@ def test_the_literal_elbow_law_is_eq_6_55():
     c2 = i2 + m2 * (l2 / 2) ** 2 + load * l2**2
     c3 = m2 * l1 * l2 / 2 + load * l1 * l2
     run = literal(arm("two_link_large"), np.array([0.8, 0.2]), np.zeros(2), SWITCH_65, 1e-4)
-    after = run.times > run.t_arrival[1] + 1e-9
+    after = (run.times > run.t_arrival[1] + 1e-9) & (run.times < run.t_arrival[0] - 1e-9)
     shoulder, elbow = run.efforts[after].T
     assert np.abs(shoulder) == pytest.approx(limits[0])
     assert elbow == pytest.approx(shoulder * (c2 + c3) / (c1 + c2 + 2.0 * c3), rel=1e-12)
@@ -172,8 +176,22 @@ def test_claims_are_judged_from_the_cases(found):
     assert judged["upper bound"].status == "confirmed"
     assert judged["faster than pd"].status == "not measured"  # no gains for these
     assert judged["search ends"].status == "refuted"  # within the 60 trials of this test
-    keys = {*judged, *PUBLISHED["not_reproducible"]}
+    keys = {*judged, "backup", *PUBLISHED["not_reproducible"]}
     assert keys == set(PUBLISHED["claims"])
+
+
+def test_the_backup_arrives_later_than_new_motions():
+    settings = read_settings("fan2003", Settings)
+    robot = arm("ibm7535")
+    plan = plan_zero_net_work(robot, settings.cases["6.2"].start, [0.0, 0.0])
+    found = backup_rows("6.2", plan, robot, settings.pd["6.2"], settings.near, 0.5)
+    ours, pd = itertools.islice(found, 2)
+    assert ours.settled == pd.settled == pytest.approx(plan.t_final, abs=0.02)  # nothing is wrong
+    rows = [
+        row._replace(left=left, controller=f"{name} control")
+        for row, left, name in ((pd, 0.0, "PD"), (pd, 0.1, "PD"), (ours, 0.1, "our"))
+    ]
+    assert backup_claim(rows).share == 0.5
 
 
 def test_printed_switches_are_told_from_a_solution():
@@ -279,7 +297,7 @@ def test_json_text_and_files_agree(found, tmp_path):
 def test_every_case_has_an_arm_and_an_item():
     settings = read_settings("fan2003", Settings)
     assert set(settings.cases) == set(CASES)
-    assert len(ITEMS) == 3 + 8 + 3  # section 3.1.3, claims, all
+    assert len(ITEMS) == 3 + 8 + 4  # section 3.1.3, backup, claims, all
     for name, motion in settings.cases.items():
         times = PUBLISHED["cases"][name]["minimum_time"].get("switch_times")
         assert times is None or len(times) == len(motion.start)

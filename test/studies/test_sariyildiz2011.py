@@ -150,18 +150,24 @@ def test_every_claim_has_numbers_and_a_verdict(found):
         assert claim.share == len(claim.holds) / claim.cases
 
 
-def test_verdicts_follow_from_the_cases(runs):
+def test_verdicts_follow_from_the_cases():
     cheap = {m: 1e-6 * (1 + k) for k, m in enumerate(("rk1", "rk2", "ab4", "rk4"))}
     counts = {"rk1": 1.0, "rk2": 2.0, "ab4": 1.02, "rk4": 4.0}
+    ratios, starts = {1e-6: [("a", 2.0), ("b", 0.5)]}, {1.0: [("a", 2.0)], 0.1: [("a", 0.9)]}
 
     def judged(costs):
-        return {claim.measure: claim for claim in claims([], costs, [], {}, counts, runs)}
+        return {
+            claim.measure: claim for claim in claims([], costs, [], {}, counts, ratios, starts)
+        }
 
     found = judged(cheap)
     assert found["CPU time of a step / that of Euler; above 1"].verdict == "confirmed"
     assert found["evaluations of a step / that of Euler; above 1"].status == "partly confirmed"
     assert found["CPU time of a step, rk4 / Euler; below 1.5"].status == "refuted"
     assert found["its error at 1 s, m; path not lost, errors do not grow"].cases == 0
+    dearer = found["evaluations to 1e-06 m, least of rk2 and rk4 / of ab4 and abm4; above 1"]
+    assert dearer.share == found["the same to 1e-06 m; at most 1"].share == 0.5
+    assert found["the same at 100 ms, both started by lower orders"].status == "refuted"
     found = judged(cheap | {"rk2": 9e-6, "ab4": 9e-6})
     assert found["CPU time of a step, rk4 / the method; above 1"].status == "refuted"
     found = judged(cheap | {"rk2": 1.05e-6})

@@ -9,6 +9,7 @@ import numpy as np
 
 from manip_dyn.clik.law.settings import ClikSettings
 from manip_dyn.clik.tracking.path_follower import PathFollower
+from manip_dyn.clik.tracking.program import method_of
 from manip_dyn.clik.tracking.record import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.result import Result
@@ -108,7 +109,7 @@ def tracking_of(
         drift=_drift(follower, rows[:, 1], q, v / rows[:, 2:3]),
         status=status,
         reason=reason,
-        method=str(getattr(follower.method, "name", follower.method)),
+        method=method_of(follower.method).name,
         settings=follower.settings,
         followed=float(rows[int(np.argmax(off)) if off.any() else -1, 1]),
     )

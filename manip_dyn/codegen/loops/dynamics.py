@@ -145,6 +145,18 @@ def mass_matrix(tree, memory, q, out):
 
 
 @compiled(python=False)
+def forward_dynamics(tree, memory, q, v, tau, out):
+    """Write the accelerations (n,) under the efforts tau: plain, to compare kernels with."""
+    n = q.shape[0]
+    space = workspace(n, memory)
+    _prepare(tree, space, q)
+    move(tree, space, v)
+    _accelerations(tree, space, q, v, tau)
+    for i in range(n):
+        out[i] = space.joint_acceleration[i]
+
+
+@compiled(python=False)
 def inverse_dynamics_derivatives(tree, memory, q, v, a, out):
     """Write the derivatives of the efforts by q, v and a, (3, n, n)."""
     n = q.shape[0]

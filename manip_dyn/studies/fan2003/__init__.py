@@ -18,7 +18,8 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
 from manip_dyn.studies.fan2003.arms import build_arm
-from manip_dyn.studies.fan2003.cases import CaseFindings, Trace
+from manip_dyn.studies.fan2003.backup import BackupRow, backup_claim, backup_rows
+from manip_dyn.studies.fan2003.cases import CaseFindings, Trace, half_unit
 from manip_dyn.studies.fan2003.claims import claims
 from manip_dyn.studies.fan2003.decoupled import (
     decoupled_rows,
@@ -42,7 +43,7 @@ from manip_dyn.studies.fan2003.motions import (
 from manip_dyn.studies.fan2003.peaks import PeakRow, link_energies, peak_row
 from manip_dyn.studies.fan2003.replay import Printed, arrives_rounded, controlled, printed
 from manip_dyn.studies.fan2003.settings import Grid, Settings
-from manip_dyn.studies.fan2003.verdicts import half_unit, judged
+from manip_dyn.studies.fan2003.verdicts import judged
 from manip_dyn.studies.report.settings import read_settings
 
 CASES = tuple(PUBLISHED["cases"])
@@ -54,7 +55,13 @@ def item_of(case: str) -> str:
     return f"table{number}" if number[0] in "56" else f"section{number}"
 
 
-ITEMS = (*dict.fromkeys(item_of(case) for case in CASES), "section3.1.3", "claims", "all")
+ITEMS = (
+    *dict.fromkeys(item_of(case) for case in CASES),
+    "section3.1.3",
+    "backup",
+    "claims",
+    "all",
+)
 NO_LOAD = 1e-9
 """kg; a URDF has no mass of 0."""
 LINK, INERTIA = "one_link_horizontal", 10.0
@@ -88,7 +95,23 @@ def recompute(
     if item in ("section3.1.3", "all"):
         progress("section3.1.3")
         result = _with_decoupled(result, settings)
-    return replace(result, claims=claims(found)) if item in ("claims", "all") else result
+    if item in ("backup", "claims", "all"):
+        progress("backup")
+        result = replace(result, backups=tuple(_backups(settings)))
+    if item in ("claims", "all"):
+        result = replace(result, claims=(*claims(found), backup_claim(result.backups)))
+    return result
+
+
+def _backups(settings: Settings) -> Iterable[BackupRow]:
+    """Return the disturbed executions of every case with gains."""
+    for name, gains in settings.pd.items():
+        case = settings.cases[name]
+        arm = settings.arms[case.arm]
+        heavier = build_arm(case.arm, replace(arm, load=settings.backup.load))
+        robot, start = build_arm(case.arm, arm), np.array(case.start)
+        plan = plan_zero_net_work(robot, start, np.zeros(robot.n))
+        yield from backup_rows(name, plan, heavier, gains, settings.near, settings.backup.push)
 
 
 def _with_decoupled(found: Fan2003, settings: Settings) -> Fan2003:

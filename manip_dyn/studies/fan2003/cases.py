@@ -153,3 +153,8 @@ class CaseFindings:
     rows: tuple[Row, ...] = ()
     status: str = ""
     note: str = ""
+
+
+def half_unit(published: dict[str, Any]) -> float:
+    """Return half a unit of the last printed digit."""
+    return 0.5 * 10.0 ** -published.get("decimals", 4)

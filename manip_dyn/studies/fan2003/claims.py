@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from manip_dyn.studies.fan2003.cases import CaseFindings
-from manip_dyn.studies.fan2003.verdicts import half_unit
+from manip_dyn.studies.fan2003.cases import CaseFindings, half_unit
 from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied
 
 EXACT, AS_PRINTED, MOST, FASTER = 1e-6, 0.05, 6.74, 2.0

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from manip_dyn.studies.fan2003.backup import BackupRow
 from manip_dyn.studies.fan2003.cases import CaseFindings, Row, Value
 from manip_dyn.studies.fan2003.charts import case_charts
 from manip_dyn.studies.fan2003.decoupled import DecoupledRow
@@ -41,6 +42,7 @@ class Fan2003(Findings):
         cases: One per table or motion of a section.
         decoupled: Numbers of sections 3.1.3 and 3.2.
         charts: Figures of section 3.2.
+        backups: Disturbed executions with both controllers.
         claims: The claims.
     """
 
@@ -50,6 +52,7 @@ class Fan2003(Findings):
     cases: tuple[CaseFindings, ...] = ()
     decoupled: tuple[DecoupledRow, ...] = ()
     charts: tuple[Chart, ...] = ()
+    backups: tuple[BackupRow, ...] = ()
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
@@ -67,6 +70,7 @@ class Fan2003(Findings):
             "tables": {name: each for name, each in cases.items() if name[0] in "56"},
             "sections": {name: each for name, each in cases.items() if name[0] not in "56"},
             "decoupled": [row._asdict() for row in self.decoupled],
+            "backup": [row._asdict() for row in self.backups],
             "across": [table.content() for table in case_tables(self.cases)],
             "claims": claims_content(self.claims, CLAIM_COLUMNS, PUBLISHED["claims"]),
         }
@@ -101,6 +105,9 @@ class Fan2003(Findings):
         if self.decoupled:
             title = "Decoupled links and one switch: by the thesis's formulas, and computed"
             yield table_of("decoupled", title, self.decoupled)
+        if self.backups:
+            title = "Where the plan misses: our new motions and the thesis's PD backup"
+            yield table_of("backup", title, self.backups)
 
 
 def file_stem(case: CaseFindings) -> str:

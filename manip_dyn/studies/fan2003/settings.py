@@ -106,6 +106,14 @@ def _grid_search(what: str, value: Any) -> GridSearch:
 
 
 @dataclass(frozen=True)
+class Disturbed:
+    """What a PD backup has to cope with: another load, kg, and a share of the effort limits."""
+
+    load: float = checked(positive)
+    push: float = checked(positive)
+
+
+@dataclass(frozen=True)
 class Decoupled:
     """Two links on rails across each other, figure 3.5.
 
@@ -134,6 +142,7 @@ class Settings:
         decoupled: The arm of section 3.1.3.
         off_switch: How far from the right one the switching positions of figures 3.9 and 3.11
             are, rad.
+        backup: What the PD backup has to cope with.
     """
 
     arms: Mapping[str, Arm] = checked(by_name(Arm))
@@ -144,6 +153,7 @@ class Settings:
     late: tuple[float, ...] = checked(each(not_negative))
     decoupled: Decoupled = checked(one(Decoupled))
     off_switch: float = checked(positive)
+    backup: Disturbed = checked(one(Disturbed))
 
     def __post_init__(self) -> None:
         """Check that cases have arms, and gains cases."""

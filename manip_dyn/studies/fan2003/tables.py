@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.studies.fan2003.cases import CaseFindings
+from manip_dyn.studies.fan2003.cases import CaseFindings, half_unit
 from manip_dyn.studies.fan2003.literal import Literal
 from manip_dyn.studies.fan2003.peaks import PeakRow
-from manip_dyn.studies.fan2003.verdicts import half_unit
 from manip_dyn.studies.report.tables import Table
 
 Cases = Sequence[CaseFindings]

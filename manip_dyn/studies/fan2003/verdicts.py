@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from manip_dyn.studies.fan2003.cases import CaseFindings, Row, SingleSwitch
+from manip_dyn.studies.fan2003.cases import CaseFindings, Row, SingleSwitch, half_unit
 from manip_dyn.studies.fan2003.replay import Controlled
 
 CLOSE = 0.01
@@ -81,11 +81,6 @@ def _row(
     else:
         status = "close" if abs(difference) <= CLOSE * abs(published) else "differs"
     return Row(column, quantity, published, computed, difference, status)
-
-
-def half_unit(published: dict[str, Any]) -> float:
-    """Return half a unit of the last printed digit."""
-    return 0.5 * 10.0 ** -published.get("decimals", 4)
 
 
 # ------------------------------------------------------------------ status and note

@@ -1,9 +1,9 @@
 """The paper's thesis: customized against plain algorithms, in operations and in time.
 
 Customized: the robot's numbers folded in, zeros and ones gone, equal terms shared, no loops; of a
-method's array only the coefficients that are not zero. Plain: the same forward dynamics (the
-articulated-body algorithm) in loops over arrays that hold the numbers, and every coefficient of
-the triangle below the array's diagonal.
+method's array only the coefficients that are not zero. Plain: forward dynamics by composite bodies
+and factors of the mass matrix, in loops over arrays that hold the numbers, and every coefficient
+of the triangle below the array's diagonal.
 """
 
 from __future__ import annotations

@@ -188,23 +188,19 @@ def fastest_table(figures: Sequence[Figure]) -> Table:
         curves = [curve.between(0.0, math.inf) for figure in mine for curve in figure.curves]
         (plain,) = (curve for curve in curves if curve.method == "rk4")
         for level in LEVELS:
-            counts = sorted(
-                (curve.evaluations_at_error(level), curve.label)
-                for curve in curves
-                if math.isfinite(curve.evaluations_at_error(level))
-            )
-            times = sorted(
-                (curve.time_at_error(level) * 1e6, curve.label)
-                for curve in curves
-                if math.isfinite(curve.time_at_error(level))
-            )
-            best, quick = counts[0], times[0]
+            best = _least((curve.evaluations_at_error(level), curve.label) for curve in curves)
+            quick = _least((curve.time_at_error(level) * 1e6, curve.label) for curve in curves)
             base = plain.evaluations_at_error(level), plain.time_at_error(level) * 1e6
             rows.append((robot, level, best[1], best[0], base[0], quick[1], quick[0], base[1]))
     counted = ("fewest evaluations by", "evaluations", "by RK4")
     timed = ("fastest", "us", "RK4, us")
     title = "Which Runge-Kutta method needs least for an error, rad"
     return Table("fastest", title, ("robot", "error", *counted, *timed), tuple(rows), timed)
+
+
+def _least(costs: Iterable[tuple[float, str]]) -> tuple[float, str]:
+    """Return the least cost and whose it is; a dash where none is finite."""
+    return min((each for each in costs if math.isfinite(each[0])), default=(math.nan, "-"))
 
 
 def _order_status(difference: float) -> str:

@@ -21,6 +21,7 @@ from manip_dyn.studies.report.tables import WIDTH, Table, number
 NEARLY_ALL, HALF = 0.95, 0.5
 OFF = 0.1
 """Share by which a load on the machine may shift one median time against another."""
+UNDECIDED = "not reproducible"
 LISTED = 8
 """Cases that are named in text; JSON and CSV have all of them."""
 
@@ -184,3 +185,18 @@ def claims_content(
     """Return the rows of `claims_table` as mappings, each with the words of the paper."""
     rows = claims_table(claims, columns).content()["rows"]
     return [{"published": published[row["key"]], **row} for row in rows]
+
+
+def claim_rows(claims: Iterable[Claim], published: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims of a paper as mappings, in its order, undecided ones with their reason."""
+    words, reasons = published.get("claims", {}), published.get("not_reproducible", {})
+    claims, rows = list(claims), []
+    for key, text in words.items():
+        for each in (claim for claim in claims if claim.key == key):
+            row = {"key": key, "published": text, "about": each.about, "measure": each.measure}
+            numbers = ("number", "least", "most", "cases", "share", "counted", "verdict")
+            rows.append(row | {name: getattr(each, name) for name in numbers})
+        if key in reasons:
+            rows.append({"key": key, "published": text, "measure": reasons[key]})
+            rows[-1] |= {"cases": 0, "verdict": UNDECIDED}
+    return rows

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from manip_dyn.studies.report.charts import Chart, draw
-from manip_dyn.studies.report.claims import Claim
-from manip_dyn.studies.report.tables import Table
+from manip_dyn.studies.report.claims import Claim, claim_rows
+from manip_dyn.studies.report.record import Record
+from manip_dyn.studies.report.tables import Table, plain
 
 SHORT = 120
 """Rows of a table that a page has room for."""
@@ -60,6 +59,18 @@ class Findings:
         """Return the claims with their verdicts."""
         return getattr(self, "claims", ())
 
+    def record(self, seconds: float) -> Record:
+        """Return what a run of so many seconds found, as it is kept."""
+        return Record(
+            self.paper,
+            datetime.now(timezone.utc).date().isoformat(),
+            seconds,
+            dict(self.setting),
+            {each.name: each for each in self.page_tables()},
+            claim_rows(self.judged(), self.published),
+            [chart.name for chart in self.pictures()],
+        )
+
     # --------------------------------------------------------------- how it is told
     def __str__(self) -> str:
         """Return everything as text."""
@@ -77,14 +88,3 @@ class Findings:
         for chart in self.pictures():
             files += draw(chart, folder)
         return files
-
-
-def plain(value: Any) -> Any:
-    """Return nested values with lists for tuples and arrays, and None for what is not finite."""
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

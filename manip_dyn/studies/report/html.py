@@ -7,10 +7,6 @@ from html import escape
 from pathlib import Path
 
 from manip_dyn.studies.report.charts import Chart
-from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.items import Item, items_table
-from manip_dyn.studies.report.markdown import claims_page_table, setting_text
-from manip_dyn.studies.report.record import Record
 from manip_dyn.studies.report.tables import Table, cell
 
 STYLE = """
@@ -37,27 +33,26 @@ COLORS = (
 )
 
 
-def page(found: Findings, record: Record, items: list[Item], beside: str) -> str:
+def page(
+    name: str,
+    lines: Sequence[str],
+    tables: Sequence[Table],
+    pictures: Iterable[Chart],
+    beside: str,
+) -> str:
     """Return the page of a paper.
 
     Args:
-        found: What was found.
-        record: The same as it is kept.
-        items: Everything that the paper has; empty for a part of it.
+        name: The paper.
+        lines: What stands at the top.
+        tables: Items, claims, published beside computed.
+        pictures: What is drawn.
         beside: Folder of the pictures as seen from the page, with its slash; empty: the same.
     """
-    parts = [
-        f"<h1>{escape(found.paper)}</h1>",
-        f"<p>{escape(str(found.published['source']))}</p>",
-        f"<p>{escape(setting_text(record))}</p>",
-    ]
-    if items:
-        parts.append(_table("Every section, table, figure and claim", items_table(items, record)))
-    if record.claims:
-        parts.append(_table("Claims", claims_page_table(record.claims)))
-    parts += [_table(each.title, each) for each in record.tables.values()]
-    parts += [_picture(each, beside) for each in found.pictures()]
-    return _document(found.paper, parts)
+    parts = [f"<h1>{escape(name)}</h1>", *(f"<p>{escape(line)}</p>" for line in lines)]
+    parts += [_table(each.title, each) for each in tables]
+    parts += [_picture(each, beside) for each in pictures]
+    return _document(name, parts)
 
 
 def index(papers: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ with a command and its evidence:
     "test: FILE"     a test of ours, from the repository's root
 
 An item without evidence says itself what it is in ``status``: that it has no result, or why none
-can be reproduced.
+can be reproduced. Claims of ``published.json`` that no item refers to follow at the end.
 """
 
 from __future__ import annotations
@@ -50,7 +50,15 @@ def read_items(folder: Path) -> list[Item]:
     if not file.exists():
         return []
     rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return [Item(**row | {"evidence": tuple(row.get("evidence", ()))}) for row in rows]
+    items = [Item(**row | {"evidence": tuple(row.get("evidence", ()))}) for row in rows]
+    named = {reference for each in items for reference in each.evidence}
+    published = json.loads((folder / "published.json").read_text(encoding="utf-8"))
+    command = f"manip_dyn study {folder.name} claims"
+    return items + [
+        Item("Claim", words, command, (f"claim: {key}",))
+        for key, words in published.get("claims", {}).items()
+        if f"claim: {key}" not in named
+    ]
 
 
 def items_table(items: list[Item], record: Record) -> Table:

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
-from manip_dyn.studies.report.claims import Claim
-from manip_dyn.studies.report.findings import Findings, plain
-from manip_dyn.studies.report.tables import Table
+from manip_dyn.studies.report.tables import Table, plain
 
 DIGITS = 6
 """Of a number that is kept."""
 SAME, SMALL = 0.01, 1e-9
 """Numbers that differ by this share, or are both as small, are the same."""
-UNDECIDED = "not reproducible"
 
 
 class Record(NamedTuple):
@@ -59,34 +55,6 @@ class Record(NamedTuple):
         return path
 
 
-def record_of(found: Findings, seconds: float) -> Record:
-    """Return what a run found, as it is kept."""
-    return Record(
-        found.paper,
-        datetime.now(timezone.utc).date().isoformat(),
-        seconds,
-        dict(found.setting),
-        {each.name: each for each in found.page_tables()},
-        claim_rows(found.judged(), found.published),
-        [chart.name for chart in found.pictures()],
-    )
-
-
-def claim_rows(claims: Iterable[Claim], published: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims of a paper as mappings, in its order, undecided ones with their reason."""
-    words, reasons = published.get("claims", {}), published.get("not_reproducible", {})
-    claims, rows = list(claims), []
-    for key, text in words.items():
-        for each in (claim for claim in claims if claim.key == key):
-            row = {"key": key, "published": text, "about": each.about, "measure": each.measure}
-            numbers = ("number", "least", "most", "cases", "share", "counted", "verdict")
-            rows.append(row | {name: getattr(each, name) for name in numbers})
-        if key in reasons:
-            rows.append({"key": key, "published": text, "measure": reasons[key]})
-            rows[-1] |= {"cases": 0, "verdict": UNDECIDED}
-    return rows
-
-
 def read_record(file: Path) -> Record:
     """Return a kept run.
 
@@ -101,13 +69,13 @@ def read_record(file: Path) -> Record:
         raise ManipDynError(f"'{file}' is no kept run of a study: {error}") from error
 
 
-def stale(kept: Record, found: Findings, same: float = SAME) -> list[str]:
+def stale(kept: Record, now: Record, same: float = SAME) -> list[str]:
     """Return the rows of tables and claims of a new run, of some items, that `kept` lacks.
 
     Columns of times, and claims counted in seconds, are not compared.
     """
     missing = []
-    for table in found.page_tables():
+    for table in now.tables.values():
         old = kept.tables.get(table.name)
         columns = [k for k, name in enumerate(table.head) if name not in table.timed]
         for row in table.rows:
@@ -115,7 +83,7 @@ def stale(kept: Record, found: Findings, same: float = SAME) -> list[str]:
             rows = [] if old is None or old.head != table.head else old.rows
             if not any(_alike(mine, [plain(each[k]) for k in columns], same) for each in rows):
                 missing.append(f"{table.name}: {mine}")
-    for claim in claim_rows(found.judged(), found.published):
+    for claim in now.claims:
         if claim.get("counted") != "seconds" and not any(
             _alike(plain(claim), each, same) for each in kept.claims
         ):

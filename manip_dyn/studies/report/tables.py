@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 WIDTH = 99
 
@@ -83,6 +85,17 @@ def cell(value: Any, digits: int = 3) -> str:
     if isinstance(value, float):
         return format(value, f".{digits}g") if math.isfinite(value) else "-"
     return str(value)
+
+
+def plain(value: Any) -> Any:
+    """Return nested values with lists for tuples and arrays, and None for what is not finite."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(value: Any) -> Any:

@@ -15,7 +15,7 @@ from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011 import choices, cost, efficiency, figures
-from manip_dyn.studies.sariyildiz2011.cases import Varied
+from manip_dyn.studies.sariyildiz2011.cases import COARSE, FINE, Varied
 from manip_dyn.studies.sariyildiz2011.claims import claims
 from manip_dyn.studies.sariyildiz2011.findings import PUBLISHED, Sariyildiz2011
 from manip_dyn.studies.sariyildiz2011.runs import Runs
@@ -97,7 +97,13 @@ class _Study:
             seconds = {method: each.seconds for method, each in self._cost().items()}
             counted = {method: each.evaluations for method, each in self._cost().items()}
             self.claims += claims(
-                self._variations(), seconds, singular, PRINTED, counted, self._runs
+                self._variations(),
+                seconds,
+                singular,
+                PRINTED,
+                counted,
+                {each: efficiency.cheaper(self._runs, each) for each in efficiency.TARGETS},
+                {each: efficiency.low_starts(self._runs, each) for each in (COARSE, FINE)},
             )
 
     def _figure(self, name: str) -> Chart:

@@ -6,14 +6,13 @@ load: it is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from manip_dyn.integrate import METHODS
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.report.claims import Evidence
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.cases import (
     COARSE,
@@ -92,24 +91,23 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
     return Table("efficiency", title, ("circle", "gain [1/s]", "error [m]", *methods), rows)
 
 
-def cheaper(runs: Runs, error: float, adams: bool) -> Iterable[Evidence]:
+def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
     """Return evaluations of the better of RK2 and RK4 over those of the better Adams method.
 
     Args:
         runs: Where runs are made.
         error: To reach, m.
-        adams: Whether a case holds where Adams is the cheaper, else where Runge-Kutta is as cheap.
     """
+    ratios = []
     for circle, gain in places(runs):
         needed = {
             method: evaluations_to(curve(runs, circle, gain, method), error)
             for method in ("rk2", "rk4", *ADAMS)
         }
-        runge = min(needed["rk2"], needed["rk4"])
-        ratio = runge / min(needed[each] for each in ADAMS)
+        ratio = min(needed["rk2"], needed["rk4"]) / min(needed[each] for each in ADAMS)
         if np.isfinite(ratio):
-            holds = ratio > 1.0 if adams else ratio <= 1.0
-            yield Evidence(f"{circle}, K {gain:g}", ratio, holds)
+            ratios.append((f"{circle}, K {gain:g}", ratio))
+    return ratios
 
 
 # ------------------------------------------------------------------------------ start
@@ -134,11 +132,13 @@ def start_table(runs: Runs) -> Table:
     return Table("starts", title, head, tuple(rows))
 
 
-def low_starts(runs: Runs, step: float) -> Iterable[Evidence]:
+def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
     """Return ab4's error over abm4's, both started by lower orders."""
+    ratios = []
     for circle, gain in places(runs):
         first, second = (
             runs.run(Case(circle, each, step, gain, laps=runs.settings.laps)).steady
             for each in ADAMS.values()
         )
-        yield Evidence(f"{circle}, K {gain:g}", first / second, first > second)
+        ratios.append((f"{circle}, K {gain:g}", first / second))
+    return ratios

@@ -1,0 +1,113 @@
+"""The thesis's PD backup beside our new motions: a wrong model, and a push at the goal.
+
+Section 6.3.2, figures 6.3, 6.5: PD control is turned on where the zero-net-work controller leaves
+the arm away from its goal. How wrong the model and how large the push is not printed: ours are in
+the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.planning import PdBackup, Plan, PlanExecutor
+from manip_dyn.robot import Robot
+from manip_dyn.simulation import Disturbance, Schedule, Simulation
+from manip_dyn.studies.fan2003.settings import Gains
+from manip_dyn.studies.report.claims import Claim, Evidence
+
+PERIOD, LONGEST = 2e-3, 12.0
+"""Control period and end of a run, s."""
+AFTER, LASTING = 0.2, 0.2
+"""How long after the arrival a push begins, and how long it lasts, s."""
+AT_REST = 1e-3
+"""rad; as near the goal has to be in the end."""
+
+
+class BackupRow(NamedTuple):
+    """A disturbed execution.
+
+    Attributes:
+        case: Table.
+        disturbed: By what.
+        controller: What acts where the plan missed.
+        planned: Final time of the plan, s.
+        settled: From when on all joints stay within `near` of the goal, s; None: never.
+        left: Distance from the goal at the end, rad.
+        status: Whether it arrived.
+    """
+
+    case: str
+    disturbed: str
+    controller: str
+    planned: float
+    settled: float | None
+    left: float
+    status: str
+
+
+def backup_rows(
+    case: str, plan: Plan, heavier: Robot, gains: Gains, near: float, push: float
+) -> Iterable[BackupRow]:
+    """Execute a plan on a heavier arm, and with a push at the goal, with both controllers.
+
+    Args:
+        case: Table.
+        plan: To execute; its robot is the model.
+        heavier: The same arm with another load.
+        gains: Of PD control.
+        near: How near the goal counts, rad.
+        push: Share of the effort limits.
+    """
+    begin = round(1e9 * (plan.t_final + AFTER))
+    pushed = Disturbance(push * plan.robot.tau_max, begin, begin + round(1e9 * LASTING))
+    for words, arm, disturbance in (
+        ("load", heavier, None),
+        ("push at the goal", plan.robot, pushed),
+    ):
+        for name, backup in (
+            ("new motions (ours)", None),
+            ("PD (the thesis's)", PdBackup(gains.kp, gains.kd)),
+        ):
+            settled, left = _executed(plan, arm, disturbance, backup, near)
+            status = "arrived" if left <= AT_REST else "did not arrive"
+            yield BackupRow(case, words, name, plan.t_final, settled, left, status)
+
+
+def backup_claim(rows: Iterable[BackupRow]) -> Claim:
+    """Return whether PD control brings the arm to its goal."""
+    cases = [
+        Evidence(f"{row.case}, {row.disturbed}", row.left, row.left <= AT_REST)
+        for row in rows
+        if row.controller.startswith("PD")
+    ]
+    measure = f"distance from the goal after {LONGEST:g} s, rad; at most {AT_REST:g}"
+    return Claim("backup", measure, tuple(cases))
+
+
+def _executed(
+    plan: Plan,
+    arm: Robot,
+    disturbance: Disturbance | None,
+    backup: PdBackup | None,
+    near: float,
+) -> tuple[float | None, float]:
+    """Return from when on the arm stays near its goal, s, and its distance in the end."""
+    simulation = Simulation(arm, plan.q0, np.zeros(arm.n))
+    if disturbance is not None:
+        simulation.disturbance = disturbance
+    executor, period = PlanExecutor(plan.robot, plan, PERIOD, backup=backup), round(1e9 * PERIOD)
+    settled: float | None = None
+    while simulation.time_ns < LONGEST * 1e9:
+        now = simulation.time_ns
+        segments = executor.segments(now * 1e-9, simulation.q, simulation.v)
+        times = [now + round(each.offset * 1e9) for each in segments]
+        simulation.law = Schedule(arm, times, [each.effort for each in segments])
+        simulation.advance(period)
+        if np.abs(simulation.q - plan.qf).max() > near:
+            settled = None
+        elif settled is None:
+            settled = simulation.time_ns * 1e-9
+    return settled, float(np.abs(simulation.q - plan.qf).max())
