@@ -30,8 +30,9 @@ LIMITS = np.dtype(
     align=True,
 )
 """What rules the steps: the fixed step, the smallest, largest and first one, s; steps, failed
-ones included, before giving up; the factors of the step control; how well events are found, s; whether every step is recorded; the
-orders of a Taylor series while the relative and while the absolute tolerance rules."""
+ones included, before giving up; the factors of the step control; how well events are found, s;
+whether every step is recorded; the orders of a Taylor series while the relative and while the
+absolute tolerance rules."""
 STATE = np.dtype(
     [
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
