@@ -31,7 +31,9 @@ UNITS = np.array([0.01] * 4 + [0.1] * 4)
 OURS = (1.0, 0.225, 9.81)
 """Both inertias, kg m^2, and gravity, m/s^2, of the tables: slender rods."""
 STARTS = (OURS, (0.4, 0.05, 9.81), (1.0, 0.225, 1e-3))
-TOLERANCE, EVALUATIONS = 1e-6, 15
+BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
+"""Of the inertias' logarithms and gravity: radii of gyration of 6 cm to about 2 m."""
+TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
 CLOSE = 0.01
 """A pendulum that comes as near as this, relative, would count as the paper's."""
 
@@ -113,7 +115,7 @@ def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
     for start in STARTS:
         progress(f"fit from {start}")
         x = np.array([np.log(start[0]), np.log(start[1]), start[2]])
-        found.append(least_squares(residuals, x, max_nfev=EVALUATIONS, diff_step=1e-4))
+        found.append(least_squares(residuals, x, bounds=BOUNDS, **HOW))
     best = min(found, key=lambda each: each.cost).x
     ours = _points(_motion(np.array([*np.log(OURS[:2]), OURS[2]])), times)
     motion = _motion(best)

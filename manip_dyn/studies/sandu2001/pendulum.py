@@ -7,6 +7,7 @@ run of small constant steps, between whose points a cubic through the four neare
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,7 @@ class Errors(NamedTuple):
     steps: int
 
 
+@cache
 def reference() -> Run:
     """Return the run of RK8 with steps of 1 microsecond, a tenth of the fastest time constant."""
     robot = load_robot("stiff_pendulum")

@@ -1,9 +1,10 @@
 """Andrews' squeezing mechanism: a second mechanism, whose data are printed in full.
 
 Seven bodies that ten revolute joints hold in a plane and a spring and a constant moment drive:
-Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia, Magherini,
-Test set for initial value problem solvers, release 2.4 (2008), whose state at 0.03 s (PSIDE, 1e-14)
-is the reference. Here the seven bodies move in space: nine of 57 constraints are redundant.
+Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia,
+Magherini, Test set for initial value problem solvers, release 2.4 (2008), whose state at 0.03 s
+(PSIDE, 1e-14) is the reference. Here the seven bodies move in space: nine of 57 constraints are
+redundant.
 """
 
 from __future__ import annotations
@@ -35,20 +36,22 @@ MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
 STIFFNESS, LENGTH, MOMENT = 4530.0, 0.07785, 0.033
 START = np.array(
-    [-0.0617138900142764496, 0.0, 0.455279819163070380, 0.222668390165885885]
-    + [0.487364979543842550, -0.222668390165885885, 1.23054744454982119]
+    [
+        *(-0.0617138900142764496, 0.0, 0.455279819163070380, 0.222668390165885885),
+        *(0.487364979543842550, -0.222668390165885885, 1.23054744454982119),
+    ]
 )
 """beta, theta, gamma, phi, delta, omega, epsilon, rad."""
 END = np.array(
-    [15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948]
-    + [0.5244099658805304, 0.5347301163226948, 1.048080741042263]
+    [
+        *(15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948),
+        *(0.5244099658805304, 0.5347301163226948, 1.048080741042263),
+    ]
 )
-TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 11))
-PARTS = np.array(  # which angles add up to the absolute angle of a body
-    [[1, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0, 0]]
-    + [[0, 0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0, 1]],
-    dtype=float,
-)
+TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 10))
+PARTS = np.zeros((7, 7))
+"""Which of the angles add up to the absolute angle of a body."""
+PARTS[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
 
 
 class Point(NamedTuple):
