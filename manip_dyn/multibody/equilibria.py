@@ -85,7 +85,7 @@ def equilibrium(mechanism: Mechanism, *, tolerance: float = 1e-9, t: float = 0.0
             beyond, there = _positions(memory, end), linear_motion(memory, end, t)
             pushed, pushes = force @ change, (there.mass @ there.acceleration) @ change
             next_roles = None if beyond is None else mechanism.roles_at(beyond)
-            if next_roles is not None and pushes >= -BACK * pushed:
+            if beyond is not None and next_roles is not None and pushes >= -BACK * pushed:
                 q, roles, angles = beyond, next_roles, memory.tables.forces.angles
                 length = min(LONGER * length, LONGEST)
                 break

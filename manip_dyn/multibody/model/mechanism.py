@@ -141,7 +141,8 @@ class Mechanism:
 
         None in a singular position.
         """
-        roles = partition(self.gradients(q), self.constraints, len(self.bodies))
+        kept_first = len(self.bodies) if self.redundant else 0
+        roles = partition(self.gradients(q), self.constraints, kept_first)
         return roles if len(roles.kept) == self.constraints else None
 
     def names_of(self, rows: Vector) -> tuple[str, ...]:
@@ -283,7 +284,7 @@ class Mechanism:
         self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
         self._owners, self._kept = owners, kept
 
-    def _link_rows(self, places: Vector) -> Vector:
+    def _link_rows(self, places: np.ndarray) -> np.ndarray:
         """Return rows of constraints (k, 5) with the addresses of their kernels."""
         found = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[places].tolist()]
         return np.array(found, dtype=np.int64).reshape(-1, 5)

@@ -123,10 +123,14 @@ def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
     rows = tuple(
         FitRow(
             "angle" if k < 4 else "rate",
-            *(float(each) for each in numbers),
-            "close" if abs(numbers[-1]) <= CLOSE * numbers[1] else "differs",
+            float(times[k]),
+            float(wanted[k]),
+            float(ours[k]),
+            float(fitted[k]),
+            float(fitted[k] - wanted[k]),
+            "close" if abs(fitted[k] - wanted[k]) <= CLOSE * wanted[k] else "differs",
         )
-        for k, numbers in enumerate(zip(times, wanted, ours, fitted, fitted - wanted, strict=True))
+        for k in range(len(times))
     )
     low, high = motion.states.min(axis=0), motion.states.max(axis=0)
     return Fit(

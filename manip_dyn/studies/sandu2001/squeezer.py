@@ -134,7 +134,7 @@ def squeezer() -> Mechanism:
     z = (0.0, 0.0, 1.0)
     joints = [Joint("revolute", (i, j), [*point, 0.0], z) for i, j, point in pins]
     ends = [[*C, 0.0], [*at.spring_end, 0.0]]
-    forces = [
+    forces: list[Spring | RotationalSpring] = [
         Spring(("ground", "K3"), ends, STIFFNESS, length=LENGTH),
         RotationalSpring(("ground", "K1"), z, force=-MOMENT),
     ]
