@@ -10,7 +10,6 @@ from manip_dyn.multibody import simulate_mechanism
 from manip_dyn.studies import sandu2001
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.sandu2001 import car, fitted, squeezer, w_method
-from manip_dyn.studies.sandu2001.findings import TimeRow
 from manip_dyn.studies.sandu2001.pendulum import (
     DURATION,
     Run,
@@ -18,6 +17,7 @@ from manip_dyn.studies.sandu2001.pendulum import (
     errors,
     interpolated,
 )
+from manip_dyn.studies.sandu2001.rows import TimeRow
 
 
 def cubic(t):

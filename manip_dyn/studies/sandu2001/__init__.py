@@ -15,9 +15,10 @@ from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.sandu2001 import car, squeezer, w_method
-from manip_dyn.studies.sandu2001.findings import PUBLISHED, ErrorRow, Sandu2001
+from manip_dyn.studies.sandu2001.findings import Sandu2001
 from manip_dyn.studies.sandu2001.fitted import fit
 from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, options, reference, run
+from manip_dyn.studies.sandu2001.rows import PUBLISHED, ErrorRow
 from manip_dyn.studies.sandu2001.settings import Settings, shipped
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])

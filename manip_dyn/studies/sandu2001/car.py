@@ -20,7 +20,7 @@ from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.sandu2001.findings import PUBLISHED, CarRow, GrowthRow, TimeRow
+from manip_dyn.studies.sandu2001.rows import PUBLISHED, CarRow, GrowthRow, TimeRow
 from manip_dyn.studies.sandu2001.settings import Settings
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])

@@ -15,7 +15,6 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody import simulate_mechanism
-from manip_dyn.studies.sandu2001.findings import PUBLISHED
 from manip_dyn.studies.sandu2001.pendulum import (
     DURATION,
     Run,
@@ -23,6 +22,7 @@ from manip_dyn.studies.sandu2001.pendulum import (
     first_link,
     interpolated,
 )
+from manip_dyn.studies.sandu2001.rows import PUBLISHED
 
 MISPRINTED = 3
 """Rows of table 1 whose relative error is a tenth of what it must be."""
