@@ -13,6 +13,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.ensembles.lanes.space import K, Method
 from manip_dyn.ensembles.lanes.sums import terms_of
+from manip_dyn.integrate.choices import StepControl
 from manip_dyn.integrate.loop.space import LIMITS
 from manip_dyn.integrate.methods.runge_kutta import RungeKutta
 from manip_dyn.simulation.integrator import Integrator
@@ -45,7 +46,7 @@ def lane_method(integrator: Integrator, size: int) -> LaneMethod:
 
 @lru_cache(maxsize=64)
 def _numbers(found: RungeKutta, integrator: Integrator, size: int) -> LaneMethod:
-    table, adaptive = found.tableau, integrator.adaptive
+    table, adaptive, control = found.tableau, integrator.adaptive, StepControl()
     wrong = table.error_weights if adaptive else None
     live = table.needed(table.b, wrong)
     if table.fsal and table.stages - 1 not in live:
@@ -53,7 +54,9 @@ def _numbers(found: RungeKutta, integrator: Integrator, size: int) -> LaneMethod
     sums = [_stages(table.a[i]) for i in live]
     sums += [[] if table.fsal else _stages(table.b), _stages(wrong or ())]
     limits = np.zeros(1, LIMITS)
-    limits[0] = (integrator.step, 0.0, np.inf, 0.0, np.inf, 1e-12, 0, 0, 0)
+    limits["step"], limits["max_step"], limits["max_steps"] = integrator.step, np.inf, np.inf
+    for name in ("fac", "facmin", "facmax"):
+        limits[name] = getattr(control, name)
     tolerances = np.empty((2, size))
     tolerances[0], tolerances[1] = integrator.tolerances
     abscissas = np.array([float(table.c[i]) for i in live])

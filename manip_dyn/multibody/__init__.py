@@ -1,19 +1,17 @@
 """Constrained multibody systems in Cartesian coordinates; Sandu et al. (2001)."""
 
-from manip_dyn.multibody.equilibria import Equilibrium, equilibrium
 from manip_dyn.multibody.explicit import FirstOrder, simulate_by_adams
 from manip_dyn.multibody.kernels.user_force import BodyState, UserForce
 from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.description import load_mechanism, shipped_mechanisms
 from manip_dyn.multibody.model.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
-from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.model.mechanism import Equilibrium, Mechanism
 from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
 
 __all__ = [
     "Equilibrium",
     "FirstOrder",
-    "equilibrium",
     "linearize",
     "simulate_by_adams",
     "BodyState",

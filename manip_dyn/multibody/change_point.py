@@ -26,8 +26,8 @@ LONGER, SHORTEST, LONGEST = 1.4, -3, 14
 KINK = 0.2
 """How far a step may be from that of the mean velocity, as a share of it: where it is further
 beside a change point, it has gone over to another motion."""
-AGREEMENT = 1e3
-"""By how many tolerances the two may differ."""
+AGREEMENT, LARGEST = 1e3, 0.3
+"""By how many tolerances the two may differ, and by how much at most, relative."""
 
 
 def kink(t: Vector, q: Vector, v: Vector) -> Vector:
@@ -80,7 +80,7 @@ def across(
         np.abs(check.q - far.q).max() / (1.0 + np.abs(far.q).max()),
         np.abs(check.v - far.v).max() / (1.0 + np.abs(far.v).max()),
     )
-    return near if gap < AGREEMENT * rtol else None
+    return near if gap < min(AGREEMENT * rtol, LARGEST) else None
 
 
 def _beyond(state: State, length: float, end: float, least: float, step: Step) -> Iterator[State]:

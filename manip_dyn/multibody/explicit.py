@@ -18,9 +18,9 @@ from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.model.partition import Partition
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
 

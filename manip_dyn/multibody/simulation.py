@@ -18,10 +18,10 @@ from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.multibody.change_point import BESIDE, KINK, LOST, State, across, kink
 from manip_dyn.multibody.equations.expansion import expand
-from manip_dyn.multibody.equations.memory import Memory, memory_of
+from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.model.partition import Partition
+from manip_dyn.multibody.model.prepared import prepared
 
 RTOL = 1e-6
 """Relative tolerance by default."""
@@ -247,25 +247,3 @@ class MechanismSimulation:
         if done < len(q):
             raise ManipDynError(f"the mechanism cannot be assembled at t = {solution.t[done]:g} s")
         return Samples(solution.t, q, v)
-
-
-def prepared(
-    mechanism: Mechanism,
-    q: Vector,
-    v: Vector,
-    roles: Partition,
-    angles: Vector | None = None,
-) -> tuple[Memory, Vector]:
-    """Return memory and state y (2 n,) of a partition, with consistent velocities.
-
-    The angles (f,) of rotational springs are those of earlier memory; default: as assembled.
-    """
-    tables = mechanism.tables(q, roles)
-    if angles is not None:
-        tables.forces.angles[:] = angles
-    memory = memory_of(tables)
-    y = np.concatenate([q[roles.independent], v[roles.independent]])
-    all_q, all_v = np.empty((2, 1, mechanism.size))
-    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(2)) < 1:
-        raise ManipDynError("the mechanism cannot be assembled in its position")
-    return memory, y

@@ -183,6 +183,11 @@ BAD_CONTROL = [
     ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
     ({"min_step": -1.0}, "min_step is -1 s"),
     ({"max_steps": 0}, "max_steps is 0"),
+    ({"fac": 0.0}, "fac is 0"),
+    (
+        {"facmax": 0.9},
+        "fac, facmin and facmax are 0.9, 0.1 and 0.9; expected fac and facmin below",
+    ),
 ]
 
 

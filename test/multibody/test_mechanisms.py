@@ -16,6 +16,7 @@ from manip_dyn.multibody import (
     Tyre,
     simulate_mechanism,
 )
+from manip_dyn.multibody.equations.partition import partition
 from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.kernels.kernel import evaluate
@@ -24,7 +25,6 @@ from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.elements import JOINTS, JointKind
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.joints import joint_rows
-from manip_dyn.multibody.model.partition import partition
 from manip_dyn.multibody.simulation import prepared
 
 Z = (0.0, 0.0, 1.0)

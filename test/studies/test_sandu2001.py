@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.multibody import simulate_mechanism
 from manip_dyn.studies import sandu2001
 from manip_dyn.studies.report.record import read_record, stale
+from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.studies.sandu2001 import car, fitted, squeezer, w_method
 from manip_dyn.studies.sandu2001.pendulum import (
     DURATION,
     Run,
@@ -16,6 +19,7 @@ from manip_dyn.studies.sandu2001.pendulum import (
     errors,
     interpolated,
 )
+from manip_dyn.studies.sandu2001.rows import TimeRow
 
 
 def cubic(t):
@@ -36,6 +40,7 @@ def test_errors_are_the_largest_and_the_root_mean_square():
     exact = Run(np.linspace(0.0, 1.0, 51), cubic(np.linspace(0.0, 1.0, 51)), 50, 0)
     angle, rate = errors(Run(t, states, 5, 0), exact)
     assert (angle.largest, angle.at) == (pytest.approx(0.3), pytest.approx(0.6))
+    assert angle.value == pytest.approx(0.6**3 - 0.6)
     assert rate.mean == pytest.approx(0.2 / np.sqrt(6))
 
 
@@ -53,6 +58,8 @@ def test_published_and_computed_stand_side_by_side(found):
         published = dict(zip(sandu2001.TOLERANCES, sandu2001.PUBLISHED["position"], strict=True))
         assert row.published_max == published[row.tolerance]
         assert row.mean_error <= row.max_error < 4.0 * row.tolerance
+        assert 0.0 < row.at_s <= DURATION
+        assert 3.6 < 100.0 * row.max_error / row.rel_percent < 6.4  # the angle at t*, rad
         assert (row.status == "not above") == (row.max_error <= row.published_max)
 
 
@@ -84,3 +91,102 @@ def test_the_pendulum_of_the_study_is_consistent():
     mechanism = cartesian_pendulum()
     assert mechanism.freedoms == 2
     assert DURATION == 2.0
+
+
+def test_the_factors_of_eq_16_are_settings(tmp_path):
+    settings = read_settings("sandu2001", sandu2001.Settings)
+    control = settings.control("scaled")
+    assert (control.controller, control.norm, control.estimate) == ("paper", "rms", "scaled")
+    assert (control.fac, control.facmin, control.facmax) == (0.9, 0.1, 5.0)
+    file = tmp_path / "mine.yaml"
+    file.write_text("fac: 0.9\nfacmin: -0.1\nfacmax: 5.0\nexplicit_duration: 0.01\n")
+    with pytest.raises(md.ManipDynError, match=r"mine.yaml': facmin is -0.1"):
+        read_settings("sandu2001", sandu2001.Settings, file)
+
+
+def test_steps_grow_and_shrink_by_no_more_than_the_factors():
+    """Eq. 16 on the pendulum: with facmax 1.5 no step is more than half as long again."""
+    control = md.StepControl("paper", "rms", facmax=1.5, fac=0.5)
+    motions = [
+        simulate_mechanism(cartesian_pendulum(), 0.5, rtol=1e-3, control=each)
+        for each in (control, md.StepControl("paper", "rms"))
+    ]
+    ratios = [np.diff(m.t)[1:] / np.diff(m.t)[:-1] for m in motions]
+    assert ratios[0].max() <= 1.5 * (1 + 1e-9) < ratios[1].max() <= 5.0 * (1 + 1e-9)
+    assert motions[0].failures <= motions[1].failures
+    assert motions[0].steps > motions[1].steps
+
+
+def test_the_published_points_are_in_the_printed_range():
+    times, sizes = fitted.published_points()
+    np.testing.assert_allclose(sizes[[0, 3, 7]], [4.307, 4.877, 9.524], atol=1e-3)
+    assert sizes[:4].min() > 4.0
+    assert sizes[:4].max() < 6.0
+    assert sizes[4:].max() < 10.0
+    row = fitted.FitRow("angle", 0.6, 4.3, 4.2, 4.2, -0.1, "differs")
+    found = fitted.Fit((1.0, 0.2), 9.8, (row,), (3.7, 6.3), (-9.7, 6.1))
+    assert found.status == "not reproducible"
+    assert found._replace(rows=(row._replace(status="close"),)).status == "reproduced"
+    assert {each.status for each in found.table} >= {"differs", "not reproducible"}
+    assert times[3] == 1.065146
+
+
+def test_the_w_method_keeps_its_order_with_any_jacobian():
+    """Errors at half the tolerance's exponent; the other method's are larger with a wrong one."""
+    exact = sandu2001.reference()
+    rows = list(w_method.rows(exact, (1e-3,), lambda line: None))
+    assert [(row.method, row.jacobian) for row in rows] == [
+        (method, name)
+        for method in ("rosenbrock_w", "rosenbrock_nystrom")
+        for name in w_method.SCALES
+    ]
+    w, nystrom = rows[:3], rows[3:]
+    assert max(row.angle_error for row in w) < 5e-3
+    assert nystrom[0].steps < w[0].steps / 5  # order 4 with the exact one
+    assert min(row.angle_error for row in nystrom[1:]) > 2 * nystrom[0].angle_error
+
+
+def time_row(duration, tolerance, evaluations, published):
+    return TimeRow(
+        "table4", "paper", duration, tolerance, published, 1.0, 1, evaluations, ""
+    )  # fmt: skip
+
+
+def test_growth_is_told_in_evaluations():
+    times = tuple(
+        time_row(d, tol, n, p)
+        for d, tol, n, p in ((2, 1e-2, 10, 2.0), (4, 1e-2, 20, 3.0), (2, 1e-5, 50, 4.0))
+    )
+    rows = list(car.growth_rows((*times, time_row(4, 1e-5, 60, 6.0))))
+    told = {row.growth: (row.published_time, row.evaluations) for row in rows}
+    assert told == {
+        "from 2 to 4 s at 0.01": (1.5, 2.0),
+        "from 2 to 4 s at 1e-05": (1.5, 1.2),
+        "from 0.01 to 1e-05 over 4 s": (2.0, 3.0),
+    }
+
+
+def test_adams_steps_on_the_bump_are_the_papers():
+    """Between 1e-6 and 1e-5 s at every tolerance, since stability rules them."""
+    settings = sandu2001.Settings(0.9, 0.1, 5.0, 2e-3)
+    rows = list(car.explicit_rows((1e-2, 1e-5), settings, lambda line: None))
+    steps = [4.0 / row.steps for row in rows if row.duration_s == 4]
+    assert 1e-6 < min(steps) < max(steps) < 1e-5
+    assert max(steps) < 1.1 * min(steps)
+
+
+def test_the_squeezing_mechanism_ends_where_the_test_set_says():
+    """Nine of its constraints are redundant in space; the peers' equations are in a plane."""
+    start, end = (squeezer.places(squeezer.PARTS @ q) for q in (squeezer.START, squeezer.END))
+    assert max(np.abs(start.loops).max(), np.abs(end.loops).max()) < 1e-15
+    mass, gradients, right = squeezer.planar(squeezer.START, np.zeros(7))
+    matrix = np.block([[mass, gradients.T], [gradients, np.zeros((6, 6))]])
+    first = np.linalg.solve(matrix, right)  # as in the test set
+    np.testing.assert_allclose(first[:2], [14222.4439199541, -10666.8329399656], rtol=1e-12)
+    np.testing.assert_allclose(first[7:9], [98.5668703962411, -6.12268834425567], rtol=1e-11)
+    mechanism = squeezer.squeezer()
+    assert (mechanism.freedoms, len(mechanism.redundant)) == (1, 9)
+    motion = simulate_mechanism(mechanism, squeezer.DURATION, rtol=1e-8)
+    assert squeezer.error_of(squeezer.turned(motion.q[-1])) < 1e-7
+    radau = squeezer.by_radau(1e-6)
+    assert squeezer.error_of(squeezer.PARTS @ radau[0][:7]) < 1e-5

@@ -91,17 +91,18 @@ AXLES = {"front": (FRONT, 1.688965, FRONT_HIT), "rear": (REAR, -1.688965, REAR_H
 """Hard points, place of the axle, m, and when its wheels touch the bump, s."""
 
 
-def hmmwv(bump: float = BUMP, damped: bool = True) -> Mechanism:
+def hmmwv(bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT) -> Mechanism:
     """Return the car at rest on its tyres.
 
     Args:
         bump: Radius of the bump before it, m; 0 for a flat road.
         damped: Whether it has shock absorbers, and tyres that damp fore and aft.
+        hit: When the front wheels touch the bump, s; the rear ones do so 0.7 s later.
     """
-    return _assembled(bump, damped).equilibrium().mechanism
+    return _assembled(bump, damped, hit - FRONT_HIT).equilibrium(t=-1.0).mechanism
 
 
-def _assembled(bump: float, damped: bool) -> Mechanism:
+def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
     """Return the car with its hard points where they were measured, not yet at rest."""
     weight = CHASSIS_MASS + RACK_MASS + 4 * (UPPER_MASS + LOWER_MASS + SPINDLE_MASS)
     level = TYRE_RADIUS - weight * GRAVITY / (4.0 * TYRE_STIFFNESS)
@@ -122,7 +123,7 @@ def _assembled(bump: float, damped: bool) -> Mechanism:
             names = {part: f"{axle} {side} {part}" for part in ("upper", "lower", "spindle")}
             bodies += _corner_bodies(names, where)
             joints += _corner_joints(names, where, "rack" if axle == "front" else "chassis")
-            forces += _corner_forces(names, where, bump, hit)
+            forces += _corner_forces(names, where, bump, hit + delay)
             if damped:
                 forces += _dampers(names, where, SHOCK_DAMPING[axle])
     return Mechanism(bodies, joints, forces, (0.0, 0.0, -GRAVITY))

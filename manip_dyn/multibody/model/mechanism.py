@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Matrix, Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.multibody.equations.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.equations.tables import (
     ROTATIONAL_SPRING,
     SPRING,
@@ -49,17 +50,16 @@ from manip_dyn.multibody.model.elements import (
     MovingBody,
     Tyre,
 )
+from manip_dyn.multibody.model.equilibria import rest
 from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows, told
-from manip_dyn.multibody.model.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.model.redundancy import moves_on
-
-if TYPE_CHECKING:
-    from manip_dyn.multibody.equilibria import Equilibrium
 
 TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
+GROWING = 1e-3
+"""Real part of an eigenvalue, 1/s, above which a motion grows: those of free motions are 0."""
 _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
 """Law of a force -> the primitive that it acts along."""
 
@@ -141,7 +141,8 @@ class Mechanism:
 
         None in a singular position.
         """
-        roles = partition(self.gradients(q), self.constraints, len(self.bodies))
+        kept_first = len(self.bodies) if self.redundant else 0
+        roles = partition(self.gradients(q), self.constraints, kept_first)
         return roles if len(roles.kept) == self.constraints else None
 
     def names_of(self, rows: Vector) -> tuple[str, ...]:
@@ -245,10 +246,18 @@ class Mechanism:
         return changed
 
     def equilibrium(self, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
-        """Return where the mechanism stays at rest, see `md.equilibrium`."""
-        from manip_dyn.multibody.equilibria import equilibrium  # which takes a Mechanism
+        """Return an equilibrium, downhill of where the mechanism starts.
 
-        return equilibrium(self, tolerance=tolerance, t=t)
+        Args:
+            tolerance: Largest acceleration that is left, m/s^2 or 1/s^2.
+            t: When, for forces that depend on time, s.
+
+        Raises:
+            ManipDynError: If none is found, since nothing holds the mechanism on its way.
+        """
+        positive("tolerance", tolerance)
+        found = rest(self, tolerance, t)
+        return Equilibrium(self.starting_at(found.q), *found)
 
     # ------------------------------------------------------------------------- tables
     def _starts(self, names: Sequence[str]) -> tuple[int, int]:
@@ -283,7 +292,7 @@ class Mechanism:
         self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
         self._owners, self._kept = owners, kept
 
-    def _link_rows(self, places: Vector) -> Vector:
+    def _link_rows(self, places: np.ndarray) -> np.ndarray:
         """Return rows of constraints (k, 5) with the addresses of their kernels."""
         found = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[places].tolist()]
         return np.array(found, dtype=np.int64).reshape(-1, 5)
@@ -348,3 +357,27 @@ class Mechanism:
 
 def _pose(body: MovingBody) -> Pose:
     return body.position, body.rotation
+
+
+class Equilibrium(NamedTuple):
+    """Where a mechanism stays at rest.
+
+    Attributes:
+        mechanism: The mechanism that starts there at rest; rotational springs count their turns
+            from its assembly still, the nearest one.
+        q: Its coordinates (N,).
+        acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
+        iterations: How many it took.
+        eigenvalues: Of the linear motion about it (2 n,), 1/s.
+    """
+
+    mechanism: Mechanism
+    q: Vector
+    acceleration: float
+    iterations: int
+    eigenvalues: np.ndarray
+
+    @property
+    def stable(self) -> bool:
+        """Whether no motion about it grows."""
+        return bool(self.eigenvalues.real.max() < GROWING)

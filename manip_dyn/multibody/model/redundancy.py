@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.multibody.model.partition import Partition, partition
+from manip_dyn.multibody.equations.partition import Partition, partition
 
 Evaluate = Callable[[Vector], tuple[Vector, Matrix]]
 """From coordinates q (N,) to violations (m,) and gradients (m, N)."""

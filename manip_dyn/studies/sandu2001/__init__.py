@@ -1,31 +1,31 @@
-"""Sandu et al. (2001): Tables 1 to 4 and Figures 2 and 5 recomputed.
+"""Sandu et al. (2001): Tables 1 to 4 and Figures 2 and 5 recomputed, and what they leave open.
 
-Tables 1 and 2, errors on the stiff double pendulum; Tables 3 and 4, computing times of the
-HMMWV by an explicit and by the Rosenbrock-Nystrom method. Explicit times come from a short run,
-whose steps stability rules throughout; they say so. Figure 2 is the pendulum, figure 5 the car.
+Tables 1 and 2, errors on the stiff double pendulum, and whether it is the paper's (`fit`); the
+W-method that the paper suggests; Tables 3 and 4, computing times of the HMMWV by an explicit and
+by the Rosenbrock-Nystrom method; a second mechanism, whose data are printed in full. Figure 2 is
+the pendulum, figure 5 the car.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.linearization import linearize
-from manip_dyn.multibody.model.hmmwv import hmmwv
-from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.sandu2001.findings import PUBLISHED, CarRow, ErrorRow, Sandu2001, TimeRow
-from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, reference, run
+from manip_dyn.studies.sandu2001 import car, squeezer, w_method
+from manip_dyn.studies.sandu2001.findings import Sandu2001
+from manip_dyn.studies.sandu2001.fitted import fit
+from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, options, reference, run
+from manip_dyn.studies.sandu2001.rows import PUBLISHED, ErrorRow
+from manip_dyn.studies.sandu2001.settings import Settings, shipped
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])
-ITEMS = ("table1", "table2", "table3", "table4", "fig2", "fig5", "all")
-SHORT, EXPLICIT = 0.01, "rkdp54"
-"""Length of the explicit runs, s, and their method."""
+ITEMS = (
+    *("table1", "table2", "fit", "wmethod", "table3", "table4", "fig2", "fig5", "squeezer"),
+    "all",
+)
 
 
 def recompute(
@@ -43,122 +43,71 @@ def recompute(
         runs: Which of `RUNS`.
     """
     found = Sandu2001(dict(setting(("manip_dyn", "numba", "numpy"))))
-    if item in ("table1", "table2", "fig2", "all"):
+    settings = shipped()
+    if item in ("table1", "table2", "wmethod", "all"):
         exact = reference()
-        if item != "fig2":
-            rows = _error_rows(exact, tolerances, runs, progress)
+        if item != "wmethod":
+            rows = _error_rows(exact, tolerances, runs, settings, progress)
             found = replace(found, errors=tuple(r for r in rows if item in (r.table, "all")))
-        if item in ("fig2", "all"):
-            found = replace(found, charts=(_pendulum_chart(run("joint", 1e-6, {})),))
+        if item in ("wmethod", "all"):
+            found = replace(found, matrices=tuple(w_method.rows(exact, tolerances, progress)))
+    if item in ("fig2", "all"):
+        found = replace(found, charts=(_pendulum_chart(run("joint", 1e-6, {})),))
+    if item in ("fit", "all"):
+        found = replace(found, fit=fit(progress).table)
     if item in ("table3", "all"):
-        progress("table3")
-        found = replace(found, times=tuple(_explicit_rows(tolerances)))
+        found = replace(found, times=tuple(car.explicit_rows(tolerances, settings, progress)))
     if item in ("table4", "all"):
-        progress("table4")
-        found = replace(found, times=(*found.times, *_implicit_rows(tolerances)))
+        times = (*found.times, *car.implicit_rows(tolerances, settings, progress))
+        found = replace(found, times=times, growth=tuple(car.growth_rows(times)))
     if item in ("fig5", "all"):
         progress("fig5")
-        motion = simulate_mechanism(hmmwv(), 5.0, rtol=1e-3)
-        charts = (*found.charts, _car_chart(motion))
-        found = replace(found, charts=charts, car=(*_facts(motion), *_leads(found.times)))
+        motions = car.motions(settings)
+        charts = (*found.charts, car.chart(motions))
+        found = replace(found, charts=charts, car=(*car.facts(motions), *car.leads(found.times)))
+    if item in ("squeezer", "all"):
+        points = tuple(squeezer.points(progress))
+        charts = (*found.charts, _squeezer_chart(points))
+        found = replace(found, squeezer=points, charts=charts)
     return found
 
 
-def _error_rows(exact: Run, tolerances, runs, progress) -> list[ErrorRow]:
+def _error_rows(
+    exact: Run,
+    tolerances: tuple[float, ...],
+    runs: tuple[str, ...],
+    settings: Settings,
+    progress: Callable[[str], None],
+) -> list[ErrorRow]:
     rows = []
     for name in runs:
-        coordinates, options = RUNS[name]
+        coordinates, kind = RUNS[name]
         for tolerance in tolerances:
             progress(f"pendulum, {name}, {tolerance:g}")
             k = TOLERANCES.index(tolerance)
-            both = errors(run(coordinates, tolerance, options), exact)
-            for table, kind, each in zip(
+            both = errors(run(coordinates, tolerance, options(kind, settings)), exact)
+            for table, about, each in zip(
                 ("table1", "table2"), ("position", "velocity"), both, strict=True
             ):
-                most, mean = PUBLISHED[kind][k], PUBLISHED[f"{kind}_mean"][k]
-                status = "not above" if each.largest <= most else "above"
+                most = PUBLISHED[about][k]
                 rows.append(
                     ErrorRow(
-                        table,
-                        name,
-                        tolerance,
-                        most,
-                        each.largest,
-                        each.at,
-                        mean,
-                        each.mean,
-                        each.steps,
-                        status,
+                        table=table,
+                        run=name,
+                        tolerance=tolerance,
+                        published_max=most,
+                        max_error=each.largest,
+                        published_at_s=PUBLISHED[f"{about}_at"][k],
+                        at_s=each.at,
+                        published_rel_percent=PUBLISHED[f"{about}_rel"][k],
+                        rel_percent=100.0 * each.largest / abs(each.value),
+                        published_mean=PUBLISHED[f"{about}_mean"][k],
+                        mean_error=each.mean,
+                        steps=each.steps,
+                        status="not above" if each.largest <= most else "above",
                     )
                 )
     return sorted(rows, key=lambda row: row.table)
-
-
-def _explicit_rows(tolerances) -> list[TimeRow]:
-    car, rows = hmmwv(), []
-    simulate_mechanism(car, 1e-4, method=EXPLICIT, rtol=1e-3)
-    for tolerance in tolerances:
-        seconds, motion = _timed(car, SHORT, tolerance, EXPLICIT)
-        for duration in range(1, 5):
-            published = PUBLISHED["explicit"][str(duration)][TOLERANCES.index(tolerance)]
-            rows.append(
-                TimeRow(
-                    "table3",
-                    duration,
-                    tolerance,
-                    published,
-                    seconds * duration / SHORT,
-                    round(motion.steps * duration / SHORT),
-                    f"{SHORT:g} s run, scaled",
-                )
-            )
-    return rows
-
-
-def _implicit_rows(tolerances) -> list[TimeRow]:
-    car, rows = hmmwv(), []
-    simulate_mechanism(car, 1e-3, rtol=1e-3)
-    for tolerance in tolerances:
-        for duration in range(1, 5):
-            published = PUBLISHED["implicit"][str(duration)][TOLERANCES.index(tolerance)]
-            seconds, motion = _timed(car, float(duration), tolerance, "rosenbrock_nystrom")
-            rows.append(
-                TimeRow("table4", duration, tolerance, published, seconds, motion.steps, "")
-            )
-    return rows
-
-
-def _timed(car, duration: float, tolerance: float, method: str) -> tuple[float, MechanismMotion]:
-    began = time.process_time()
-    motion = simulate_mechanism(car, duration, method=method, rtol=tolerance)
-    return time.process_time() - began, motion
-
-
-def _facts(motion: MechanismMotion) -> tuple[CarRow, ...]:
-    car = hmmwv()
-    fastest = float(linearize(car).eigenvalues[0].real)
-    return (
-        CarRow("degrees of freedom", 18.0, float(car.freedoms)),
-        CarRow("dominant eigenvalue [1/s]", PUBLISHED["dominant_eigenvalue"], fastest),
-        CarRow(
-            "chassis height after 5 s [m]", PUBLISHED["settled_height"], float(motion.q[-1, 2])
-        ),
-        CarRow("largest violation of a constraint", 0.0, motion.violation),
-    )
-
-
-def _leads(times: tuple[TimeRow, ...]) -> list[CarRow]:
-    """Return how many times the explicit method takes as long, over 4 s at each tolerance."""
-    rows = {(row.table, row.tolerance): row for row in times if row.duration_s == 4}
-    return [
-        CarRow(
-            f"explicit over implicit time, 4 s at {row.tolerance:g}",
-            row.published_s / rows["table4", row.tolerance].published_s,
-            row.computed_s / rows["table4", row.tolerance].computed_s,
-        )
-        for (table, _), row in rows.items()
-        if table == "table3"
-    ]
 
 
 def _pendulum_chart(found: Run) -> Chart:
@@ -173,15 +122,23 @@ def _pendulum_chart(found: Run) -> Chart:
     return Chart("sandu2001_fig2", "Figure 2: the stiff double pendulum", panels, 2, (10.0, 4.2))
 
 
-def _car_chart(motion: MechanismMotion) -> Chart:
-    """Return figure 5."""
-    height = _line(motion.t, motion.q[:, 2])
-    steps = _line(motion.t[1:], np.diff(motion.t))
-    panels = (
-        Panel("chassis height", "time [s]", "height [m]", (height,)),
-        Panel("step at 1e-3", "time [s]", "step [s]", (steps,), log_y=True),
-    )
-    return Chart("sandu2001_fig5", "Figure 5: the HMMWV over a bump", panels, 1, (8.0, 6.6))
+def _squeezer_chart(points: tuple[squeezer.Point, ...]) -> Chart:
+    """Return errors over computing time and over evaluations."""
+    panels = []
+    for title, label, name in (
+        ("CPU time; the peers call Python", "time [s]", "seconds"),
+        ("evaluations", "evaluations", "evaluations"),
+    ):
+        lines = []
+        for color, solver in enumerate(dict.fromkeys(each.solver for each in points)):
+            mine = [each for each in points if each.solver == solver]
+            x = tuple(float(getattr(each, name)) for each in mine)
+            lines.append(Line(solver, x, tuple(each.error for each in mine), color, "-o"))
+        panels.append(
+            Panel(title, label, "error of the angles [rad]", tuple(lines), log_x=True, log_y=True)
+        )
+    title = "Andrews' squeezing mechanism, 0.03 s"
+    return Chart("sandu2001_squeezer", title, tuple(panels), 2, (11.0, 4.6))
 
 
 def _line(t: Vector, values: Vector) -> Line:

@@ -2,52 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from manip_dyn.studies.report.charts import Chart
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.tables import Table, table_of
+from manip_dyn.studies.sandu2001.rows import PUBLISHED, CarRow, ErrorRow, GrowthRow, TimeRow
 
-PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
-
-
-class ErrorRow(NamedTuple):
-    """Errors of one run at one tolerance beside the published ones."""
-
-    table: str
-    run: str
-    tolerance: float
-    published_max: float
-    max_error: float
-    at_s: float
-    published_mean: float
-    mean_error: float
-    steps: int
-    status: str
-
-
-class TimeRow(NamedTuple):
-    """Computing time of the HMMWV up to a time; published on another machine of 2001."""
-
-    table: str
-    duration_s: int
-    tolerance: float
-    published_s: float
-    computed_s: float
-    steps: int
-    note: str
-
-
-class CarRow(NamedTuple):
-    """A number of the HMMWV, published and computed."""
-
-    name: str
-    published: float
-    computed: float
+TITLES = {
+    "errors": "errors of the stiff pendulum; control of eq. 13 to 16 if not named",
+    "fit": "eight points of the published motion, rad and rad/s, and the pendulum fitted to them",
+    "matrices": "the W-method and the Rosenbrock-Nystrom method with other Jacobians",
+    "times": "computing times of the HMMWV, s",
+    "growth": "by what factor table 4 grows",
+    "car": "HMMWV",
+    "squeezer": "Andrews' squeezing mechanism at 0.03 s: error of the angles, rad",
+}
+"""What it has rows of, and their titles."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +30,12 @@ class Sandu2001(Findings):
     Attributes:
         setting: Commit, processor, versions.
         errors: Errors of the pendulum's runs.
+        fit: The pendulum that is nearest to the published points.
+        matrices: Errors of the W-method with other Jacobians.
         times: Computing times of the HMMWV.
+        growth: By what those of table 4 grow.
         car: Numbers of the HMMWV.
+        squeezer: Andrews' squeezing mechanism by several solvers.
         charts: Pictures.
     """
 
@@ -66,26 +43,25 @@ class Sandu2001(Findings):
     published = PUBLISHED
 
     errors: tuple[ErrorRow, ...] = ()
+    fit: tuple[Any, ...] = ()
+    matrices: tuple[Any, ...] = ()
     times: tuple[TimeRow, ...] = ()
+    growth: tuple[GrowthRow, ...] = ()
+    squeezer: tuple[Any, ...] = ()
     car: tuple[CarRow, ...] = ()
     charts: tuple[Chart, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
         """Return all tables."""
-        for table in (
-            *self._tables(),
-            *([table_of("car", "HMMWV", self.car)] if self.car else []),
-        ):
+        for table in self._tables():
             yield table.text(_shown)
 
     def values(self) -> dict[str, Any]:
         """Return everything for JSON."""
-        return {
-            "errors": [row._asdict() for row in self.errors],
-            "times": [row._asdict() for row in self.times],
-            "car": [row._asdict() for row in self.car],
-            "charts": [chart.content() for chart in self.charts],
+        values: dict[str, Any] = {
+            name: [row._asdict() for row in getattr(self, name)] for name in TITLES
         }
+        return values | {"charts": [chart.content() for chart in self.charts]}
 
     def csv_tables(self) -> Iterable[Table]:
         """Return errors, times and the points of each chart."""
@@ -97,10 +73,10 @@ class Sandu2001(Findings):
         return self.charts
 
     def _tables(self) -> Iterable[Table]:
-        if self.errors:
-            yield table_of("sandu2001_errors", "errors of the stiff pendulum", self.errors)
-        if self.times:
-            yield table_of("sandu2001_times", "computing times of the HMMWV, s", self.times)
+        for name, title in TITLES.items():
+            rows = getattr(self, name)
+            if rows:
+                yield table_of(f"sandu2001_{name}", title, rows)
 
 
 def _shown(value: Any) -> str:

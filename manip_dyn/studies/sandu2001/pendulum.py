@@ -7,13 +7,14 @@ run of small constant steps, between whose points a cubic through the four neare
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.integrate import Jacobian, StepControl, integrate
+from manip_dyn.integrate import Jacobian, integrate
 from manip_dyn.multibody import (
     Joint,
     Mechanism,
@@ -22,24 +23,32 @@ from manip_dyn.multibody import (
     simulate_mechanism,
 )
 from manip_dyn.robot import load_robot
+from manip_dyn.studies.sandu2001.settings import Settings
 
 DURATION, REFERENCE_STEPS = 2.0, 2_000_000
 FIRST, SECOND, SPEED = 2.0 * math.pi, 23.0 * math.pi / 12.0, 10.0
 """Both pendulums' angles from the horizontal, rad, and the second's rate, rad/s."""
-PAPER = {"control": StepControl("paper", "rms")}
-"""Eq. 13 to 16; facmin 0.1, facmax 5 and fac 0.9 are not printed."""
-SCALED = {"control": StepControl("paper", "rms", estimate="scaled")}
-RUNS: dict[str, tuple[str, dict[str, Any]]] = {
-    "joint": ("joint", PAPER),
-    "joint, scaled": ("joint", SCALED),
-    "joint, our control": ("joint", {}),
-    "cartesian": ("cartesian", PAPER),
-    "cartesian, scaled": ("cartesian", SCALED),
-    "cartesian, our control": ("cartesian", {}),
-    "joint, rodas5p": ("joint", {"method": "rodas5p"}),
-    "cartesian, rodas5p": ("cartesian", {"method": "rodas5p"}),
+RUNS = {
+    "joint": ("joint", "paper"),
+    "joint, scaled": ("joint", "scaled"),
+    "joint, our control": ("joint", "ours"),
+    "cartesian": ("cartesian", "paper"),
+    "cartesian, scaled": ("cartesian", "scaled"),
+    "cartesian, our control": ("cartesian", "ours"),
+    "joint, rodas5p": ("joint", "rodas5p"),
+    "cartesian, rodas5p": ("cartesian", "rodas5p"),
 }
-"""Run -> coordinates, and more arguments of `integrate`; the last two have another method."""
+"""Run -> coordinates and step control: eq. 13 to 16, the same with scaled estimates, or ours; the
+last two have another method with our control."""
+
+
+def options(kind: str, settings: Settings) -> dict[str, Any]:
+    """Return the arguments of `integrate` that a run's step control is."""
+    if kind == "rodas5p":
+        return {"method": "rodas5p"}
+    if kind == "ours":
+        return {}
+    return {"control": settings.control("scaled" if kind == "scaled" else "plain")}
 
 
 class Run(NamedTuple):
@@ -52,21 +61,31 @@ class Run(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Largest and root mean square error of angle or rate, when the largest was, and the steps."""
+    """Largest and root mean square error of angle or rate; the steps.
+
+    Attributes:
+        largest: Largest error, rad or rad/s.
+        at: When it was, s: t* of the paper.
+        value: Of the reference there, rad or rad/s.
+        mean: Root mean square error.
+        steps: Steps of the run.
+    """
 
     largest: float
     at: float
+    value: float
     mean: float
     steps: int
 
 
+@cache
 def reference() -> Run:
     """Return the run of RK8 with steps of 1 microsecond, a tenth of the fastest time constant."""
     robot = load_robot("stiff_pendulum")
     found = integrate(
         customize(robot).right_hand_side,
         (0.0, DURATION),
-        _start(),
+        start(),
         method="rk8",
         step=DURATION / REFERENCE_STEPS,
         p=np.zeros(2),
@@ -74,37 +93,49 @@ def reference() -> Run:
     return Run(found.t, found.y[:, [0, 2]], found.steps, 0)
 
 
-def run(coordinates: str, tolerance: float, options: dict[str, Any]) -> Run:
-    """Return a run in joint or Cartesian coordinates at a tolerance."""
-    options = {"method": "rosenbrock_nystrom"} | options
+def run(coordinates: str, tolerance: float, how: dict[str, Any]) -> Run:
+    """Return a run in joint or Cartesian coordinates at a tolerance; `how` as from `options`."""
+    how = {"method": "rosenbrock_nystrom"} | how
     if coordinates == "joint":
         robot = load_robot("stiff_pendulum")
         kernels = customize(robot)
         found = integrate(
             kernels.right_hand_side,
             (0.0, DURATION),
-            _start(),
+            start(),
             rtol=tolerance,
             atol=tolerance,
             p=np.zeros(2),
             jacobian=Jacobian(kernels.linearization, 2, mass=True),
-            **options,
+            **how,
         )
         return Run(found.t, found.y[:, [0, 2]], found.steps, found.failures)
-    motion = simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **options)
-    e, rate = motion.q[:, [3, 6]], motion.v[:, [3, 6]]
+    motion = simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **how)
+    return Run(motion.t, first_link(motion.q, motion.v), motion.steps, motion.failures)
+
+
+def first_link(q: Matrix, v: Matrix) -> Matrix:
+    """Return the first pendulum's angle and rate (k, 2) from all coordinates and rates (k, N)."""
+    e, rate = q[:, [3, 6]], v[:, [3, 6]]
     angle = FIRST + 2.0 * np.arctan2(e[:, 1], e[:, 0])
     speed = 2.0 * (e[:, 0] * rate[:, 1] - e[:, 1] * rate[:, 0])
-    return Run(motion.t, np.column_stack([angle, speed]), motion.steps, motion.failures)
+    return np.column_stack([angle, speed])
 
 
 def errors(found: Run, exact: Run) -> tuple[Errors, Errors]:
     """Return the errors of the angle, rad, and of the rate, rad/s, as the paper defines them."""
-    wrong = np.abs(found.states - interpolated(exact, found.t))
+    wanted = interpolated(exact, found.t)
+    wrong = np.abs(found.states - wanted)
     worst = wrong.argmax(axis=0)
     means = np.sqrt((wrong**2).mean(axis=0))
     angle, rate = (
-        Errors(float(wrong[worst[i], i]), float(found.t[worst[i]]), float(means[i]), found.steps)
+        Errors(
+            largest=float(wrong[worst[i], i]),
+            at=float(found.t[worst[i]]),
+            value=float(wanted[worst[i], i]),
+            mean=float(means[i]),
+            steps=found.steps,
+        )
         for i in range(2)
     )
     return angle, rate
@@ -125,18 +156,25 @@ def interpolated(exact: Run, t: Vector) -> Matrix:
     return total
 
 
-def cartesian_pendulum() -> Mechanism:
-    """Return the pendulum as bodies, joints and rotational springs, in the plane x-y."""
+def cartesian_pendulum(
+    inertias: tuple[float, float] = (1.0, 0.225), gravity: float = 9.81
+) -> Mechanism:
+    """Return the pendulum as bodies, joints and rotational springs, in the plane x-y.
+
+    Args:
+        inertias: Of both links about their centres of mass, kg m^2; default: slender rods.
+        gravity: Along -y, m/s^2.
+    """
     axis, turn = (0.0, 0.0, 1.0), (math.cos(SECOND / 2), 0.0, 0.0, math.sin(SECOND / 2))
     out = 1.5 * np.array([math.cos(SECOND), math.sin(SECOND), 0.0])
     side = SPEED * 1.5 * np.array([-math.sin(SECOND), math.cos(SECOND), 0.0])
     return Mechanism(
         [
-            MovingBody("first", 3.0, (0.01, 1.0, 1.0), (1.0, 0.0, 0.0)),
+            MovingBody("first", 3.0, [inertias[0]] * 3, (1.0, 0.0, 0.0)),
             MovingBody(
                 "second",
                 0.3,
-                (0.001, 0.225, 0.225),
+                [inertias[1]] * 3,
                 out + np.array([2.0, 0.0, 0.0]),
                 turn,
                 side,
@@ -151,9 +189,10 @@ def cartesian_pendulum() -> Mechanism:
             RotationalSpring(("ground", "first"), axis, 400.0, 15.0, 1.5 * math.pi - FIRST),
             RotationalSpring(("first", "second"), axis, 3e5, 5e4, FIRST - SECOND),
         ],
-        (0.0, -9.81, 0.0),
+        (0.0, -gravity, 0.0),
     )
 
 
-def _start() -> Vector:
+def start() -> Vector:
+    """Return the joint angles and rates (4,) at the start."""
     return np.array([FIRST, SECOND - FIRST, 0.0, SPEED])

@@ -1,4 +1,4 @@
-"""`equilibrium`: a position in which a mechanism stays at rest, and whether it is stable.
+"""`rest`: a position in which a mechanism stays at rest, and whether it is stable.
 
 At rest the independent coordinates y feel the forces F(y) = M y'' with the stiffness K = -dF/dy.
 In the modes of K against M a step is F_i / max(|k_i|, 1 / d): Newton's where k_i is positive and d
@@ -9,17 +9,17 @@ nothing pushes, as on a car along a level road, the mechanism stays where it is.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.linear_motion import Linearization, linear_motion
 from manip_dyn.multibody.equations.memory import Memory
-from manip_dyn.multibody.linearization import Linearization, linear_motion
-from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.equations.partition import Partition
+from manip_dyn.multibody.model.prepared import Tabulated, prepared
 
 FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
 """The first d, and its bounds, s^2."""
@@ -27,48 +27,31 @@ LONGER, SHORTER, BACK = 4.0, 0.25, 0.5
 REACH = 0.05
 """Longest step of a coordinate, m or Euler parameter."""
 MOST = 400
-GROWING = 1e-3
-"""Real part of an eigenvalue, 1/s, above which a motion grows: those of free motions are 0."""
 
 
-class Equilibrium(NamedTuple):
-    """Where a mechanism stays at rest.
+class Held(Tabulated, Protocol):
+    """What can rest: a `Mechanism`."""
 
-    Attributes:
-        mechanism: The mechanism that starts there at rest; rotational springs count their turns
-            from its assembly still, the nearest one.
-        q: Its coordinates (N,).
-        acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
-        iterations: How many it took.
-        eigenvalues: Of the linear motion about it (2 n,), 1/s.
-    """
+    q0: Vector
+    freedoms: int
+    partition: Partition
 
-    mechanism: Mechanism
+    def roles_at(self, q: Vector) -> Partition | None:
+        """Return the coordinates' roles at q (N,)."""
+        ...
+
+
+class Rest(NamedTuple):
+    """Coordinates (N,), largest acceleration, iterations, eigenvalues (2 n,), 1/s."""
+
     q: Vector
     acceleration: float
     iterations: int
     eigenvalues: np.ndarray
 
-    @property
-    def stable(self) -> bool:
-        """Whether no motion about it grows."""
-        return bool(self.eigenvalues.real.max() < GROWING)
 
-
-def equilibrium(mechanism: Mechanism, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
-    """Return an equilibrium of a mechanism, downhill of where it starts.
-
-    Args:
-        mechanism: What is to rest.
-        tolerance: Largest acceleration that is left, m/s^2 or 1/s^2.
-        t: When, for forces that depend on time, s.
-
-    Raises:
-        ManipDynError: If none is found: nothing holds the mechanism, or friction would have to.
-    """
-    if not isinstance(mechanism, Mechanism):
-        raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
-    positive("tolerance", tolerance)
+def rest(mechanism: Held, tolerance: float, t: float) -> Rest:
+    """Return where a mechanism rests, downhill of its start; see `Mechanism.equilibrium`."""
     q, roles, angles, length = mechanism.q0, mechanism.partition, None, FIRST
     n, count, left = mechanism.freedoms, 0, np.inf
     while count < MOST and length > SHORTEST:
@@ -76,7 +59,7 @@ def equilibrium(mechanism: Mechanism, *, tolerance: float = 1e-9, t: float = 0.0
         found = linear_motion(memory, y, t)
         left = float(np.abs(found.acceleration).max())
         if left < tolerance:
-            return Equilibrium(mechanism.starting_at(q), q, left, count, found.eigenvalues)
+            return Rest(q, left, count, found.eigenvalues)
         force = found.mass @ found.acceleration
         while length > SHORTEST:
             count += 1
@@ -85,7 +68,7 @@ def equilibrium(mechanism: Mechanism, *, tolerance: float = 1e-9, t: float = 0.0
             beyond, there = _positions(memory, end), linear_motion(memory, end, t)
             pushed, pushes = force @ change, (there.mass @ there.acceleration) @ change
             next_roles = None if beyond is None else mechanism.roles_at(beyond)
-            if next_roles is not None and pushes >= -BACK * pushed:
+            if beyond is not None and next_roles is not None and pushes >= -BACK * pushed:
                 q, roles, angles = beyond, next_roles, memory.tables.forces.angles
                 length = min(LONGER * length, LONGEST)
                 break

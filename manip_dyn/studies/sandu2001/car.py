@@ -1,0 +1,198 @@
+"""Tables 3 and 4 and figure 5: what the HMMWV costs, explicitly and by the paper's method.
+
+Explicit times come from the first part of the bump by Adams methods of variable order, as the
+paper's; stability rules their steps, at every tolerance, and they are scaled by the number of
+steps. The paper's method runs with its own step control, eq. 13 to 16, and with ours.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.integrate import StepControl
+from manip_dyn.multibody.explicit import simulate_by_adams
+from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.model.hmmwv import hmmwv
+from manip_dyn.multibody.model.mechanism import Mechanism
+from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
+from manip_dyn.studies.report.charts import Chart, Line, Panel
+from manip_dyn.studies.sandu2001.rows import PUBLISHED, CarRow, GrowthRow, TimeRow
+from manip_dyn.studies.sandu2001.settings import Settings
+
+TOLERANCES = tuple(PUBLISHED["tolerances"])
+DURATIONS = (1, 2, 3, 4)
+
+
+def controls(settings: Settings) -> dict[str, StepControl]:
+    """Return the step controls by name."""
+    return {"paper": settings.control(), "ours": StepControl()}
+
+
+def explicit_rows(
+    tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
+) -> Iterator[TimeRow]:
+    """Yield table 3, from the first part of the bump."""
+    car, short = hmmwv(hit=0.0), settings.explicit_duration
+    simulate_by_adams(car, 1e-5, rtol=1e-3)
+    for tolerance in tolerances:
+        progress(f"table 3, {tolerance:g}")
+        began = time.process_time()
+        motion = simulate_by_adams(car, short, rtol=tolerance)
+        seconds = time.process_time() - began
+        for duration in DURATIONS:
+            times = duration / short
+            yield TimeRow(
+                "table3",
+                "Adams",
+                duration,
+                tolerance,
+                PUBLISHED["explicit"][str(duration)][TOLERANCES.index(tolerance)],
+                seconds * times,
+                round(motion.steps * times),
+                round(motion.evaluations * times),
+                f"{short:g} s on the bump, {short / motion.steps:.2g} s a step, scaled",
+            )
+
+
+def implicit_rows(
+    tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
+) -> Iterator[TimeRow]:
+    """Yield table 4, with each step control."""
+    car = hmmwv()
+    for name, control in controls(settings).items():
+        simulate_mechanism(car, 1e-3, rtol=1e-3, control=control)
+        for tolerance in tolerances:
+            progress(f"table 4, control {name}, {tolerance:g}")
+            for duration in DURATIONS:
+                began = time.process_time()
+                motion = simulate_mechanism(car, float(duration), rtol=tolerance, control=control)
+                yield TimeRow(
+                    "table4",
+                    name,
+                    duration,
+                    tolerance,
+                    PUBLISHED["implicit"][str(duration)][TOLERANCES.index(tolerance)],
+                    time.process_time() - began,
+                    motion.steps,
+                    motion.evaluations,
+                    "",
+                )
+
+
+def growth_rows(times: tuple[TimeRow, ...]) -> Iterator[GrowthRow]:
+    """Yield by what table 4 grows, in evaluations, which no load changes, and in time."""
+    rows = {
+        (row.control, row.tolerance, row.duration_s): row for row in times if row.table == "table4"
+    }
+    for (control, tolerance, duration), row in rows.items():
+        if duration == DURATIONS[-1]:
+            half = rows[control, tolerance, DURATIONS[1]]
+            yield _growth(f"from 2 to 4 s at {tolerance:g}", control, half, row)
+            if tolerance != TOLERANCES[0] and (control, TOLERANCES[0], duration) in rows:
+                loose = rows[control, TOLERANCES[0], duration]
+                name = f"from {TOLERANCES[0]:g} to {tolerance:g} over {duration} s"
+                yield _growth(name, control, loose, row)
+
+
+def _growth(name: str, control: str, first: TimeRow, last: TimeRow) -> GrowthRow:
+    return GrowthRow(
+        name,
+        control,
+        last.published_s / first.published_s,
+        last.evaluations / first.evaluations,
+        last.computed_s / first.computed_s,
+    )
+
+
+def leads(times: tuple[TimeRow, ...]) -> Iterator[CarRow]:
+    """Yield how many times the explicit method takes as long, over 4 s at each tolerance."""
+    rows = {(row.control, row.tolerance): row for row in times if row.duration_s == DURATIONS[-1]}
+    for (control, tolerance), row in rows.items():
+        if row.table == "table4" and ("Adams", tolerance) in rows:
+            explicit = rows["Adams", tolerance]
+            name = f"explicit over implicit time, 4 s at {tolerance:g}, control {control}"
+            factor = explicit.computed_s / row.computed_s
+            yield CarRow(name, explicit.published_s / row.published_s, factor)
+
+
+def motions(settings: Settings) -> dict[str, MechanismMotion]:
+    """Return the motion of figure 5 with each step control."""
+    car = hmmwv()
+    return {
+        name: simulate_mechanism(car, 5.0, rtol=1e-3, control=control)
+        for name, control in controls(settings).items()
+    }
+
+
+def facts(found: dict[str, MechanismMotion]) -> Iterator[CarRow]:
+    """Yield the numbers of the car that the paper prints."""
+    car = hmmwv()
+    fastest = float(linearize(car).eigenvalues[0].real)
+    yield CarRow("degrees of freedom", 18.0, float(car.freedoms))
+    yield CarRow("dominant eigenvalue [1/s]", PUBLISHED["dominant_eigenvalue"], fastest)
+    yield CarRow("chassis height at rest [m]", PUBLISHED["settled_height"], float(car.q0[2]))
+    nothing = float("nan")
+    for name, motion in found.items():
+        height, end = motion.q[:, 2], f"control {name}"
+        yield CarRow(
+            f"chassis height after 5 s [m], {end}", PUBLISHED["settled_height"], float(height[-1])
+        )
+        late = height[motion.t > 3.5]
+        yield CarRow(
+            f"its motion after 3.5 s, peak to peak [m], {end}", nothing, float(np.ptp(late))
+        )
+        for first, last in ((0.0, 0.5), (0.5, 1.6), (1.6, 3.0), (3.0, 5.0)):
+            step = _median_step(motion.t, first, last)
+            yield CarRow(f"median step from {first:g} to {last:g} s [s], {end}", nothing, step)
+        yield CarRow(f"largest violation of a constraint, {end}", 0.0, motion.violation)
+    yield from _modes(car)
+
+
+def _modes(car: Mechanism) -> Iterator[CarRow]:
+    """Yield how slowly the slowest swinging motion decays, with and without the dampers."""
+    for name, each in (("", car), (" without shock absorbers", hmmwv(damped=False))):
+        found = linearize(each).eigenvalues
+        swinging = found[np.abs(found.imag) > 1.0]
+        slowest = swinging[np.argmax(swinging.real)]
+        yield CarRow(f"least decay of a vibration [1/s]{name}", float("nan"), float(slowest.real))
+        frequency = float(abs(slowest.imag)) / (2.0 * np.pi)
+        yield CarRow(f"its frequency [Hz]{name}", float("nan"), frequency)
+
+
+def _median_step(t: Vector, first: float, last: float) -> float:
+    inside = (t[1:] > first) & (t[1:] <= last)
+    return float(np.median(np.diff(t)[inside])) if inside.any() else float("nan")
+
+
+def chart(found: dict[str, MechanismMotion]) -> Chart:
+    """Return figure 5."""
+    panels = (
+        Panel(
+            "chassis height",
+            "time [s]",
+            "height [m]",
+            tuple(
+                _line(f"control {name}", k, motion.t, motion.q[:, 2])
+                for k, (name, motion) in enumerate(found.items())
+            ),
+        ),
+        Panel(
+            "step at 1e-3",
+            "time [s]",
+            "step [s]",
+            tuple(
+                _line(f"control {name}", k, motion.t[1:], np.diff(motion.t))
+                for k, (name, motion) in enumerate(found.items())
+            ),
+            log_y=True,
+        ),
+    )
+    return Chart("sandu2001_fig5", "Figure 5: the HMMWV over a bump", panels, 1, (8.0, 6.6))
+
+
+def _line(label: str, color: int, t: Vector, values: Vector) -> Line:
+    return Line(label, tuple(t.tolist()), tuple(values.tolist()), color)

@@ -1,0 +1,63 @@
+"""What the paper prints, and the rows of what is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+
+
+class ErrorRow(NamedTuple):
+    """Errors of one run at one tolerance beside the published ones.
+
+    ``at_s`` is t*, when the largest error was; ``rel_percent`` is RelErr, that error over the
+    reference there.
+    """
+
+    table: str
+    run: str
+    tolerance: float
+    published_max: float
+    max_error: float
+    published_at_s: float
+    at_s: float
+    published_rel_percent: float
+    rel_percent: float
+    published_mean: float
+    mean_error: float
+    steps: int
+    status: str
+
+
+class TimeRow(NamedTuple):
+    """Computing time of the HMMWV up to a time; published on another machine of 2001."""
+
+    table: str
+    control: str
+    duration_s: int
+    tolerance: float
+    published_s: float
+    computed_s: float
+    steps: int
+    evaluations: int
+    note: str
+
+
+class GrowthRow(NamedTuple):
+    """By what factor the cost of table 4 grows: published times, our evaluations and times."""
+
+    growth: str
+    control: str
+    published_time: float
+    evaluations: float
+    time: float
+
+
+class CarRow(NamedTuple):
+    """A number of the HMMWV, published and computed."""
+
+    name: str
+    published: float
+    computed: float

@@ -1,0 +1,42 @@
+"""What the paper leaves open: ``config/sandu2001.yaml``, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manip_dyn.core.checks import positive
+from manip_dyn.integrate import StepControl
+from manip_dyn.studies.report.settings import checked, read_settings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of the study.
+
+    Attributes:
+        fac: Safety factor of eq. 16.
+        facmin: Least factor between two steps.
+        facmax: Largest factor between two steps.
+        explicit_duration: Of the explicit runs of table 3, s.
+    """
+
+    fac: float = checked(positive)
+    facmin: float = checked(positive)
+    facmax: float = checked(positive)
+    explicit_duration: float = checked(positive, unit="s")
+
+    def control(self, estimate: str = "plain") -> StepControl:
+        """Return the paper's step control, eq. 13 to 16."""
+        return StepControl(
+            "paper",
+            "rms",
+            estimate,
+            fac=self.fac,
+            facmin=self.facmin,
+            facmax=self.facmax,
+        )
+
+
+def shipped() -> Settings:
+    """Return the settings in the package's file."""
+    return read_settings("sandu2001", Settings)

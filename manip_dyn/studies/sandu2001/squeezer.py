@@ -1,0 +1,263 @@
+"""Andrews' squeezing mechanism: a second mechanism, whose data are printed in full.
+
+Seven bodies that ten revolute joints hold in a plane and a spring and a constant moment drive:
+Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia,
+Magherini, Test set for initial value problem solvers, release 2.4 (2008), whose state at 0.03 s
+(PSIDE, 1e-14) is the reference. Here the seven bodies move in space: nine of 57 constraints are
+redundant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.multibody import (
+    Joint,
+    Mechanism,
+    MovingBody,
+    RotationalSpring,
+    Spring,
+    simulate_mechanism,
+)
+
+DURATION = 0.03
+CRANK, COUPLER, PAWL = (0.00092, 0.007), (0.0115, 0.028), (0.018, 0.02, 0.01874, 0.01043, 0.035)
+"""ra, rr; da, d; sc, sd, sa, sb, ss: m."""
+A, B, C = np.array([-0.06934, -0.00227]), np.array([-0.03635, 0.03273]), np.array([0.014, 0.072])
+E_, EA, ZT, TA, TB = 0.02, 0.01421, 0.04, 0.02308, 0.00916
+U, UA, UB, ZF, FA = 0.04, 0.01228, 0.00449, 0.02, 0.01421
+MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
+INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
+STIFFNESS, LENGTH, MOMENT = 4530.0, 0.07785, 0.033
+START = np.array(
+    [
+        *(-0.0617138900142764496, 0.0, 0.455279819163070380, 0.222668390165885885),
+        *(0.487364979543842550, -0.222668390165885885, 1.23054744454982119),
+    ]
+)
+"""beta, theta, gamma, phi, delta, omega, epsilon, rad."""
+END = np.array(
+    [
+        *(15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948),
+        *(0.5244099658805304, 0.5347301163226948, 1.048080741042263),
+    ]
+)
+TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 10))
+PARTS = np.zeros((7, 7))
+"""Which of the angles add up to the absolute angle of a body."""
+PARTS[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
+
+
+class Point(NamedTuple):
+    """A solver at a tolerance: error of the angles at the end, rad, seconds, evaluations."""
+
+    solver: str
+    tolerance: float
+    error: float
+    seconds: float
+    evaluations: int
+
+
+class Places(NamedTuple):
+    """Points of the mechanism (2,), m, and centres of mass (7, 2)."""
+
+    loops: Matrix
+    crank_end: Vector
+    meeting: Vector
+    spring_end: Vector
+    delta_end: Vector
+    epsilon_end: Vector
+    centres: Matrix
+
+
+def places(angles: Vector) -> Places:
+    """Return the points at the bodies' absolute angles (7,); `loops` (3, 2) are 0 if closed."""
+    return _placed(np.cos(angles), np.sin(angles))
+
+
+def _placed(c: Vector, s: Vector) -> Places:
+    """Return the points by the cosines and sines of the angles (7,), in which they are linear."""
+    along, across = np.column_stack([c, s]), np.column_stack([s, -c])
+    sc, sd, sa, sb, ss = PAWL
+    crank_end = CRANK[1] * along[0]
+    meeting = crank_end - COUPLER[1] * along[1]
+    delta_end, epsilon_end = A + ZT * along[4], A + U * across[6]
+    return Places(
+        np.array(
+            [
+                meeting - B - ss * across[2],
+                meeting - delta_end - E_ * across[3],
+                meeting - epsilon_end - ZF * along[5],
+            ]
+        ),
+        crank_end,
+        meeting,
+        B + sc * across[2] + sd * along[2],
+        delta_end,
+        epsilon_end,
+        np.array(
+            [
+                CRANK[0] * along[0],
+                crank_end - COUPLER[0] * along[1],
+                B + sa * across[2] + sb * along[2],
+                delta_end + (E_ - EA) * across[3],
+                A + TA * across[4] - TB * along[4],
+                epsilon_end + (ZF - FA) * along[5],
+                A + UA * across[6] - UB * along[6],
+            ]
+        ),
+    )
+
+
+def squeezer() -> Mechanism:
+    """Return the mechanism in space, in the x-y plane, at rest."""
+    angles = PARTS @ START
+    at = places(angles)
+    bodies = [
+        MovingBody(f"K{k + 1}", mass, [inertia] * 3, [*centre, 0.0], _about(angle))
+        for k, (mass, inertia, centre, angle) in enumerate(
+            zip(MASSES, INERTIAS, at.centres, angles, strict=True)
+        )
+    ]
+    pins = [
+        ("ground", "K1", np.zeros(2)), ("K1", "K2", at.crank_end), ("ground", "K3", B),
+        ("ground", "K5", A), ("K5", "K4", at.delta_end), ("ground", "K7", A),
+        ("K7", "K6", at.epsilon_end), ("K2", "K3", at.meeting), ("K2", "K4", at.meeting),
+        ("K2", "K6", at.meeting),
+    ]  # fmt: skip
+    z = (0.0, 0.0, 1.0)
+    joints = [Joint("revolute", (i, j), [*point, 0.0], z) for i, j, point in pins]
+    ends = [[*C, 0.0], [*at.spring_end, 0.0]]
+    forces: list[Spring | RotationalSpring] = [
+        Spring(("ground", "K3"), ends, STIFFNESS, length=LENGTH),
+        RotationalSpring(("ground", "K1"), z, force=-MOMENT),
+    ]
+    return Mechanism(bodies, joints, forces, (0.0, 0.0, 0.0))
+
+
+def error_of(turns: Vector) -> float:
+    """Return the largest error of the bodies' absolute angles (7,), rad, whole turns aside."""
+    off = turns - PARTS @ END
+    return float(np.abs(np.arctan2(np.sin(off), np.cos(off))).max())
+
+
+def turned(q: Vector) -> Vector:
+    """Return the absolute angles (7,) of the bodies' coordinates (49,)."""
+    rows = np.reshape(q, (7, 7))
+    return 2.0 * np.arctan2(rows[:, 6], rows[:, 3])
+
+
+def points(
+    progress: Callable[[str], None], tolerances: tuple[float, ...] = TOLERANCES
+) -> Iterator[Point]:
+    """Yield ours in space, and the peers' in the plane, which are installed."""
+    mechanism = squeezer()
+    for method in ("rosenbrock_nystrom", "rodas5p", "rkdp54"):
+        simulate_mechanism(mechanism, 1e-5, method=method, rtol=1e-3)
+        for tolerance in tolerances:
+            progress(f"squeezer, {method}, {tolerance:g}")
+            began = time.process_time()
+            motion = simulate_mechanism(mechanism, DURATION, method=method, rtol=tolerance)
+            seconds = time.process_time() - began
+            error = error_of(turned(motion.q[-1]))
+            yield Point(method, tolerance, error, seconds, motion.evaluations)
+    for name, solve in (("Radau (scipy)", by_radau), ("IDA (scikit-sundae)", by_ida)):
+        for tolerance in tolerances:
+            progress(f"squeezer, {name}, {tolerance:g}")
+            began = time.process_time()
+            found = solve(tolerance)
+            if found is None:
+                break
+            seconds = time.process_time() - began
+            yield Point(name, tolerance, error_of(PARTS @ found[0][:7]), seconds, found[1])
+
+
+# ------------------------------------------------------------- in the plane, for the peers
+def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
+    """Return mass matrix (7, 7), gradients of the loops (6, 7) and right-hand sides (13,).
+
+    M q'' + G^T l = f and G q'' = -(G q')' q', from the points' velocities and second rates.
+    """
+    absolute, rate = PARTS @ q, PARTS @ v
+    c, s = np.cos(absolute), np.sin(absolute)
+    constant, by_c, by_s = _coefficients()
+    slopes = by_s * c - by_c * s
+    bends = -(by_c * c + by_s * s) @ rate**2
+    loops, end, centres = slice(0, 6), slice(6, 8), slice(8, 22)
+    weights = np.repeat(MASSES, 2)
+    mass = np.diag(INERTIAS) + slopes[centres].T @ (weights[:, np.newaxis] * slopes[centres])
+    offset = (constant + by_c @ c + by_s @ s)[end] - C
+    length = float(np.linalg.norm(offset))
+    force = -slopes[centres].T @ (weights * bends[centres])
+    force = force - slopes[end].T @ (STIFFNESS * (length - LENGTH) / length * offset)
+    force[0] += MOMENT
+    right = np.concatenate([PARTS.T @ force, -bends[loops]])
+    return PARTS.T @ mass @ PARTS, slopes[loops] @ PARTS, right
+
+
+@cache
+def _coefficients() -> tuple[Vector, Matrix, Matrix]:
+    """Return a, b and d of a + b cos + d sin: loops, the spring's end, centres (22,), (22, 7)."""
+
+    def flat(c: Vector, s: Vector) -> Vector:
+        at = _placed(c, s)
+        return np.concatenate([at.loops.ravel(), at.spring_end, at.centres.ravel()])
+
+    none = np.zeros(7)
+    constant = flat(none, none)
+    by_c, by_s = (
+        np.transpose([flat(*pair) - constant for pair in pairs])
+        for pairs in ([(unit, none) for unit in np.eye(7)], [(none, unit) for unit in np.eye(7)])
+    )
+    return constant, by_c, by_s
+
+
+def by_radau(tolerance: float) -> tuple[Vector, int]:
+    """Return the state (14,) at the end by Radau IIA of order 5, and its evaluations."""
+    from scipy.integrate import solve_ivp  # slow to load
+
+    def rates(_t: float, y: Vector) -> Vector:
+        mass, gradients, right = planar(y[:7], y[7:])
+        matrix = np.block([[mass, gradients.T], [gradients, np.zeros((6, 6))]])
+        return np.concatenate([y[7:], np.linalg.solve(matrix, right)[:7]])
+
+    start = np.concatenate([START, np.zeros(7)])
+    found = solve_ivp(rates, (0.0, DURATION), start, "Radau", rtol=tolerance, atol=tolerance)
+    return found.y[:, -1], int(found.nfev)
+
+
+def by_ida(tolerance: float) -> tuple[Vector, int] | None:
+    """Return the state (20,) at the end by IDA with multipliers, index 1; None without it."""
+    try:
+        from sksundae.ida import IDA  # an extra
+    except ImportError:
+        return None
+    count = 0
+
+    def residual(_t: float, y: Vector, rate: Vector, out: Vector) -> None:
+        nonlocal count
+        count += 1
+        mass, gradients, right = planar(y[:7], y[7:14])
+        out[:7] = rate[:7] - y[7:14]
+        out[7:14] = mass @ rate[7:14] + gradients.T @ y[14:] - right[:7]
+        out[14:] = gradients @ rate[7:14] - right[7:]
+
+    mass, gradients, right = planar(START, np.zeros(7))
+    matrix = np.block([[mass, gradients.T], [gradients, np.zeros((6, 6))]])
+    first = np.linalg.solve(matrix, right)
+    y = np.concatenate([START, np.zeros(7), first[7:]])
+    rate = np.concatenate([np.zeros(7), first[:7], np.zeros(6)])
+    options: dict[str, Any] = {"rtol": tolerance, "atol": tolerance, "max_num_steps": 100_000}
+    solver = IDA(residual, algebraic_idx=list(range(14, 20)), **options)
+    found = solver.solve(np.array([0.0, DURATION]), y, rate)
+    return (found.y[-1], count) if found.success else None
+
+
+def _about(angle: float) -> tuple[float, float, float, float]:
+    return (float(np.cos(angle / 2)), 0.0, 0.0, float(np.sin(angle / 2)))
