@@ -226,3 +226,13 @@ def test_kernels_are_pickled_as_their_robot():
 def test_a_frame_is_a_name(frame):
     with pytest.raises(md.ManipDynError, match="expected the name of a link"):
         md.customize(md.load_robot("ibm7535"), frame=frame)
+
+
+def test_a_state_with_an_angle_far_off_changes_no_bit_of_those_beside_it():
+    batch = md.customize(md.load_robot("rr")).batch
+    near = np.random.default_rng(0).uniform(-3.0, 3.0, (2, 64))
+    far = near.copy()
+    far[:, 3::8] = 1e6
+    beside = np.arange(64) % 8 != 3
+    positions = (batch.forward_kinematics(q)[..., beside] for q in (near, far))
+    np.testing.assert_array_equal(*positions)

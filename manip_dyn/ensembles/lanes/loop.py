@@ -20,7 +20,7 @@ from manip_dyn.ensembles.lanes.step_ends import error_norms, pass_on
 from manip_dyn.ensembles.lanes.sums import combine
 
 
-@compiled(counted=False)
+@compiled(short=True, counted=False)
 def run(cases, rules, method, room, kept, first, last):
     """Simulate the motions from `first` up to `last`."""
     cases, method = unowned(cases), unowned(method)
