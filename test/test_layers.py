@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "clik": {"clik", "control", "codegen", "robot", "integrate"},
     "planning": {"planning", "control", "codegen", "robot", "integrate"},
     "multibody": {"multibody", "codegen", "robot", "integrate"},
-    "bench": {"bench", "clik", "codegen", "integrate", "planning", "robot"},
+    "bench": {"bench", "clik", "codegen", "export", "integrate", "planning", "robot"},
     "demo": {"demo", "recording", "robot"},
     "viewer": {
         "viewer",
