@@ -67,8 +67,8 @@ setup(
             "example-robot-data>=4.1",
         ],
         # manip_dyn.torch_function and jax_function: kernels in the programs of these libraries
-        "torch": ["torch>=2.4"],
-        "jax": ["jax>=0.5"],
+        "torch": ["torch>=2.4"],  # the oldest that was run: gradcheck both ways, torch.func
+        "jax": ["jax>=0.5"],  # jax.ffi, by which XLA calls our machine code
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
