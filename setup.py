@@ -68,8 +68,8 @@ setup(
             "example-robot-data>=4.1",
         ],
         # manip_dyn.torch_function and jax_function: kernels in the programs of these libraries
-        "torch": ["torch>=2.4"],
-        "jax": ["jax>=0.5"],
+        "torch": ["torch>=2.4"],  # the oldest that was run: gradcheck both ways, torch.func
+        "jax": ["jax>=0.5"],  # jax.ffi, by which XLA calls our machine code
         # programs that `manip_dyn check` compares with, where they are there
         "check": ["mujoco>=3", "drake>=1.30"],
         # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS

@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "bench": {
         "bench",
         "ensembles",
+        "export",
         "simulation",
         "clik",
         "codegen",

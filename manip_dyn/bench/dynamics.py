@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench import peers
+from manip_dyn.bench.exported import exported_loops
 from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.codegen import customize
@@ -64,6 +65,7 @@ def _rows(robot: Robot) -> Iterator[Row]:
         ours.batch("forward_dynamics"),
         pin.loop(),
         *peers.casadi_loops(robot, states),
+        *exported_loops(robot, states),
     ]
     yield Row(robot.name, "forward dynamics", "compiled", compare(forward))
     both_ways = [Candidate("aba", pin.call(pinocchio.aba, 3)), pin.loop()]

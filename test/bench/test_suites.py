@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ def test_the_dynamics_are_timed_beside_pinocchio(capsys):
     assert {way for _, way in rows} == {"compiled", "from Python"}
     names = [timing["name"] for timing in rows["forward dynamics", "compiled"]]
     assert names[:3] == ["manip_dyn", "manip_dyn, batched", "pinocchio abaInParallel, 1 thread"]
+    exported = [each for each in names if each.startswith("C export, gcc")]
+    assert len(exported) == (2 if shutil.which("gcc") else 0)
     for timings in rows.values():
         assert timings[0]["ratio"] == 1.0
         assert all(timing["microseconds"] > 0.0 for timing in timings[:-1])

@@ -131,6 +131,16 @@ def sines_text(precision: Precision, prefix: str, count: int) -> str:
 
 
 def _polynomial(precision: Precision, coefficients: tuple[float, ...]) -> str:
+    """Return a polynomial in the square; a long one in two halves, side by side."""
+    half = len(coefficients) // 2
+    if half < 3:
+        return _nested(precision, coefficients)
+    low, high = (_nested(precision, part) for part in (coefficients[:half], coefficients[half:]))
+    power = " * ".join(["square"] * half)
+    return f"({low})\n                + (({power}) * ({high}))"
+
+
+def _nested(precision: Precision, coefficients: tuple[float, ...]) -> str:
     text = precision.literal(coefficients[-1])
     for each in coefficients[-2::-1]:
         text = f"{precision.literal(each)}\n                + (square * ({text}))"
