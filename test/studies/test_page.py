@@ -210,6 +210,7 @@ def test_a_page_of_html_has_everything_and_escapes_it(found, record):
     assert "it &lt;rises&gt;" in page
     assert '<img src="there/curve.png" alt="A &quot;curve&quot;"' in page
     assert '<td class="good">reproduced</td>' in page
+    assert '<td class="part">refuted; partly confirmed with times 10% off</td>' in page
     assert page.count("<table>") == page.count("</table>") == 2
 
 

@@ -20,9 +20,10 @@ figure{margin:1.5rem 0}img{max-width:100%;background:white}
 .good{color:#1a7f37}.bad{color:#cf222e}.part{color:#9a6700}
 @media(prefers-color-scheme:dark){.good{color:#57ab5a}.bad{color:#f47067}.part{color:#c69026}}
 """
+PART = "part"
 COLORS = (
-    ("partly", "part"),
-    ("close", "part"),
+    ("partly", PART),
+    ("close", PART),
     ("confirmed", "good"),
     ("reproduced", "good"),
     ("as published", "good"),
@@ -31,6 +32,7 @@ COLORS = (
     ("differs", "bad"),
     ("missing", "bad"),
 )
+"""Words of a status and how they are coloured; several kinds in one status are mixed."""
 
 
 def page(
@@ -88,7 +90,8 @@ def _table(title: str, table: Table) -> str:
 
 def _cell(text: str) -> str:
     plain = text.replace("**", "").replace("`", "")
-    kind = next((kind for word, kind in COLORS if len(plain) < 90 and word in plain), "")
+    kinds = {kind for word, kind in COLORS if len(plain) < 90 and word in plain}
+    kind = PART if len(kinds) > 1 else "".join(kinds)
     mark = f' class="{kind}"' if kind else ""
     return f"<td{mark}>{escape(plain)}</td>"
 
