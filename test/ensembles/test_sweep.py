@@ -1,5 +1,7 @@
 """Sweeps in this process: rows, failures, parts on disk, and going on after an interruption."""
 
+import functools
+
 import numpy as np
 import pytest
 import swept
@@ -80,6 +82,16 @@ def test_a_sweep_goes_on_with_what_is_missing(tmp_path):
     assert result.status == "solved"
     assert list(result.column("twice")) == [2 * x for x in range(9)]
     assert not list(out.glob(".*.tmp"))
+
+
+def test_functions_with_arguments_are_told_apart_by_these(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    cases = md.Cases.grid(x=[0.5])
+    one, same, other = (functools.partial(swept.rotated, angle=angle) for angle in (1.0, 1.0, 2.0))
+    assert md.sweep(one, cases, tmp_path, workers=1).success
+    assert md.sweep(same, cases, tmp_path, workers=1).repeated == 1
+    with pytest.raises(md.ManipDynError, match="results of another sweep"):
+        md.sweep(other, cases, tmp_path, workers=1)
 
 
 def test_results_of_another_sweep_are_left_alone(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -108,9 +110,17 @@ class _Run(NamedTuple):
 
 
 def task_of(function: Function) -> str:
-    """Return what is done with the cases, as a text that another process would find the same."""
+    """Return what is done with the cases, as a text that another process would find the same.
+
+    Of a function that is its name, of other objects an attribute ``identity`` or their content.
+    """
     own = getattr(function, "identity", None)
-    return str(own) if own else f"{function.__module__}.{function.__qualname__}"
+    if own is None and not hasattr(function, "__qualname__"):
+        try:
+            own = hashlib.sha256(pickle.dumps(function)).hexdigest()
+        except (pickle.PicklingError, AttributeError, TypeError):  # it stays in this process
+            own = type(function).__qualname__
+    return str(own or f"{function.__module__}.{function.__qualname__}")
 
 
 def _whole(
