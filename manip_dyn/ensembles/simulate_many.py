@@ -13,7 +13,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.arm_rows import ArmRows, arm_rows
 from manip_dyn.ensembles.ensemble import Ensemble, OverTime
 from manip_dyn.ensembles.lane_laws import LaneLaw, lane_law
-from manip_dyn.ensembles.lane_method import lane_method
+from manip_dyn.ensembles.lane_method import LaneMethod, lane_method
 from manip_dyn.ensembles.lanes import space
 from manip_dyn.ensembles.lanes.space import Cases, Kept, Rules
 from manip_dyn.ensembles.pd_control import PDControl
@@ -87,9 +87,14 @@ def simulate_many(
             f"robot '{robot.name}' has dry friction, which many motions at once do not follow; "
             "expected a robot without it, or md.simulate"
         )
+    if method == "taylor":
+        raise ManipDynError(
+            "method is 'taylor'; expected an explicit Runge-Kutta method of METHODS"
+        )
     integrator = Integrator(method, step, rtol, atol, 0, stop_at_limits)
     duration_ns = nanoseconds("duration", duration)
-    period_ns = nanoseconds("sample_period", sample_period or duration)
+    period = duration if sample_period is None else sample_period
+    period_ns = nanoseconds("sample_period", period)
     threads = checked_threads(threads)
     q, v = rows_of("q0", q0, robot.n), rows_of("v0", v0, robot.n)
     law = lane_law(robot, effort, step, parameters)
@@ -100,22 +105,7 @@ def simulate_many(
     starts = np.concatenate([np.broadcast_to(x, (motions, robot.n)) for x in (q, v)], axis=1)
     cases = _cases(robot, starts, law, arm, stop_at_limits)
     numbers = lane_method(integrator, 2 * robot.n + 1)
-    rules = Rules(
-        joints=robot.n,
-        law=law.law,
-        timed=int(law.timed),
-        damped=int(bool(np.any(arm.friction))),
-        adaptive=int(numbers.adaptive),
-        fsal=int(numbers.fsal),
-        stages=numbers.stages,
-        evaluations=len(numbers.method.live) - 1,
-        power=numbers.power,
-        duration_ns=duration_ns,
-        period_ns=period_ns,
-        motion=arm.motion,
-        inverse_dynamics=arm.inverse_dynamics,
-        function=law.function,
-    )
+    rules = _rules(robot, law, arm, numbers, duration_ns, period_ns)
     samples = -(-duration_ns // period_ns) + 1
     kept = run_all(cases, rules, numbers.method, samples, threads)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
@@ -152,6 +142,32 @@ def _cases(
         limits=robot.tau_max.copy(),
         bounds=np.ascontiguousarray(np.stack([joints, signs], axis=1)),
         places=np.ascontiguousarray(bounds[joints, sides]),
+    )
+
+
+def _rules(
+    robot: Robot,
+    law: LaneLaw,
+    arm: ArmRows,
+    numbers: LaneMethod,
+    duration_ns: int,
+    period_ns: int,
+) -> Rules:
+    return Rules(
+        joints=robot.n,
+        law=law.law,
+        timed=int(law.timed),
+        damped=int(bool(np.any(arm.friction))),
+        adaptive=int(numbers.adaptive),
+        fsal=int(numbers.fsal),
+        stages=numbers.stages,
+        evaluations=len(numbers.method.live) - 1,
+        power=numbers.power,
+        duration_ns=duration_ns,
+        period_ns=period_ns,
+        motion=arm.motion,
+        inverse_dynamics=arm.inverse_dynamics,
+        function=law.function,
     )
 
 

@@ -250,6 +250,10 @@ BAD = {
     "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
     "parameters are given, but": {"parameters": [1.0]},
     "threads is 0": {"threads": 0},
+    "method is 'taylor'; expected an explicit": {"method": "taylor", "rtol": 1e-9},
+    "sample_period is 0 s; expected": {"sample_period": 0.0},
+    "q0 has shape (0, 2)": {"q0": np.zeros((0, 2))},
+    "expected those of 'pa10'": {"robot": md.load_robot("pa10"), "effort": PLAN, "q0": 0, "v0": 0},
     "mass_scale has -1; expected 0 or more": {"mass_scale": -1.0},
     "robot is 'rr'": {"robot": "rr"},
 }
