@@ -21,8 +21,9 @@ BESIDE = 300.0
 """A condition number by so much larger than the least one so far is beside a change point."""
 LOST = 1e5
 """By so much larger, and nothing can be computed there."""
-LONGER, SHORTEST, LONGEST = 1.4, -3, 14
-"""Steps are longer and longer, in these powers, until two of them end on the other side."""
+LONGER, LONGEST, SHORTEST = 1.5, 18, -3
+"""Steps are longer and longer, up to this power, until two of them end on the other side; after a
+kink, which is none that a shorter step has, they begin with this one."""
 KINK = 0.2
 """How far a step may be from that of the mean velocity, as a share of it: where it is further
 beside a change point, it has gone over to another motion."""
@@ -55,20 +56,26 @@ Step = Callable[[State, float], State]
 
 
 def across(
-    state: State, length: float, end: float, least: float, step: Step, steps: Step, rtol: float
+    state: State,
+    length: float,
+    least: float,
+    step: Step,
+    steps: Step,
+    rtol: float,
+    kinked: bool = False,
 ) -> State | None:
     """Return a state on the other side of a change point; None where none is determined.
 
     Args:
         state: The last one that is not beside the change point.
         length: Of the step that ended beside it, s.
-        end: Where it must end at the latest, s.
         least: Least condition number so far.
         step: Takes one step.
         steps: Takes those that the tolerances ask for.
         rtol: Relative tolerance.
+        kinked: Whether that step has gone over to another motion.
     """
-    found = _beyond(state, length, end, least, step)
+    found = _beyond(state, length, least, step, kinked)
     near, far = next(found, None), next(found, None)
     if near is None or far is None:
         return None
@@ -83,12 +90,22 @@ def across(
     return near if gap < min(AGREEMENT * rtol, LARGEST) else None
 
 
-def _beyond(state: State, length: float, end: float, least: float, step: Step) -> Iterator[State]:
+def between(first: State, last: State, t: float) -> tuple[Vector, Vector]:
+    """Return coordinates and rates (N,) at a time between two states, by the cubic of both."""
+    length = last.t - first.t
+    x = (t - first.t) / length
+    q = (1.0 + 2.0 * x) * (1.0 - x) ** 2 * first.q + x**2 * (3.0 - 2.0 * x) * last.q
+    q = q + length * x * (1.0 - x) * ((1.0 - x) * first.v - x * last.v)
+    v = 6.0 * x * (1.0 - x) * (last.q - first.q) / length
+    return q, v + (1.0 - x) * (1.0 - 3.0 * x) * first.v + x * (3.0 * x - 2.0) * last.v
+
+
+def _beyond(
+    state: State, length: float, least: float, step: Step, kinked: bool
+) -> Iterator[State]:
     """Yield where longer and longer steps end, unless it is beside the change point."""
-    for trial in range(SHORTEST, LONGEST):
+    for trial in range(SHORTEST if kinked else 1, LONGEST):
         t = state.t + length * LONGER**trial
-        if t > end:
-            return
         try:
             found = step(state, t)
         except ManipDynError:

@@ -16,7 +16,15 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, StepControl, integrate
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import Taylor
-from manip_dyn.multibody.change_point import BESIDE, KINK, LOST, State, across, kink
+from manip_dyn.multibody.change_point import (
+    BESIDE,
+    KINK,
+    LOST,
+    State,
+    across,
+    between,
+    kink,
+)
 from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
@@ -96,6 +104,7 @@ class MechanismSimulation:
         self.status, self.reason = Status.SUCCESS, ""
         self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
         self._worst = np.zeros(2)
+        self._bridge: tuple[State, State] | None = None
         self._control, self._least, self._refused = self._given_control, np.inf, 0.0
         self._use(self.mechanism.partition, None)
 
@@ -107,6 +116,8 @@ class MechanismSimulation:
     def advance_to(self, end: float) -> list[Samples]:
         """Move on to the time `end`, s, or until there is a `reason` not to; return the steps."""
         parts: list[Samples] = []
+        if self._bridge is not None and self.t < end:
+            parts.append(self._over(*self._bridge, end))
         while self.t < end and not self.reason:
             solution = self._solved(end)
             parts.append(self._expanded(solution))
@@ -122,7 +133,7 @@ class MechanismSimulation:
                 )
             elif self._has_changed_over(parts[-1]) and self._cross(parts, end):
                 continue
-            elif solution.status is Status.EVENT:
+            elif solution.status is Status.EVENT or (solution.success and self._is_due()):
                 self._repartition(parts, end)
             elif not solution.success:
                 self.status, self.reason = solution.status, solution.reason
@@ -154,6 +165,11 @@ class MechanismSimulation:
             if condition > LOST * self._least:
                 self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
 
+    def _is_due(self) -> bool:
+        """Return whether a new partition is due at the end of a period."""
+        needs_repartition(self.t, self._y, self._memory, need := np.zeros(1))
+        return bool(need[0] > 0.0)
+
     def _has_changed_over(self, samples: Samples) -> bool:
         return len(samples.t) > 1 and bool(kink(*samples).max() > KINK)
 
@@ -162,24 +178,35 @@ class MechanismSimulation:
 
         The sample is by default that before the sharpest kink, if a change point is near.
         """
-        last, angles = parts[-1], self._memory.tables.forces.angles
+        last, kinked = parts[-1], place is None
         if place is None:
             place = int(np.argmax(kink(*last))) - len(last.t)
             if self._condition_at(last.q[place + 1]) < NEAR * self._least:
                 return False
         state = State(last.t[place], last.q[place], last.v[place], np.nan)
-        lengths = (float(last.t[place + 1] - state.t), end, self._least)
+        lengths = (float(last.t[place + 1] - state.t), self._least)
         rtol = self._options.get("rtol", RTOL)
-        found = across(state, *lengths, self._one_step, self._steps, rtol)
+        found = across(state, *lengths, self._one_step, self._steps, rtol, kinked)
         if found is None:
             return False
         rows = slice(None, len(last.t) + place + 1)
         parts[-1] = Samples(last.t[rows], last.q[rows], last.v[rows])
-        ends = ((state.t, found.t), (state.q, found.q), (state.v, found.v))
-        parts.append(Samples(*(np.array(each) for each in ends)))
-        self._stand_at(parts[-1])
-        self._use(self._roles(self.q), angles)
+        self.t, self.q, self.v = state[:3]
+        parts.append(self._over(state, found, end))
         return True
+
+    def _over(self, first: State, last: State, end: float) -> Samples:
+        """Stand behind a step across a change point, or where it is at a time before its end."""
+        here = (self.t, self.q, self.v)
+        if last.t <= end:
+            self._bridge, there = None, (last.t, last.q, last.v)
+        else:
+            self._bridge, there = (first, last), (end, *between(first, last, end))
+            self._worst[0] = max(self._worst[0], np.abs(self.mechanism.violations(there[1])).max())
+        self._stand_at(samples := Samples(*map(np.array, zip(here, there, strict=True))))
+        if self._bridge is None:
+            self._use(self._roles(self.q), self._memory.tables.forces.angles)
+        return samples
 
     def _roles(self, q: Vector) -> Partition:
         roles = self.mechanism.roles_at(q)

@@ -293,3 +293,20 @@ def test_a_joint_that_stands_twice_counts_once():
     assert twice.redundant[0].split(",")[0] in ("pin", "twice")
     ends = [simulate_mechanism(m, 0.5).q[-1] for m in (twice, Mechanism(bodies, [pin], (), DOWN))]
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("period", [0.02, 0.005])
+def test_periods_may_end_beside_a_change_point(period):
+    """Steps across go on beyond the period's end, where a cubic tells the state."""
+    mechanism = slider_crank(0.5, 4.0)
+    simulation = md.MechanismSimulation(mechanism, rtol=1e-9)
+    times = []
+    for k in range(1, round(1.2 / period) + 1):
+        for part in simulation.advance_to(k * period):
+            times += part.t.tolist()
+            assert simulation.t <= k * period
+    assert simulation.reason == ""
+    assert np.diff(times).min() >= 0.0
+    whole = simulate_mechanism(mechanism, 1.2, rtol=1e-9)
+    np.testing.assert_allclose(simulation.q, whole.q[-1], atol=1e-5)
+    assert simulation.violation < 1e-6
