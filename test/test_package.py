@@ -24,7 +24,7 @@ WHEELS = {"pin": "pinocchio", "pyyaml": "python3-yaml"}
 """Keys of PyPI's names."""
 WITH_VISER = {"PIL", "trimesh"}
 """What the extra `view` has; viser has no key, see package.xml."""
-FROM_PIP = {"torch", "jax"}
+FROM_PIP = {"torch", "jax", "sksundae"}
 """Extras whose libraries only pip has, see package.xml."""
 
 
