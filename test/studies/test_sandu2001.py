@@ -1,7 +1,9 @@
 """Sandu et al. (2001) recomputed: errors as defined, tables complete, files written."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +13,16 @@ from manip_dyn.multibody import simulate_mechanism
 from manip_dyn.studies import sandu2001
 from manip_dyn.studies.report.record import read_record, stale
 from manip_dyn.studies.report.settings import read_settings
-from manip_dyn.studies.sandu2001 import car, fitted, squeezer, w_method
+from manip_dyn.studies.sandu2001 import (
+    Sandu2001,
+    car,
+    car_claims,
+    coefficients,
+    fitted,
+    pendulum_claims,
+    squeezer,
+    w_method,
+)
 from manip_dyn.studies.sandu2001.pendulum import (
     DURATION,
     Run,
@@ -19,7 +30,15 @@ from manip_dyn.studies.sandu2001.pendulum import (
     errors,
     interpolated,
 )
-from manip_dyn.studies.sandu2001.rows import TimeRow
+from manip_dyn.studies.sandu2001.rows import (
+    PUBLISHED,
+    ErrorRow,
+    FitRow,
+    LeadRow,
+    MatrixRow,
+    Point,
+    TimeRow,
+)
 
 
 def cubic(t):
@@ -80,13 +99,95 @@ def test_json_and_files(found, tmp_path):
     assert "cartesian" in str(found)
 
 
-def test_the_kept_run_says_the_same(found):
+@pytest.fixture(scope="module")
+def kept():
     runs = Path(md.__file__).parents[1] / "docs" / "studies"
     if not runs.is_dir():
         pytest.skip("not a checkout")
-    assert stale(read_record(runs / "sandu2001.json"), found.record(0.0)) == []
+    return read_record(runs / "sandu2001.json")
 
 
+def test_the_kept_run_says_the_same(found, kept):
+    assert stale(kept, found.record(0.0)) == []
+
+
+# ------------------------------------------------------------------------- claims
+def rows_of(kept, name, row):
+    return [row(*each) for each in kept.tables[f"sandu2001_{name}"].rows]
+
+
+def told(claims):
+    """Return a record of the claims that have cases, as strings."""
+    return Sandu2001({}, claims=tuple(each for each in claims if each.cases)).record(0.0)
+
+
+def test_the_kept_verdicts_are_those_of_the_kept_tables(kept):
+    times = rows_of(kept, "times", TimeRow)
+    leads = tuple(car.leads(tuple(times)))
+    assert stale(kept, Sandu2001({}, leads=leads).record(0.0)) == []
+    judged = (
+        *pendulum_claims.claims(
+            rows_of(kept, "errors", ErrorRow),
+            rows_of(kept, "matrices", MatrixRow),
+            rows_of(kept, "fit", FitRow),
+            rows_of(kept, "squeezer", Point),
+        ),
+        *car_claims.claims(times, rows_of(kept, "leads", LeadRow), {}),
+    )
+    assert sum(each.cases > 0 for each in judged) > 25
+    assert stale(kept, told(judged)) == []
+
+
+def test_the_kept_verdicts_come_out_again(kept):
+    judged = (
+        *coefficients.claims(),
+        *pendulum_claims.motion_claims(sandu2001.reference()),
+        *car_claims.car_claims(2e-3),
+    )
+    assert all(each.cases for each in judged)
+    assert stale(kept, told(judged)) == []
+
+
+def test_every_claim_is_judged_and_costs_are_counted(kept):
+    """Of those in seconds load could flip none, or it is said."""
+    assert {row["key"] for row in kept.claims} == set(PUBLISHED["claims"])
+    assert {row["verdict"] for row in kept.claims} <= {
+        *("confirmed", "partly confirmed", "refuted", "not reproducible")
+    }
+    assert {row["key"] for row in kept.claims if row.get("counted")} == {"faster"}
+
+
+def test_a_wrong_digit_breaks_the_conditions_of_order():
+    right = coefficients.printed(negative=True)
+    assert max(map(abs, coefficients.conditions(right, right.b).values())) < 1e-23
+    wrong = [*right.b[:3], right.b[3] + Fraction(1, 10**18)]
+    assert max(map(abs, coefficients.conditions(right, wrong).values())) > 1e-19
+    to_the_letter = coefficients.printed()
+    failing = coefficients.conditions(to_the_letter, to_the_letter.b)
+    assert {name for name, left in failing.items() if abs(left) > 0.1} == {
+        *("36b", "36d", "36f", "36h")
+    }
+
+
+@pytest.mark.parametrize(("before", "after", "holds"), [(0.1, 0.01, True), (0.01, 0.1, False)])
+def test_steps_are_compared_around_both_hits(before, after, holds):
+    """A made-up motion whose steps are some before each hit, others after it and at its end."""
+    hits = car.hmmwv().switches[::2]
+    t, ends = [0.0], [(hits[0], before), (hits[0] + 0.2, after), (hits[1], before)]
+    for end, step in (*ends, (hits[1] + 0.2, after), (5.0, before)):
+        t += [*np.arange(t[-1] + step, end - 1e-9, step), end]
+    t = np.array(t)
+    motion = SimpleNamespace(t=t, q=np.zeros((len(t), 3)), steps=1, failures=0, evaluations=4)
+    claims = car_claims.claims([], [], {"made up": motion})
+    shrinks, grows = (next(c for c in claims if c.key == key) for key in ("shrinks", "grows"))
+    assert [each.holds for each in shrinks.evidence] == [holds] * 2
+    assert [each.holds for each in grows.evidence] == [holds]
+    status = {each.key: each.status for each in claims}
+    assert status["three evaluations"] == "refuted"
+    assert status["faster"] == "not measured"
+
+
+# ----------------------------------------------------------------- pendulum and car
 def test_the_pendulum_of_the_study_is_consistent():
     mechanism = cartesian_pendulum()
     assert mechanism.freedoms == 2

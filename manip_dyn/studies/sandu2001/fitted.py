@@ -22,7 +22,7 @@ from manip_dyn.studies.sandu2001.pendulum import (
     first_link,
     interpolated,
 )
-from manip_dyn.studies.sandu2001.rows import PUBLISHED
+from manip_dyn.studies.sandu2001.rows import CLOSE, PUBLISHED, FitRow
 
 MISPRINTED = 3
 """Rows of table 1 whose relative error is a tenth of what it must be."""
@@ -34,20 +34,6 @@ STARTS = (OURS, (0.4, 0.05, 9.81), (1.0, 0.225, 1e-3))
 BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
 """Of the inertias' logarithms and gravity: radii of gyration of 6 cm to about 2 m."""
 TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
-CLOSE = 0.01
-"""A pendulum that comes as near as this, relative, would count as the paper's."""
-
-
-class FitRow(NamedTuple):
-    """A point of the published motion, ours, and that of the fitted pendulum."""
-
-    quantity: str
-    at_s: float
-    published: float
-    ours: float
-    fitted: float
-    residual: float
-    status: str
 
 
 class Fit(NamedTuple):

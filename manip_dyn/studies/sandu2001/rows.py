@@ -55,9 +55,57 @@ class GrowthRow(NamedTuple):
     time: float
 
 
+class LeadRow(NamedTuple):
+    """How many times the explicit method takes as much as the implicit one, over 4 s."""
+
+    control: str
+    tolerance: float
+    published_time: float
+    steps: float
+    evaluations: float
+    time: float
+
+
 class CarRow(NamedTuple):
     """A number of the HMMWV, published and computed."""
 
     name: str
     published: float
     computed: float
+
+
+CLOSE = 0.01
+"""A pendulum that comes as near as this, relative, would count as the paper's."""
+
+
+class FitRow(NamedTuple):
+    """A point of the published motion, ours, and that of the fitted pendulum."""
+
+    quantity: str
+    at_s: float
+    published: float
+    ours: float
+    fitted: float
+    residual: float
+    status: str
+
+
+class MatrixRow(NamedTuple):
+    """Errors of a method with a Jacobian at a tolerance, NaN where it does not arrive."""
+
+    method: str
+    jacobian: str
+    tolerance: float
+    angle_error: float
+    rate_error: float
+    steps: int
+
+
+class Point(NamedTuple):
+    """A solver at a tolerance: error of the angles at the end, rad, seconds, evaluations."""
+
+    solver: str
+    tolerance: float
+    error: float
+    seconds: float
+    evaluations: int

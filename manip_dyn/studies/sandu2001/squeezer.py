@@ -25,6 +25,7 @@ from manip_dyn.multibody import (
     Spring,
     simulate_mechanism,
 )
+from manip_dyn.studies.sandu2001.rows import Point
 
 DURATION = 0.03
 CRANK, COUPLER, PAWL = (0.00092, 0.007), (0.0115, 0.028), (0.018, 0.02, 0.01874, 0.01043, 0.035)
@@ -52,16 +53,6 @@ TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 10))
 PARTS = np.zeros((7, 7))
 """Which of the angles add up to the absolute angle of a body."""
 PARTS[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
-
-
-class Point(NamedTuple):
-    """A solver at a tolerance: error of the angles at the end, rad, seconds, evaluations."""
-
-    solver: str
-    tolerance: float
-    error: float
-    seconds: float
-    evaluations: int
 
 
 class Places(NamedTuple):

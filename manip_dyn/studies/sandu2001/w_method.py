@@ -8,7 +8,6 @@ the Rosenbrock-Nystrom method has the same matrices, whose order 4 needs the exa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,22 +16,12 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Jacobian, StepControl, integrate
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.sandu2001.pendulum import DURATION, Run, errors, start
+from manip_dyn.studies.sandu2001.rows import MatrixRow
 
 FREEDOMS = 2
 SCALES = {"exact": None, "frozen at the start": 1.0, "frozen, 10 % too small": 0.9}
 """Jacobian -> factor of the one at the start; None where it is exact."""
 MOST_STEPS = 50_000
-
-
-class MatrixRow(NamedTuple):
-    """Errors of a method with a Jacobian at a tolerance, NaN where it does not arrive."""
-
-    method: str
-    jacobian: str
-    tolerance: float
-    angle_error: float
-    rate_error: float
-    steps: int
 
 
 def held(_t, _y, p, out, by_time):

@@ -1,0 +1,306 @@
+"""Claims about the HMMWV: the car itself, the steps and the cost of both methods.
+
+Costs are counted in steps and evaluations, which no load changes; masses and geometry are ours,
+calibrated to the printed eigenvalue and height.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.multibody.explicit import simulate_by_adams
+from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.model.hmmwv import hmmwv
+from manip_dyn.multibody.simulate import MechanismMotion
+from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied
+from manip_dyn.studies.sandu2001.rows import PUBLISHED, LeadRow, TimeRow
+
+DURATIONS = (1, 2, 3, 4)
+ALIKE, TWICE, STEADY, AT_REST = 0.1, 2.0, 0.001, 0.005
+"""Costs are almost the same within this share; about as printed within this factor; m: how far a
+height moves that is stable, and may be off the printed one."""
+ALMOST_TWO_ORDERS = 10.0**1.5
+EXPLICIT_LIMIT = 5.0
+"""Step times eigenvalue beyond which no usual explicit method of one step is stable."""
+STRINGENT = (1e-8, 1e-10)
+"""Tolerances of the explicit method beside those of table 3."""
+WINDOW = 0.1
+"""s before and after a hit in which steps are compared: what a half-cylinder takes to cross."""
+Times = Sequence[TimeRow]
+Motions = Mapping[str, MechanismMotion]
+
+
+def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Claim]:
+    """Return the claims that tables 3 and 4 and the motions of figure 5 decide."""
+    explicit, implicit = (
+        [row for row in times if row.table == table] for table in ("table3", "table4")
+    )
+    whole = [row for row in implicit if row.duration_s == DURATIONS[-1]]
+    least, most = PUBLISHED["explicit_step"]
+    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+        (
+            "three evaluations",
+            "evaluations for a step of figure 5, tried again or not; at most 3",
+            _evaluations(motions),
+        ),
+        (
+            "settles",
+            f"chassis height after 5 s less the printed one, m; at most {AT_REST:g}",
+            _settled(motions),
+        ),
+        (
+            "settles",
+            f"range of the chassis height from 4 to 5 s, m; at most {STEADY:g}",
+            _steady(motions),
+        ),
+        (
+            "explicit steps",
+            f"average step of Adams methods, s; between {least:g} and {most:g}",
+            _steps(explicit, least, most),
+        ),
+        (
+            "explicit cost",
+            f"evaluations / those at the loosest tolerance; within {ALIKE:.0%}",
+            _same_cost(explicit),
+        ),
+        (
+            "no limit",
+            "average step of table 4 over 4 s, times the printed dominant eigenvalue; above "
+            f"{EXPLICIT_LIMIT:g}",
+            [_beyond_stability(row) for row in whole],
+        ),
+        (
+            "accuracy costs",
+            "evaluations / those at a tolerance ten times as large; above 1",
+            _dearer(implicit),
+        ),
+        (
+            "accuracy costs",
+            "growth of evaluations from 1e-2 over 4 s / that of the printed times; within a "
+            f"factor of {TWICE:g}",
+            _grows_as_printed(whole),
+        ),
+        (
+            "shrinks",
+            f"mean step in the {WINDOW:g} s from a hit on / in those before; below 1",
+            _shrinks(motions),
+        ),
+        (
+            "grows",
+            "mean step after 3 s / on the bump and between its hits (figure 5); above 1",
+            _larger_steps(motions),
+        ),
+        (
+            "grows",
+            "steps of the fourth second / of the second (table 4); below 1",
+            _fewer_steps(implicit),
+        ),
+        (
+            "grows",
+            "evaluations from 2 to 4 s / to 2 s; at most the largest share of the printed times, "
+            f"{_largest_share():.3f}",
+            _late_costs(implicit),
+        ),
+    ]
+    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    return [*judged, *_lead_claims(leads)]
+
+
+def car_claims(explicit_duration: float) -> list[Claim]:
+    """Return the claims about the car itself, and about stringent explicit runs, in s."""
+    car = hmmwv()
+    fastest = linearize(car).eigenvalues[0]
+    counts = {
+        "bodies": len(car.bodies),
+        "coordinates": car.size,
+        "constraints": car.size - car.freedoms,
+        "freedoms": car.freedoms,
+    }
+    ratio = float(fastest.real) / PUBLISHED["dominant_eigenvalue"]
+    imaginary = float(abs(fastest.imag / fastest.real))
+    hits = zip(("front", "rear"), car.switches[::2], PUBLISHED["hits"], strict=True)
+    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+        (
+            "car",
+            "ours less printed; 0",
+            [
+                Evidence(name, count - PUBLISHED["car"][name], count == PUBLISHED["car"][name])
+                for name, count in counts.items()
+            ],
+        ),
+        (
+            "car's eigenvalue",
+            "real part, ours (calibrated) / printed; within 1%",
+            [Evidence("at the start", ratio, abs(ratio - 1.0) <= 0.01)],
+        ),
+        (
+            "car's eigenvalue",
+            "imaginary part as a share of the real one; at most 0.01",
+            [Evidence("at the start", imaginary, imaginary <= 0.01)],
+        ),
+        (
+            "hits",
+            "ours (wheelbase chosen) less printed, s; at most 0.05",
+            [Evidence(name, t - told, abs(t - told) <= 0.05) for name, t, told in hits],
+        ),
+        (
+            "explicit cost",
+            f"steps at stringent tolerances / at 1e-2; within {ALIKE:.0%}",
+            _stringent_steps(explicit_duration),
+        ),
+    ]
+    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+
+
+# ------------------------------------------------------------------------------ figure 5
+def _evaluations(motions: Motions) -> Iterable[Evidence]:
+    for name, motion in motions.items():
+        count = motion.evaluations / (motion.steps + motion.failures)
+        yield Evidence(f"control {name}", count, count <= 3.0)
+
+
+def _settled(motions: Motions) -> Iterable[Evidence]:
+    for name, motion in motions.items():
+        off = float(motion.q[-1, 2]) - PUBLISHED["settled_height"]
+        yield Evidence(f"control {name}", off, abs(off) <= AT_REST)
+
+
+def _steady(motions: Motions) -> Iterable[Evidence]:
+    for name, motion in motions.items():
+        left = float(np.ptp(motion.q[motion.t >= DURATIONS[-1], 2]))
+        yield Evidence(f"control {name}", left, left <= STEADY)
+
+
+def _shrinks(motions: Motions) -> Iterable[Evidence]:
+    for name, motion in motions.items():
+        for hit in hmmwv().switches[::2]:
+            before = mean_step(motion.t, hit - WINDOW, hit)
+            ratio = mean_step(motion.t, hit, hit + WINDOW) / before
+            yield Evidence(f"control {name}, {hit:.1f} s", ratio, ratio < 1.0)
+
+
+def _larger_steps(motions: Motions) -> Iterable[Evidence]:
+    first, *_, last = hmmwv().switches
+    for name, motion in motions.items():
+        late = mean_step(motion.t, DURATIONS[-2], float(motion.t[-1]))
+        ratio = late / mean_step(motion.t, first, last)
+        yield Evidence(f"control {name}", ratio, ratio > 1.0)
+
+
+def mean_step(t: Vector, first: float, last: float) -> float:
+    """Return the mean length of the steps that end in (first, last], s; NaN if none does."""
+    inside = (t[1:] > first) & (t[1:] <= last)
+    return float(np.diff(t)[inside].mean()) if inside.any() else float("nan")
+
+
+# --------------------------------------------------------------------------- tables 3, 4
+def _steps(rows: Times, least: float, most: float) -> Iterable[Evidence]:
+    for row in rows:
+        if row.duration_s == DURATIONS[-1]:
+            step = row.duration_s / row.steps
+            yield Evidence(f"{row.tolerance:g}", step, least <= step <= most)
+
+
+def _same_cost(rows: Times) -> Iterable[Evidence]:
+    mine = [row for row in rows if row.duration_s == DURATIONS[-1]]
+    for row in mine[1:]:
+        ratio = row.evaluations / mine[0].evaluations
+        yield Evidence(f"{row.tolerance:g}", ratio, abs(ratio - 1.0) <= ALIKE)
+
+
+def _stringent_steps(duration: float) -> Iterable[Evidence]:
+    car = hmmwv(hit=0.0)
+    steps = [simulate_by_adams(car, duration, rtol=rtol).steps for rtol in (1e-2, *STRINGENT)]
+    for tolerance, count in zip(STRINGENT, steps[1:], strict=True):
+        ratio = count / steps[0]
+        yield Evidence(f"{tolerance:g}", ratio, abs(ratio - 1.0) <= ALIKE)
+
+
+def _beyond_stability(row: TimeRow) -> Evidence:
+    reach = row.duration_s / row.steps * abs(PUBLISHED["dominant_eigenvalue"])
+    return Evidence(_who(row), reach, reach > EXPLICIT_LIMIT)
+
+
+def _dearer(rows: Times) -> Iterable[Evidence]:
+    for control, duration in dict.fromkeys((row.control, row.duration_s) for row in rows):
+        mine = [row for row in rows if (row.control, row.duration_s) == (control, duration)]
+        for loose, tight in pairwise(sorted(mine, key=lambda row: -row.tolerance)):
+            ratio = tight.evaluations / loose.evaluations
+            who = f"{control}, {duration} s, {tight.tolerance:g}"
+            yield Evidence(who, ratio, ratio > 1.0)
+
+
+def _grows_as_printed(rows: Times) -> Iterable[Evidence]:
+    loosest = {row.control: row for row in rows if row.tolerance == PUBLISHED["tolerances"][0]}
+    for row in rows:
+        first = loosest.get(row.control, row)
+        if first is not row:
+            ours, told = row.evaluations / first.evaluations, row.published_s / first.published_s
+            holds = 1.0 / TWICE <= ours / told <= TWICE
+            yield Evidence(_who(row), ours / told, holds)
+
+
+def _late_costs(rows: Times) -> Iterable[Evidence]:
+    for row, mine in _by_duration(rows):
+        share = mine[4].evaluations / mine[2].evaluations - 1.0
+        yield Evidence(_who(row), share, share <= _largest_share())
+
+
+def _largest_share() -> float:
+    """Return the largest share by which the printed times grow from 2 to 4 s."""
+    printed = PUBLISHED["implicit"]
+    return max(late / early for early, late in zip(printed["2"], printed["4"], strict=True)) - 1.0
+
+
+def _fewer_steps(rows: Times) -> Iterable[Evidence]:
+    for row, mine in _by_duration(rows):
+        ratio = (mine[4].steps - mine[3].steps) / (mine[2].steps - mine[1].steps)
+        yield Evidence(_who(row), ratio, ratio < 1.0)
+
+
+def _by_duration(rows: Times) -> Iterable[tuple[TimeRow, dict[int, TimeRow]]]:
+    """Yield the rows over 4 s, each with all of its control and tolerance by their duration."""
+    for row in rows:
+        if row.duration_s == DURATIONS[-1]:
+            yield row, {each.duration_s: each for each in rows if _who(each) == _who(row)}
+
+
+# --------------------------------------------------------------------------------- leads
+def _lead_claims(leads: Sequence[LeadRow]) -> Iterable[Claim]:
+    words = "Adams / Rosenbrock-Nystrom over 4 s"
+    for name in ("steps", "evaluations"):
+        found = [(_who(row), getattr(row, name)) for row in leads]
+        measure = f"{name}, {words}; above {ALMOST_TWO_ORDERS:.2g}"
+        yield Claim("faster", measure, tuple(_compared(found, ALMOST_TWO_ORDERS)))
+    ratios = [(_who(row), row.time) for row in leads]
+    measure = f"CPU time, {words}; above {ALMOST_TWO_ORDERS:.2g}"
+    yield _timed(measure, ratios, ALMOST_TWO_ORDERS, float("inf"))
+    beside = [(_who(row), row.time / row.published_time) for row in leads]
+    measure = f"the same / that of the printed times; within a factor of {TWICE:g}"
+    yield _timed(measure, beside, 1.0 / TWICE, TWICE)
+
+
+def _timed(measure: str, found: list[tuple[str, float]], least: float, most: float) -> Claim:
+    first, *shifted = (
+        Claim("faster", measure, tuple(_compared(found, least, most, share)))
+        for share in (1.0, 1.0 - OFF, 1.0 + OFF)
+    )
+    return steadied(first, shifted)
+
+
+def _compared(
+    found: Iterable[tuple[str, float]],
+    least: float,
+    most: float = float("inf"),
+    share: float = 1.0,
+) -> Iterable[Evidence]:
+    for who, ratio in found:
+        yield Evidence(who, ratio, least < ratio * share <= most)
+
+
+def _who(row: TimeRow | LeadRow) -> str:
+    return f"{row.control}, {row.tolerance:g}"

@@ -1,0 +1,338 @@
+"""Claims about the stiff pendulum and about inexact Jacobians, each as a share of its cases.
+
+A case is a run at a tolerance: with the paper's step control, eq. 13 to 16, in joint and in
+Cartesian coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.multibody.linearization import linearize
+from manip_dyn.studies.report.claims import Claim, Evidence
+from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, cartesian_pendulum, first_link
+from manip_dyn.studies.sandu2001.rows import (
+    CLOSE,
+    PUBLISHED,
+    ErrorRow,
+    FitRow,
+    MatrixRow,
+    Point,
+)
+
+QUANTITIES = {"table1": "angle", "table2": "rate"}
+ORDER = 10.0**0.5
+"""Two numbers are of one order of magnitude within this factor, where one of them is a power."""
+KEPT, NEAR_FOUR, NEAR_TWO, SMALL = 2.0, 3.5, 1.75, 0.01
+"""Accuracy is kept within this factor; orders that count as 4 and as 2; a small share."""
+STILL = 1e-6
+"""rad; what an equilibrium may be off."""
+DOWN = 1.5 * math.pi
+TEN = 10.0
+Errors = Sequence[ErrorRow]
+Matrices = Sequence[MatrixRow]
+
+
+def claims(
+    errors: Errors,
+    matrices: Matrices,
+    fit: Sequence[FitRow],
+    squeezer: Sequence[Point],
+) -> list[Claim]:
+    """Return the claims that the tables of the pendulum decide; the squeezer's order beside."""
+    errors = [row for row in errors if RUNS[row.run][1] in ("paper", "scaled")]
+    plain = [row for row in errors if RUNS[row.run][1] == "paper"]
+    angles, rates = ([row for row in plain if row.table == table] for table in QUANTITIES)
+    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+        (
+            "order",
+            "order of the largest error in steps, loosest to tightest tolerance; of the squeezer "
+            f"in evaluations; at least {NEAR_FOUR:g}",
+            [*_orders(plain), *_order_of_squeezer(squeezer)],
+        ),
+        (
+            "exact jacobian",
+            "the Rosenbrock-Nystrom method's error with an inexact Jacobian / with the exact one; "
+            f"above {KEPT:g}",
+            _inexact(matrices, "rosenbrock_nystrom", kept=False),
+        ),
+        (
+            "exact jacobian",
+            f"its steps with an inexact Jacobian / with the exact one; above {KEPT:g}",
+            _more_steps(matrices, "rosenbrock_nystrom"),
+        ),
+        (
+            "w-method",
+            f"error with an inexact Jacobian / with the exact one; at most {KEPT:g}",
+            _inexact(matrices, "rosenbrock_w", kept=True),
+        ),
+        (
+            "w-method",
+            "order of the error in steps, loosest to tightest tolerance, on the stiff pendulum; "
+            f"at least {NEAR_TWO:g}",
+            _orders_of_w(matrices),
+        ),
+        (
+            "range",
+            f"angle or rate at t*, fitted pendulum / printed; within {CLOSE:.0%}",
+            _fitted(fit),
+        ),
+        (
+            "magnitude",
+            "largest error of the angle / tolerance; between 1/10 and 10",
+            [_ratio(row, row.max_error / row.tolerance, 1.0 / TEN, TEN) for row in angles],
+        ),
+        (
+            "rate's magnitude",
+            f"largest error of the rate / ten tolerances; at most {ORDER:.2g}",
+            [_ratio(row, row.max_error / (TEN * row.tolerance), 0.0, ORDER) for row in rates],
+        ),
+        *(
+            (
+                "met",
+                f"largest error of the {name} / what eq. 13 allows there; at most 1",
+                [_ratio(row, row.max_error / allowed(row), 0.0, 1.0) for row in rows],
+            )
+            for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
+        ),
+        *(
+            (
+                "conservative",
+                f"largest error of the {name} / what eq. 13 allows at the largest printed one; at "
+                "most 1",
+                [_ratio(row, row.max_error / most_allowed(row), 0.0, 1.0) for row in rows],
+            )
+            for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
+        ),
+        (
+            "conservative",
+            "error over tolerance, tightest / loosest tolerance; below 1",
+            _more_stringent(plain),
+        ),
+        (
+            "scaled",
+            "steps with scaled / with plain estimates; below 1",
+            _scaled(errors),
+        ),
+        *(
+            (
+                "printed errors",
+                f"largest error of the {name} / printed; at most 1",
+                [_ratio(row, row.max_error / row.published_max, 0.0, 1.0) for row in rows],
+            )
+            for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
+        ),
+        ("relative errors", *_told_by_relative_errors()),
+    ]
+    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+
+
+def motion_claims(exact: Run) -> list[Claim]:
+    """Return the claims that the exact motion and the mechanism decide."""
+    pendulum = cartesian_pendulum()
+    fastest = linearize(pendulum).eigenvalues[0]
+    real, order = float(fastest.real), PUBLISHED["pendulum_eigenvalue"]
+    rest = pendulum.equilibrium()
+    (angle, _), *_ = first_link(rest.q[np.newaxis], np.zeros((1, pendulum.size)))
+    off, stable = float(abs(angle - DOWN)), bool(rest.eigenvalues.real.max() < 0.0)
+    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+        (
+            "consistent",
+            "printed position or velocity of body 2 less the exact one; a unit of the last digit",
+            _consistent(pendulum.q0[7:9], pendulum.v0[7:9]),
+        ),
+        (
+            "pendulum's eigenvalue",
+            f"its real part / -10E5 to the letter, {order:g}; within a factor of {ORDER:.2g}",
+            [_of_order(real / order)],
+        ),
+        (
+            "pendulum's eigenvalue",
+            f"its real part / {order / TEN:g}; within a factor of {ORDER:.2g}",
+            [_of_order(TEN * real / order)],
+        ),
+        (
+            "pendulum's eigenvalue",
+            f"its imaginary part as a share of the real one; at most {SMALL:g}",
+            [_at_most("at the start", float(abs(fastest.imag / real)), SMALL)],
+        ),
+        (
+            "rests",
+            f"angle of the equilibrium less 3 pi / 2, rad; at most {STILL:g}, and stable",
+            [Evidence("equilibrium", off, off <= STILL and stable)],
+        ),
+        (
+            "rests",
+            "distance from 3 pi / 2 where a swing turns / at the turn before; below 1",
+            _swings(exact),
+        ),
+        (
+            "range",
+            "end of the range, exact motion less printed, rad or rad/s; at most 1/2, as printed "
+            "numbers are whole",
+            _range(exact),
+        ),
+    ]
+    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+
+
+def allowed(row: ErrorRow) -> float:
+    """Return the tolerance of eq. 13 where the largest error was; the reference is printed/RelErr.
+
+    In the units of the error: Atol + |E*| Rtol, both the tolerance of the run.
+    """
+    return row.tolerance * (1.0 + 100.0 * row.max_error / row.rel_percent)
+
+
+def most_allowed(row: ErrorRow) -> float:
+    """Return the tolerance of eq. 13 at the largest angle or rate of figure 2."""
+    ends = PUBLISHED["angle_range" if row.table == "table1" else "rate_range"]
+    return row.tolerance * (1.0 + max(map(abs, ends)))
+
+
+# ------------------------------------------------------------------------- tables 1 and 2
+def _ratio(row: ErrorRow, number: float, least: float, most: float) -> Evidence:
+    return Evidence(f"{row.run}, {row.tolerance:g}", number, least <= number <= most)
+
+
+def _ends(errors: Errors) -> Iterable[tuple[str, ErrorRow, ErrorRow]]:
+    """Yield the runs at the loosest and tightest tolerance."""
+    for table, name in dict.fromkeys((row.table, row.run) for row in errors):
+        rows = sorted(
+            (row for row in errors if (row.table, row.run) == (table, name)),
+            key=lambda row: -row.tolerance,
+        )
+        if len(rows) > 1:
+            yield f"{QUANTITIES[table]}, {name}", rows[0], rows[-1]
+
+
+def _order(loose: float, tight: float, few: float, many: float) -> float:
+    """Return by how many decades an error falls per decade of steps."""
+    return math.log(loose / tight) / math.log(many / few)
+
+
+def _orders(errors: Errors) -> Iterable[Evidence]:
+    for who, loose, tight in _ends(errors):
+        order = _order(loose.max_error, tight.max_error, loose.steps, tight.steps)
+        yield Evidence(who, order, order >= NEAR_FOUR)
+
+
+def _order_of_squeezer(points: Sequence[Point]) -> Iterable[Evidence]:
+    mine = [each for each in points if each.solver == "rosenbrock_nystrom"]
+    if len(mine) > 1:
+        ends = (mine[0].error, mine[-1].error, mine[0].evaluations, mine[-1].evaluations)
+        yield Evidence("squeezer", _order(*ends), _order(*ends) >= NEAR_FOUR)
+
+
+def _more_stringent(errors: Errors) -> Iterable[Evidence]:
+    for who, loose, tight in _ends(errors):
+        ratio = tight.max_error / tight.tolerance / (loose.max_error / loose.tolerance)
+        yield Evidence(who, ratio, ratio < 1.0)
+
+
+def _scaled(errors: Errors) -> Iterable[Evidence]:
+    steps = {(row.run, row.tolerance): row.steps for row in errors}
+    for (name, tolerance), count in steps.items():
+        base, _, kind = name.partition(", ")
+        if kind == "scaled" and (base, tolerance) in steps:
+            ratio = count / steps[base, tolerance]
+            yield Evidence(f"{base}, {tolerance:g}", ratio, ratio < 1.0)
+
+
+def _told_by_relative_errors() -> tuple[str, list[Evidence]]:
+    """Return the sizes of angles and rates that the printed columns belong to."""
+    found = []
+    for kind, name in (("position", "angle"), ("velocity", "rate")):
+        ends = PUBLISHED[f"{name}_range"]
+        least, most = (min(ends), max(ends)) if min(ends) > 0 else (0, max(map(abs, ends)))
+        rows = zip(PUBLISHED["tolerances"], PUBLISHED[kind], PUBLISHED[f"{kind}_rel"], strict=True)
+        for tolerance, error, percent in rows:
+            size = 100.0 * error / percent
+            holds = least - 0.5 <= size <= most + 0.5
+            found.append(Evidence(f"{name}, {tolerance:g}", size, holds))
+    measure = "printed error / printed RelErr, rad or rad/s; in the printed range, 1/2 off at most"
+    return measure, found
+
+
+# ----------------------------------------------------------------------------- Jacobians
+def _pairs(matrices: Matrices, method: str) -> Iterable[tuple[MatrixRow, MatrixRow]]:
+    """Yield (exact, inexact) at each tolerance."""
+    mine = [row for row in matrices if row.method == method]
+    exact = {row.tolerance: row for row in mine if row.jacobian == "exact"}
+    for row in mine:
+        if row.jacobian != "exact" and row.tolerance in exact:
+            yield exact[row.tolerance], row
+
+
+def _inexact(matrices: Matrices, method: str, kept: bool) -> Iterable[Evidence]:
+    """Compare errors; a run that does not arrive keeps nothing."""
+    for exact, row in _pairs(matrices, method):
+        for name in ("angle", "rate"):
+            ratio = getattr(row, f"{name}_error") / getattr(exact, f"{name}_error")
+            ratio = ratio if math.isfinite(ratio) else math.inf
+            who = f"{name}, {row.jacobian}, {row.tolerance:g}"
+            yield Evidence(who, ratio, (ratio <= KEPT) == kept)
+
+
+def _more_steps(matrices: Matrices, method: str) -> Iterable[Evidence]:
+    for exact, row in _pairs(matrices, method):
+        ratio = row.steps / exact.steps
+        yield Evidence(f"{row.jacobian}, {row.tolerance:g}", ratio, ratio > KEPT)
+
+
+def _orders_of_w(matrices: Matrices) -> Iterable[Evidence]:
+    mine = [row for row in matrices if row.method == "rosenbrock_w"]
+    for jacobian in dict.fromkeys(row.jacobian for row in mine):
+        rows = [row for row in mine if row.jacobian == jacobian and row.angle_error > 0.0]
+        if len(rows) > 1:
+            first, last = rows[0], rows[-1]
+            for name in ("angle", "rate"):
+                loose, tight = (getattr(row, f"{name}_error") for row in (first, last))
+                order = _order(loose, tight, first.steps, last.steps)
+                yield Evidence(f"{name}, {jacobian}", order, order >= NEAR_TWO)
+
+
+# ---------------------------------------------------------------------------- the motion
+def _fitted(fit: Sequence[FitRow]) -> Iterable[Evidence]:
+    for row in fit:
+        if row.status in ("close", "differs"):
+            who = f"{row.quantity} at {row.at_s:.3g} s"
+            yield Evidence(who, row.fitted / row.published, row.status == "close")
+
+
+def _consistent(place: Vector, velocity: Vector) -> Iterable[Evidence]:
+    for (name, text), value in zip(PUBLISHED["start"].items(), (*place, *velocity), strict=True):
+        unit = 10.0 ** -len(text.partition(".")[2])
+        off = float(abs(float(text) - value))
+        yield Evidence(name, off, off <= unit)
+
+
+def _of_order(ratio: float) -> Evidence:
+    return Evidence("at the start", ratio, 1.0 / ORDER <= ratio <= ORDER)
+
+
+def _at_most(who: str, number: float, most: float) -> Evidence:
+    return Evidence(who, number, number <= most)
+
+
+def _swings(exact: Run) -> Iterable[Evidence]:
+    """Compare the distances from 3 pi / 2 where the rate changes its sign."""
+    rate = exact.states[:, 1]
+    turns = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
+    far = np.abs(exact.states[turns, 0] - DOWN)
+    for turn, ratio in zip(turns[1:], far[1:] / far[:-1], strict=True):
+        yield Evidence(f"turn at {exact.t[turn]:.2f} s", float(ratio), bool(ratio < 1.0))
+
+
+def _range(exact: Run) -> Iterable[Evidence]:
+    low, high = exact.states.min(axis=0), exact.states.max(axis=0)
+    for i, name in enumerate(("angle", "rate")):
+        for word, value, told in zip(
+            ("least", "largest"), (low[i], high[i]), PUBLISHED[f"{name}_range"], strict=True
+        ):
+            off = float(value - told)
+            yield Evidence(f"{word} {name}", off, abs(off) <= 0.5)
