@@ -276,6 +276,15 @@ def test_adams_steps_on_the_bump_are_the_papers():
     assert max(steps) < 1.1 * min(steps)
 
 
+def test_every_table_is_kept_beside_the_charts():
+    """A table of a chart's name would have its points, and none on the page."""
+    point = Point("rodas5p", 1e-3, 0.1, 1.0, 100)
+    charts = (sandu2001._squeezer_chart((point,)),)
+    found = Sandu2001({}, squeezer=(point,), charts=charts)
+    assert list(found.record(0.0).tables) == ["sandu2001_squeezer"]
+    assert len({each.name for each in found.csv_tables()}) == 2
+
+
 def test_the_squeezing_mechanism_ends_where_the_test_set_says():
     """Nine of its constraints are redundant in space; the peers' equations are in a plane."""
     start, end = (squeezer.places(squeezer.PARTS @ q) for q in (squeezer.START, squeezer.END))
