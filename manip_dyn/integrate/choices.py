@@ -60,10 +60,10 @@ class StepControl:
         positive("max_steps", self.max_steps)
         for name in ("fac", "facmin", "facmax"):
             positive(name, getattr(self, name))
-        if not (self.fac < 1.0 and self.facmin < 1.0 < self.facmax):
+        if not (self.fac <= 1.0 and self.facmin < 1.0 < self.facmax):
             raise ManipDynError(
                 f"fac, facmin and facmax are {self.fac:g}, {self.facmin:g} and {self.facmax:g}; "
-                "expected fac and facmin below 1 and facmax above"
+                "expected fac up to 1, facmin below 1 and facmax above"
             )
         if self.max_step < self.min_step:
             raise ManipDynError(

@@ -177,16 +177,15 @@ BAD_CONTROL = [
     ({"norm": "mean"}, "norm is 'mean'"),
     ({"estimate": "sacled"}, "estimate is 'sacled'; .*did you mean 'scaled'"),
     ({"first_step": 0.0}, "first_step is 0 s"),
-    ({"safety": 1.2}, "safety is 1.2; expected a number above 0 and up to 1"),
-    ({"shrink": 1.0}, "shrink is 1; expected a number above 0 and below 1"),
-    ({"grow": 0.9}, "grow is 0.9; expected a number above 1"),
+    ({"fac": 1.2}, "fac, facmin and facmax are 1.2, 0.1 and 5; expected fac up to 1"),
+    ({"facmin": 1.0}, "fac, facmin and facmax are 0.9, 1 and 5; expected .*facmin below 1"),
     ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
     ({"min_step": -1.0}, "min_step is -1 s"),
     ({"max_steps": 0}, "max_steps is 0"),
     ({"fac": 0.0}, "fac is 0"),
     (
         {"facmax": 0.9},
-        "fac, facmin and facmax are 0.9, 0.1 and 0.9; expected fac and facmin below",
+        "fac, facmin and facmax are 0.9, 0.1 and 0.9; expected .*facmax above",
     ),
 ]
 

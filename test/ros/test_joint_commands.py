@@ -190,7 +190,7 @@ def test_a_message_for_one_joint_leaves_the_other_where_it_is(ros):
     np.testing.assert_allclose(ros.hardware.state["position"], [START[0], 0.52], atol=1e-3)
 
 
-def test_what_is_dropped_or_paused_lets_no_time_pass(ros):
+def test_what_is_dropped_lets_no_time_pass_and_what_is_paused_waits(ros):
     hardware = ros.hardware
     hardware.configure(["joint_1", "joint_2"], ["position"], -1.0)
     period(ros, position=START)
@@ -200,8 +200,11 @@ def test_what_is_dropped_or_paused_lets_no_time_pass(ros):
     send(ros, ["joint_1", "joint_2"], position=START)
     says(ros, "paused")
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
+    ros.until(
+        lambda: hardware.time_ns == round(2 * PERIOD * 1e9), "what came in the pause is lost"
+    )
     period(ros, position=START)
-    assert hardware.time_ns == round(2 * PERIOD * 1e9)
+    assert hardware.time_ns == round(3 * PERIOD * 1e9)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def file(tmp_path_factory):
             commands = ros.publisher(Float64MultiArray, "/here/simulator/commands")
             ros.until(lambda: commands.get_subscription_count() == 2, "no recorder listens")
             ros.until(lambda: states and noted(file), "no parameters were noted")
+            ros.until(lambda: states_in(file), "the recorder hears no state")
             for k in range(PERIODS):
                 # Each third command is dropped by the simulator before a good one comes.
                 if k % 3 == 0:

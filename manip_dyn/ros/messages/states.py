@@ -15,6 +15,7 @@ PLACES = {
     "end": "reached the goal: when, and how late",
     "fastest": "the fastest joint, and how fast",
     "fault": "why it cannot go on",
+    "lead": "how many",
     "method": "by which method",
     "news": "off the path, out of reach, near a singularity or at a joint limit, and by how much",
     "others": "their nodes",

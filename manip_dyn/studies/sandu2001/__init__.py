@@ -167,7 +167,7 @@ def _squeezer_chart(points: tuple[squeezer.Point, ...]) -> Chart:
             Panel(title, label, "error of the angles [rad]", tuple(lines), log_x=True, log_y=True)
         )
     title = "Andrews' squeezing mechanism, 0.03 s"
-    return Chart("sandu2001_squeezer_cost", title, tuple(panels), 2, (11.0, 4.6))
+    return Chart("sandu2001_squeezer_work", title, tuple(panels), 2, (11.0, 4.6))
 
 
 def _line(t: Vector, values: Vector) -> Line:
