@@ -12,6 +12,7 @@ from manip_dyn.bench.record import clean_commit, keep
 from manip_dyn.bench.timing import setting
 from manip_dyn.cli.options import DONE
 from manip_dyn.cli.parser import completed_by, examples
+from manip_dyn.cli.terminal import told
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import load_robot
 
@@ -56,7 +57,8 @@ def _bench(options: argparse.Namespace) -> int:
         if options.robot:
             raise ManipDynError("--keep is for the usual robots; expected no --robot")
     robots = [load_robot(each) for each in options.robot or ()]
-    record = bench(name, robots) if robots else bench(name)
+    with told(f"measuring {name}"):
+        record = bench(name, robots) if robots else bench(name)
     print(json.dumps(record.content(), indent=2) if options.json else record)
     if options.keep:
         print(f"kept in {keep(record, Path(options.keep))}", file=sys.stderr)
