@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import needed
+from manip_dyn.plots import figure_type
 
 SHOWN = 18
 """So many structures, the most frequent, have a colour of their own."""
@@ -37,13 +38,7 @@ class Cell(Protocol):
 
 def draw(cells: Sequence[Cell]) -> bytes:
     """Return the picture (PNG) of a square grid of motions, the second joint's goal fastest."""
-    try:
-        from matplotlib.colors import ListedColormap
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ManipDynError(
-            "plots need matplotlib; expected pip install 'manip_dyn[plot]'"
-        ) from error
+    listed = needed("matplotlib.colors", "plots need", "plot").ListedColormap
     size, names = round(len(cells) ** 0.5), [each.structure for each in cells]
     frequent = [name for name, _ in Counter(names).most_common(SHOWN)]
     kinds = np.array([frequent.index(name) if name in frequent else SHOWN for name in names])
@@ -51,12 +46,12 @@ def draw(cells: Sequence[Cell]) -> bytes:
     goals = np.array([each.goal for each in cells])
     half = 0.5 * (np.ptp(goals[:, 0])) / max(size - 1, 1)
     box = [goals.min() - half, goals.max() + half] * 2
-    figure = Figure(figsize=(15.0, 6.5), layout="constrained")
+    figure = figure_type()(figsize=(15.0, 6.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     colors = _colors()
     shown: dict[str, Any] = {"origin": "lower", "extent": box, "interpolation": "nearest"}
     kinds_map = kinds.reshape(size, size).T
-    left.imshow(kinds_map, cmap=ListedColormap(colors), vmin=-0.5, vmax=SHOWN + 0.5, **shown)
+    left.imshow(kinds_map, cmap=listed(colors), vmin=-0.5, vmax=SHOWN + 0.5, **shown)
     open_cells = np.array([each.status not in ("solved", "at_goal") for each in cells])
     left.plot(*goals[open_cells].T, "kx", markersize=4, label="not certified")
     labels = [*frequent, *[""] * (SHOWN - len(frequent)), "others" if kinds.max() == SHOWN else ""]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import needed
 from manip_dyn.export.differentiable.arguments import check_count, check_size, not_numbers
 from manip_dyn.export.differentiable.vector import arguments_of, checked_vector, shape_of
 from manip_dyn.robot import Robot
@@ -32,12 +32,7 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
             function for shapes that do not fit, or while JAX computes in single precision.
     """
     made = checked_vector(robot, kernel, frame)
-    try:
-        jax = import_module("jax")
-    except ImportError as error:
-        raise ManipDynError(
-            "jax_function needs JAX; expected pip install 'manip_dyn[jax]'"
-        ) from error
+    jax = needed("jax", "jax_function needs", "jax")
     from manip_dyn.export.differentiable.jax_primitives import call
 
     numpy, sizes, shape = jax.numpy, arguments_of(made), shape_of(made)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import needed
 from manip_dyn.export.differentiable.arguments import check_count, check_size, not_numbers
 from manip_dyn.export.differentiable.vector import arguments_of, checked_vector, shape_of
 from manip_dyn.robot import Robot
@@ -31,12 +31,7 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
             the function for tensors of another type, on another device, or that do not fit.
     """
     made = checked_vector(robot, kernel, frame)
-    try:
-        torch = import_module("torch")
-    except ImportError as error:
-        raise ManipDynError(
-            "torch_function needs PyTorch; expected pip install 'manip_dyn[torch]'"
-        ) from error
+    torch = needed("torch", "torch_function needs", "torch")
     from manip_dyn.export.differentiable.torch_autograd import call
 
     sizes, shape = arguments_of(made), shape_of(made)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import logging
 import os
@@ -13,6 +12,7 @@ import webbrowser
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import needed
 
 LOCALHOST = "127.0.0.1"
 PORT = 8080
@@ -21,12 +21,7 @@ BLUE = (46, 108, 214)
 
 def viser() -> Any:
     """Return the library that the page is made with."""
-    try:
-        return importlib.import_module("viser")
-    except ImportError as error:
-        raise ManipDynError(
-            "viewing needs viser; expected pip install 'manip_dyn[view]'"
-        ) from error
+    return needed("viser", "viewing needs", "view")
 
 
 def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
