@@ -9,7 +9,7 @@ import manip_dyn as md
 
 @pytest.mark.parametrize(
     ("library", "function", "name"),
-    [("torch", md.torch_function, "PyTorch"), ("jax", md.jax_function, "JAX")],
+    [("torch", md.torch_function, "torch"), ("jax", md.jax_function, "jax")],
 )
 def test_what_is_missing_is_named(library, function, name, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
