@@ -8,11 +8,12 @@ import manip_dyn as md
 
 
 @pytest.mark.parametrize(
-    ("library", "function", "name"),
-    [("torch", md.torch_function, "torch"), ("jax", md.jax_function, "jax")],
+    ("library", "function"), [("torch", md.torch_function), ("jax", md.jax_function)]
 )
-def test_what_is_missing_is_named(library, function, name, monkeypatch):
+def test_what_is_missing_is_named(library, function, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
-    expected = rf"{library}_function needs {name}; expected pip install 'manip_dyn\[{library}\]'"
+    expected = (
+        rf"{library}_function needs {library}; expected pip install 'manip_dyn\[{library}\]'"
+    )
     with pytest.raises(md.ManipDynError, match=expected):
         function(md.load_robot("rr"), "gravity")
