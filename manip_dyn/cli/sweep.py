@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from manip_dyn.cli.options import DONE, examples, print_content
+from manip_dyn.cli.options import DONE, FAILED, examples, print_content
 from manip_dyn.cli.parser import completed_by
 from manip_dyn.cli.terminal import Bar
 from manip_dyn.ensembles.sweeps import sweep
@@ -67,4 +67,4 @@ def _sweep(options: argparse.Namespace) -> int:
         "folder": str(out),
     }
     print_content(content, options.json)
-    return DONE
+    return DONE if any(row["success"] for row in result.rows) else FAILED

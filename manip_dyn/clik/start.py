@@ -39,6 +39,8 @@ def posture_for(
     """
     if not isinstance(pose, Path):
         return posture_at(robot, pose, guess, tolerance, controlled)
+    if guess is not None:
+        raise ManipDynError("guess is given with a path; expected none: many starts are tried")
     settings = None if controlled is None else ClikSettings(controlled=controlled)
     best = track(robot, pose, q0="best", settings=settings)
     if not best.success:

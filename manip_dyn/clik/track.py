@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, isinf
 
 import numpy as np
@@ -80,7 +81,8 @@ def track(
     if best is None or not best.success:
         follower.settings = ways[0] if best is None else best.settings
         follower.reset(start if best is None else best.q[0])
-        return _followed(follower, steps, tolerance)
+        run = _followed(follower, steps, tolerance, explained=False)
+        return replace(run, reason=f"no start that was tried follows it; the best: {run.reason}")
     return best
 
 

@@ -10,8 +10,9 @@ from manip_dyn.core.checks import Matrix, Tensor, Vector
 
 ROUNDS = 3
 """Of weights from residuals, and residuals from weights."""
-BLIND = 1e-8
-"""Size of a singular value, relative to the largest, below which the data say nothing."""
+BLIND = 1e-3
+"""Size of a singular value, relative to the largest, below which the data say nothing: what the
+model and the filters do not have right is taken for a parameter there, whatever the noise says."""
 
 
 class Estimate(NamedTuple):

@@ -28,7 +28,7 @@ class Identification:
         noise: Standard deviation of the measured efforts by joint, (n,), N m or N, as low-passed.
         residual: Root mean square of what the model does not explain by joint, (n,).
         condition: Of the weighted regressor with columns of length one; below 100 is good.
-        unseen: Base parameters that this log does not tell: the estimate is what is described.
+        unseen: Base parameters that this log does not tell one by one: at most sums of them.
         invisible: Parameters that no effort of this arm depends on.
     """
 

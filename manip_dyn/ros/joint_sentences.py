@@ -20,6 +20,12 @@ def outside_limits(robot: Robot, q: Vector) -> str:
     )
 
 
+def brought_within(robot: Robot, q: Vector) -> Vector:
+    """Return q (n,) with joints that are just beyond a limit, as at a stop that gives, on it."""
+    near = np.clip(q, robot.q_min, robot.q_max)
+    return np.where(np.abs(near - q) <= OUTSIDE, near, q)
+
+
 def fastest(robot: Robot, v: Vector) -> str:
     """Return the fastest joint at velocities v (n,), and how fast it is."""
     joint = int(np.abs(v).argmax())

@@ -58,7 +58,7 @@ def test_no_case_is_lost_or_done_twice_where_a_worker_is_killed(cluster, tmp_pat
 
 
 def test_a_scheduler_that_cannot_be_reached_is_one_sentence(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("manip_dyn.ensembles.sweeps.cluster.PATIENCE", "1s")
+    monkeypatch.setattr("manip_dyn.ensembles.sweeps.cluster.PATIENCE", 1.0)
     file = tmp_path / "file.yaml"
     file.write_text("{task: simulate, robot: rr, cases: {grid: {duration: [0.1]}}}")
     out = str(tmp_path / "out")

@@ -12,11 +12,15 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+import manip_dyn as md
+from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
+from manip_dyn.ros.joint_sentences import brought_within
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS
+from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS, BangBangPlannerParameters
+from manip_dyn.ros.planner.planned_motion import PlannedMotion
 
 FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
 """Fan (2003), eqs. 6.21-6.23 with the elbow held: the shoulder is a double integrator."""
@@ -421,3 +425,38 @@ def test_a_refusal_while_moving_costs_nothing(arm, names, position, code):
     arm.until(lambda: any(code in [v.value for v in s.values] for s in arm.statuses), "no code")
     arm.until(lambda: state(arm) == "reached", "it does not arrive")
     assert float(told(arm, "extra time [s]")) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_an_arm_just_beyond_its_stop_is_led_away_from_it(ros):
+    """Seen: 2e-14 rad beyond the limit, where the brake had left it, every goal was refused."""
+    robot = md.load_robot("ibm7535")
+    beyond = [0.5, float(robot.q_max[1]) + 1e-9]
+    np.testing.assert_array_equal(brought_within(robot, np.array(beyond)), [0.5, robot.q_max[1]])
+    far = np.array([0.5, robot.q_max[1] + 0.1])
+    np.testing.assert_array_equal(brought_within(robot, far), far)
+
+
+def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():
+    """Seen: efforts that hold the arm acted instead, and it left its plan."""
+    robot = md.load_robot("ibm7535")
+    parameters = BangBangPlannerParameters(
+        method="minimum_time", control_period=0.01, transport_delay=0.02
+    )
+    first = md.plan_minimum_time(robot, [0.975, 0.0], [0.0, 0.0])
+    before = PlannedMotion(robot, first, parameters)
+    before.begin(Stamped(0, *first.state(0.0)))
+    departure = before.departing(Stamped(100_000_000, *first.state(0.08)), 0.3)
+    assert departure.stamp_ns == 400_000_000
+    np.testing.assert_allclose(departure.q, first.state(0.4)[0], atol=1e-12)
+    second = md.plan_minimum_time(robot, departure.q, [-0.6, 0.5], v0=departure.v)
+    motion = PlannedMotion(robot, second, parameters, departure=departure)
+    measured = Stamped(departure.stamp_ns, *first.state(0.38))
+    assert motion.begin(measured) == 420_000_000
+    motion.goes_on_from(before)
+    rows = motion.segments(measured)
+    np.testing.assert_array_equal(rows[0].effort, before.segments(measured)[0].effort)
+    beginning = next(each for each in rows if each.offset >= 0.02 - 1e-9)
+    assert beginning.offset == pytest.approx(0.02)
+    np.testing.assert_allclose(beginning.effort, second.effort(0.005), atol=2.0)
+    offsets = [each.offset for each in rows]
+    assert offsets == sorted(offsets)

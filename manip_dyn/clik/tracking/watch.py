@@ -136,8 +136,10 @@ class TrackerWatch:
             return f"off the path by up to {self.worst}"
         if sample.damping > 0.0:
             return "near a singularity: damped"
-        if self.limits_met:
-            return f"joint limit met: {', '.join(self.limits_met)}"
+        # A target changes: what was met on the way to another one is over.
+        met = sample.at_limit if isinstance(self._path, SmoothTarget) else self.limits_met
+        if met:
+            return f"joint limit met: {', '.join(met)}"
         return ""
 
     def values(self, sample: TrackingSample) -> dict[str, Any]:

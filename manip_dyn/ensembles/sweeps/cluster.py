@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.needed import needed
 from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, apart, lost, solved
 
-PATIENCE = "10s"
-"""How long a scheduler may take to answer."""
+PATIENCE = 10.0
+"""How long a scheduler may take to answer, s."""
 _one_at_a_time = threading.Lock()
 
 
@@ -44,15 +46,29 @@ def by_cluster(
         client.close(timeout=2)
 
 
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
 def _connected(distributed: Any, address: str) -> Any:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it tells it all again
     try:
+        _knock(address)
         return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except Exception as error:  # OSError, TimeoutError, ValueError of a bad address
         raise ManipDynError(
-            f"the scheduler '{address}' cannot be reached ({type(error).__name__}); expected the "
+            f"the scheduler '{address}' cannot be reached ({_why(error)}); expected the "
             "address of a running Dask scheduler, such as tcp://192.168.0.10:8786"
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise what keeps a TCP address from being connected: clients say it at length, and late."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.port is None:
+        raise ValueError("an address without a port")
+    if parts.scheme == "tcp":
+        socket.create_connection((parts.hostname, parts.port), PATIENCE).close()
 
 
 def _submitted(client: Any, function: Function, chunk: Chunk, identity: str) -> Any:

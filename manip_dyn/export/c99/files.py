@@ -52,6 +52,7 @@ endif()
 option({P}_SELFTEST "Build the program that compares the kernels with reference values" ON)
 
 add_library({p} {p}.c)
+add_library({p}::{p} ALIAS {p})
 set_target_properties({p} PROPERTIES
   C_STANDARD 99 C_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Matrix, Vector, finite_vector, positive
+from manip_dyn.core.checks import Matrix, Vector, finite, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.equations.partition import RANK_TOLERANCE, Partition, partition
 from manip_dyn.multibody.equations.tables import (
@@ -256,7 +256,7 @@ class Mechanism:
             ManipDynError: If none is found, since nothing holds the mechanism on its way.
         """
         positive("tolerance", tolerance)
-        found = rest(self, tolerance, t)
+        found = rest(self, tolerance, finite("t", t, "s"))
         return Equilibrium(self.starting_at(found.q), *found)
 
     # ------------------------------------------------------------------------- tables

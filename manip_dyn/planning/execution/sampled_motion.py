@@ -74,14 +74,11 @@ class SampledMotion(NamedTuple):
         return self.q[-1]
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell.
-
-        Before time 0 the arm comes with its first velocities.
-        """
+        """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell."""
         if t >= self.t_final:
             return self.q[-1], np.zeros(self.q.shape[1])
         if t <= 0.0:
-            return self.q[0] + t * self.v[0], self.v[0]
+            return self.q[0], self.v[0]
         k = self._cell(t)
         h = self.times[k + 1] - self.times[k]
         s = (t - self.times[k]) / h

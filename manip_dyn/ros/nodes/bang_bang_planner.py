@@ -14,7 +14,7 @@ from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory
-from manip_dyn.ros.joint_sentences import fastest, outside_limits
+from manip_dyn.ros.joint_sentences import brought_within, fastest, outside_limits
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.efforts import trajectory_from
 from manip_dyn.ros.messages.robot_description import heard
@@ -254,7 +254,7 @@ class BangBangPlannerNode:
         motion, chosen = self._motion, self._parameters
         on_way = isinstance(motion, PlannedMotion) and self._status.state == "executing"
         may = on_way and chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
-        return motion if may and isinstance(motion, PlannedMotion) and motion.is_on_plan else None
+        return motion if may and isinstance(motion, PlannedMotion) else None
 
     def _leave(self, motion: PlannedMotion, goal: Goal, measured: Stamped, lead: float) -> None:
         """Plan for the goal from a state on that the motion will have `lead` s later."""
@@ -286,7 +286,7 @@ class BangBangPlannerNode:
 
         def job() -> PlannedMotion:
             # In the worker's thread, where it may take its time.
-            plan = self._plan(self._robot, start, goal(start))
+            plan = self._plan(self._robot, brought_within(self._robot, start), goal(start))
             return PlannedMotion(self._robot, plan, self._parameters, goal)
 
         self._worker.start(job)
@@ -329,8 +329,10 @@ class BangBangPlannerNode:
     # --------------------------------------------------------------- execution
     def _execute(self, motion: PlannedMotion | FollowedMotion, measured: Stamped) -> None:
         """Begin at the present state, which nothing has answered yet."""
-        self._prepared, self._motion = None, motion
+        before, self._prepared, self._motion = self._motion, None, motion
         stamp = motion.begin(measured)
+        if isinstance(motion, PlannedMotion) and isinstance(before, PlannedMotion):
+            motion.goes_on_from(before)
         if isinstance(motion, PlannedMotion):
             self._goal = motion.goal
             self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))

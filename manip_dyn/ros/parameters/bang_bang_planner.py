@@ -44,7 +44,7 @@ class BangBangPlannerParameters(RobotParameters):
         True, "Start towards the parameter goal as soon as the arm is heard"
     )
     replanning_lead: float = parameter(
-        0.3,
+        0.5,
         "For minimum_time: how long after a new goal the arm leaves the motion that goes on for "
         "one to that goal, which is planned meanwhile; 0: new goals are refused until it rests",
         "s",

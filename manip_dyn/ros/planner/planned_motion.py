@@ -13,6 +13,8 @@ from manip_dyn.planning import Plan, PlanExecutor, Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 
+SAME = 1e-9
+"""Times that differ by less are the same, s."""
 ON_TIME = 5e-7
 """How much later than planned an arrival is that the sentence for people calls planned, s."""
 
@@ -66,6 +68,7 @@ class PlannedMotion:
         horizon = period + parameters.transport_delay
         self._executor = PlanExecutor(robot, plan, horizon, tuning_from(parameters), period)
         self._began_ns = self._returns = 0
+        self._before: PlannedMotion | None = None
         self.rows = plan.samples(period)
         switches = [[round(t, 9) for t in times] for times in plan.switch_times]
         self.told: dict[str, object] = {
@@ -93,21 +96,40 @@ class PlannedMotion:
     def departing(self, measured: Stamped, lead: float) -> Departure | None:
         """Return where it can give way `lead` s after a state; None where it is over by then.
 
-        It is one of the states to come, by the control period, and on the plan.
+        It is one of the states to come, by the control period, and on the plan: None if the arm
+        does not go by the plan any more.
         """
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
         t = 1e-9 * (stamp + self._delay_ns - self._began_ns)
-        return None if t >= self._plan.t_final else Departure(stamp, *self._plan.state(t), lead)
+        over = t >= self._plan.t_final or not self._is_on_plan
+        return None if over else Departure(stamp, *self._plan.state(t), lead)
 
     @property
-    def is_on_plan(self) -> bool:
+    def _is_on_plan(self) -> bool:
         """Whether the arm goes by the plan: it was neither stopped nor led back to the goal."""
         return self._executor.returns == 0 and self._executor.goal is self._plan.qf
 
     def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state, see `PlanExecutor.segments`."""
-        return self._executor.segments(self._time(measured), measured.q, measured.v)
+        t = self._time(measured)
+        if t >= 0.0 or self._before is None or self.departure is None:
+            return self._executor.segments(t, measured.q, measured.v)
+        # The arm is as far from where it departs as it is from the motion before now.
+        q, v = self._before.planned(measured)
+        there = self.departure.q + measured.q - q, self.departure.v + measured.v - v
+        after = self._executor.segments(0.0, *there)
+        begun = [each._replace(offset=each.offset - t) for each in after]
+        going = self._before.segments(measured)
+        return [each for each in going if each.offset < -t - SAME] + begun
+
+    def planned(self, measured: Stamped) -> tuple[Vector, Vector]:
+        """Return the planned positions and velocities (n,) at the time of a state."""
+        return self._plan.state(self._time(measured))
+
+    def goes_on_from(self, before: PlannedMotion) -> None:
+        """Keep the efforts of the motion before until the plan's time 0, if it departs from it."""
+        self._before = None if self.departure is None else before
 
     def stop(self, measured: Stamped) -> None:
         """Come to rest soonest instead, and stay there."""
