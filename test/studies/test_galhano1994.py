@@ -1,8 +1,8 @@
 """`manip_dyn study galhano1994`: orders, claims and files, on a reduced configuration."""
 
-import builtins
 import csv
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -230,14 +230,8 @@ def test_files_are_written_only_if_asked_for(capsys, tmp_path):
 
 
 def test_without_matplotlib_only_files_fail(monkeypatch, capsys, tmp_path):
-    plain_import = builtins.__import__
-
-    def importing(name, *arguments, **options):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return plain_import(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", importing)
+    for module in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, module, None)
     assert main(["study", "galhano1994", "table1"]) == 0
     assert main(["study", "galhano1994", "table1", "--out", str(tmp_path)]) == 2
     assert "plots need matplotlib" in capsys.readouterr().err

@@ -174,13 +174,18 @@ class PlannedMotion:
     def beginning(self) -> str:
         """What is to be done, in a sentence."""
         method, plan = self._parameters.method, self._plan
+        if method == "pd":
+            return "executing: pd, feedback alone leads to the goal"
         return f"executing: {method}, {plan.status}, arrival at {plan.t_final:.6f} s"
 
     @property
     def end(self) -> str:
         """What was done, in a sentence."""
         if self._plan.t_final == 0.0 and not self._executor.returns:
-            return "the arm is at the goal already; holding it"
+            after = self._executor.arrival_time or 0.0
+            if after < self._parameters.control_period:
+                return "the arm is at the goal already; holding it"
+            return f"reached the goal after {after:.6f} s by feedback; holding it"
         late = self._executor.extra_time or 0.0
         how = "as planned" if abs(late) < ON_TIME else f"{late:.6f} s later than planned"
         return f"reached the goal after {self._executor.arrival_time:.6f} s, {how}; holding it"
