@@ -52,3 +52,15 @@ def test_the_value_is_that_of_the_joints_that_are_free():
     expected = np.sqrt(np.linalg.eigvalsh(free @ free.T)[0])
     told = float(watch.news[-1].split("value ")[1].split()[0])
     assert told == pytest.approx(expected, rel=1e-2)
+
+
+def test_a_limit_met_on_the_way_to_a_target_is_told_while_it_holds(watch):
+    """Seen: told for good, two reached targets later. On a path it is kept: laps repeat it."""
+    target = md.SmoothTarget((np.zeros(3), np.eye(3)))
+    free = TrackerWatch(md.load_robot("ibm7535"), target, 1e-3, PLANE)
+    for each, later in ((free, ""), (watch, "joint limit met: elbow")):
+        held, over = sample(damping=0.0, at_limit=("elbow",)), sample(damping=0.0, t=2.0)
+        each.look(held, gain=10.0)
+        assert each.sentence(held) == "joint limit met: elbow"
+        each.look(over, gain=10.0)
+        assert each.sentence(over) == later

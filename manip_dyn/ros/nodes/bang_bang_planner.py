@@ -252,9 +252,10 @@ class BangBangPlannerNode:
     def _left(self) -> PlannedMotion | None:
         """The motion that goes on, if one to another goal may begin on its way."""
         motion, chosen = self._motion, self._parameters
-        on_way = isinstance(motion, PlannedMotion) and self._status.state == "executing"
-        may = on_way and chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
-        return motion if may and isinstance(motion, PlannedMotion) else None
+        may = chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
+        if may and self._status.state == "executing" and isinstance(motion, PlannedMotion):
+            return motion
+        return None
 
     def _leave(self, motion: PlannedMotion, goal: Goal, measured: Stamped, lead: float) -> None:
         """Plan for the goal from a state on that the motion will have `lead` s later."""

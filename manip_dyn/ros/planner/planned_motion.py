@@ -10,11 +10,10 @@ import numpy as np
 from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, PlanExecutor, Segment
+from manip_dyn.planning.execution.sampled_motion import SAME
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 
-SAME = 1e-9
-"""Times that differ by less are the same, s."""
 ON_TIME = 5e-7
 """How much later than planned an arrival is that the sentence for people calls planned, s."""
 
