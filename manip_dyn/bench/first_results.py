@@ -34,9 +34,10 @@ def minimum_time() -> None:
 
 def track() -> None:
     """Follow the README's circle."""
-    from scipy.spatial.transform import Rotation
+    import numpy as np
+    from pinocchio import rpy
 
-    tool = Rotation.from_euler("y", 45, degrees=True).as_matrix()
+    tool = rpy.rpyToMatrix(0.0, np.pi / 4, 0.0)
     circle = md.Circle(center=[0.0, 0.4, 0.6], normal=[0, 1, 0], start=[-1, 0, 0], rotation=tool)
     md.track(md.load_robot("pa10"), circle, step=0.1, q0=START)
 
@@ -55,7 +56,7 @@ def hmmwv() -> None:
 def readme(mass_scale: float = 1.0) -> None:
     """Run the README's example."""
     import numpy as np
-    from scipy.spatial.transform import Rotation
+    from pinocchio import rpy
 
     robot = md.load_robot("pa10", mass_scale=mass_scale)
     kernels = md.customize(robot)
@@ -66,7 +67,7 @@ def readme(mass_scale: float = 1.0) -> None:
     arm = md.load_robot("ibm7535", mass_scale=mass_scale)
     md.plan_zero_net_work(arm, [0.76, 0.2618], [0.0, 0.0])
     md.plan_minimum_time(arm, [0.975, 0.0], [0.0, 0.0])
-    tool = Rotation.from_euler("y", 45, degrees=True).as_matrix()
+    tool = rpy.rpyToMatrix(0.0, np.pi / 4, 0.0)
     circle = md.Circle(center=[0.0, 0.4, 0.6], normal=[0, 1, 0], start=[-1, 0, 0], rotation=tool)
     md.track(robot, circle, step=0.1, q0=q)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import yaml
 from arms import load, random_state, write_shipped
+from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
@@ -126,6 +127,9 @@ def test_drift_per_cycle_is_reported_and_removed_by_a_posture_task():
     free = md.track(robot, path, "rk4", 0.1, q0, 3 * path.period)
     assert free.drift.shape == (3, 7)
     assert np.abs(free.drift[-1]).max() > 1e-3
+    between = CubicHermiteSpline(free.path_time, free.q, free.v / free.scale[:, None])
+    laps = np.minimum(path.settled + path.period * np.arange(4), free.path_time[-1])
+    np.testing.assert_allclose(free.drift, np.diff(between(laps), axis=0), atol=1e-13)
     posture = ClikSettings(posture=q0, posture_gain=1.0)
     kept = md.track(robot, path, "rk4", 0.1, q0, 3 * path.period, posture)
     assert np.abs(kept.drift[-1]).max() < 1e-8

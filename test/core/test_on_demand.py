@@ -60,7 +60,7 @@ def test_what_type_checkers_see_is_what_is_loaded():
         ("import manip_dyn as md; md.load_robot('pa10')", [*SLOW, "numba", "scipy"]),
         ("import manip_dyn as md; md.simulate", [*SLOW, "scipy.spatial"]),
         ("import manip_dyn as md; md.plan_minimum_time", [*SLOW, "scipy.spatial"]),
-        ("import manip_dyn as md; md.track", SLOW),
+        ("import manip_dyn as md; md.track", [*SLOW, "scipy.spatial"]),
         ("from manip_dyn import multibody", [*SLOW, "scipy.spatial"]),
         (
             "from manip_dyn.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"

@@ -6,7 +6,6 @@ import csv
 from pathlib import Path as File
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.waypoints import Waypoints, ways_between
 from manip_dyn.clik.task.pose import UNIT
@@ -47,6 +46,8 @@ def path_from_csv(
     lines, rows = _read(File(file))
     _check_rows(file, lines, rows)
     poses = [(row[1:4], row[4:] / np.linalg.norm(row[4:])) for row in rows]
+    from scipy.spatial.transform import Rotation  # slow to load
+
     ways = ways_between(rows[:, 1:4], Rotation.from_quat(rows[:, 4:]))
     _check_jumps(file, lines, rows[:, 0], ways, limits)
     return Waypoints(poses, rows[:, 0], ramp=ramp, rounds=rounds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
@@ -38,6 +37,8 @@ class Line(Path):
         positive("linear speed", linear_speed, "m/s")
         positive("angular speed", angular_speed, "rad/s")
         displacement = last.position - first.position
+        from scipy.spatial.transform import Rotation  # slow to load
+
         turn = Rotation.from_matrix(last.rotation @ first.rotation.T).as_rotvec()
         length, angle = float(np.linalg.norm(displacement)), float(np.linalg.norm(turn))
         time = max(length / linear_speed, angle / angular_speed)

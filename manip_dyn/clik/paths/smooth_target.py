@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.target import Target
 from manip_dyn.clik.task.pose import Pose, checked_pose
@@ -106,6 +105,8 @@ class SmoothTarget(Target):
 
 def moved(pose: Pose, displacement: Vector) -> Pose:
     """Return `pose` moved by `displacement` (6,): a translation, and a turn about a fixed axis."""
+    from scipy.spatial.transform import Rotation  # slow to load
+
     turn = Rotation.from_rotvec(displacement[3:]).as_matrix()
     return Pose(pose.position + displacement[:3], turn @ pose.rotation)
 

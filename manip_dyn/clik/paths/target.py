@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik.paths.path import Path, harmonic
 from manip_dyn.clik.paths.timing import Timing
@@ -33,6 +32,8 @@ class Target(Path):
         now: Pose = checked_pose("target", pose)
         velocity = finite_vector("target twist", twist, 6)
         linear, angular = velocity[:3], velocity[3:]
+        from scipy.spatial.transform import Rotation  # slow to load
+
         back = Rotation.from_rotvec(-t * angular).as_matrix()
         self.parameters[:] = harmonic(
             Timing(1.0), now.position - t * linear, back @ now.rotation, linear, turn=angular

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation, RotationSpline
 
 from manip_dyn.clik.paths.evaluate import SPLINE
 from manip_dyn.clik.paths.path import Path
@@ -14,6 +14,9 @@ from manip_dyn.clik.paths.timing import Timing
 from manip_dyn.clik.task.pose import checked_pose
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 FASTEST = (100.0, 1000.0)
 """What is faster from one waypoint to the next is a jump, m/s and rad/s."""
@@ -48,6 +51,8 @@ class Waypoints(Path):
         if len(checked) < 2:
             raise ManipDynError(f"there are {len(checked)} waypoints; expected two or more")
         places = np.array([pose.position for pose in checked])
+        from scipy.spatial.transform import Rotation  # slow to load
+
         rotations = Rotation.from_matrix(np.array([pose.rotation for pose in checked]))
         self.length, self.angle = ways_between(places, rotations)
         if times is None:
@@ -84,6 +89,7 @@ class Waypoints(Path):
             along[-1] = along[0]
         periodic = closed and len(along) > 3
         from scipy.interpolate import CubicSpline  # slow to load, and other paths need none
+        from scipy.spatial.transform import RotationSpline
 
         position = CubicSpline(knots, along, bc_type="periodic" if periodic else "natural")
         rotation = RotationSpline(knots, turns)

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, rotation_matrix
 from manip_dyn.core.errors import ManipDynError
@@ -58,4 +57,6 @@ def checked_rotation(name: str, value: ArrayLike) -> Matrix:
     quaternion = finite_vector(name, value, 4)
     if abs(np.linalg.norm(quaternion) - 1.0) > UNIT:
         raise ManipDynError(f"{name} is the quaternion {quaternion.tolist()}; expected a length 1")
+    from scipy.spatial.transform import Rotation  # slow to load, as wherever it is imported so
+
     return Rotation.from_quat(quaternion).as_matrix()

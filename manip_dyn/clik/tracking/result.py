@@ -142,9 +142,17 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
     if count < 1:
         return None
     times = np.minimum(path.settled + path.period * np.arange(count + 1), path_time[-1])
-    from scipy.interpolate import CubicHermiteSpline  # slow to load
+    return np.diff(_cubic(path_time, q, slope, times), axis=0)
 
-    return np.diff(CubicHermiteSpline(path_time, q, slope)(times), axis=0)
+
+def _cubic(t: Vector, values: Matrix, slopes: Matrix, times: Vector) -> Matrix:
+    """Return the cubic of Hermite (k, n) through values and slopes (m, n) at t, at `times`."""
+    i = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+    width = (t[i + 1] - t[i])[:, None]
+    s = (times - t[i])[:, None] / width
+    rest = 1.0 - s
+    ends = rest**2 * (1.0 + 2.0 * s) * values[i] + s**2 * (3.0 - 2.0 * s) * values[i + 1]
+    return ends + width * s * rest * (rest * slopes[i] - s * slopes[i + 1])
 
 
 def _judged(
