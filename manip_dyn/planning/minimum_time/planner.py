@@ -274,11 +274,11 @@ class _Search:
         for motion in self._grid.motions:
             if motion.duration > GRID_SLACK * least_time(found):
                 break
-            polished = self._programs.polished(motion.u, motion.duration)
-            self._compare(polished, found)
+            self._compare(motion.as_solution(), found)
             if motion.duration < least_time(found) / GRID_SLACK:
                 self.on_grid = min(self.on_grid, GRID_SLACK * motion.duration)
-                self._compare(motion.as_solution(), found)
+                polished = self._programs.polished(motion.u, motion.duration)
+                self._compare(polished, found)
             if motion is fastest and motion.duration < least_time(found) / GRID_SLACK:
                 fine = self._fine_grid.solved(motion.swing)
                 if fine is not None:
