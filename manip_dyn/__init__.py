@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Kernels,
         customize,
     )
-    from manip_dyn.ensembles import Ensemble, PDControl, simulate_many
+    from manip_dyn.ensembles import Ensemble, simulate_many
     from manip_dyn.ensembles.sweeps import Cases, SweepResult, read_sweep, sweep
     from manip_dyn.export import export_c, jax_function, torch_function
     from manip_dyn.identification import Excitation, Identification, excitation, identify
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from manip_dyn.simulation import (
         EffortLaw,
         Integrator,
+        PDControl,
         Schedule,
         Simulation,
         Trajectory,
@@ -128,7 +129,7 @@ else:
                 "Kernels",
                 "customize",
             ),
-            "ensembles": ("Ensemble", "PDControl", "simulate_many"),
+            "ensembles": ("Ensemble", "simulate_many"),
             "ensembles.sweeps": ("Cases", "SweepResult", "read_sweep", "sweep"),
             "export": ("export_c", "jax_function", "torch_function"),
             "identification": ("Excitation", "Identification", "excitation", "identify"),
@@ -186,6 +187,7 @@ else:
                 "gravity_compensation",
                 "EffortLaw",
                 "Integrator",
+                "PDControl",
                 "Schedule",
                 "Simulation",
                 "Trajectory",

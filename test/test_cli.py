@@ -13,6 +13,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from command_line import parser_of
+from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.cli import COMMANDS, installation, main
@@ -109,6 +110,18 @@ def test_track_answers_and_a_coarse_step_is_worse(capsys):
         assert main(["track", *CIRCLE, "--json", "--step", step]) == 0
         errors.append(json.loads(capsys.readouterr().out)["max_position_error_m"])
     assert errors[0] < 1e-6 < errors[1]
+
+
+def test_track_looks_for_the_start_that_follows_best(capsys):
+    command = ["track", *CIRCLE, "--duration", "1", "--start", "best", "--json"]
+    assert main(command) == 0
+    told = json.loads(capsys.readouterr().out)
+    tool = Rotation.from_euler("xyz", [0.0, 0.785, 0.0]).as_matrix()
+    path = md.Circle([0.0, 0.4, 0.6], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], tool, 0.1, 0.2)
+    best = md.track(md.load_robot("pa10"), path, "rk4", 0.1, "best", 1.0)
+    assert told["start_rad"] == best.q[0].tolist()
+    assert main([*command[:-2], "beast"]) == 2
+    assert "--start is 'beast'; expected numbers" in capsys.readouterr().err
 
 
 def test_export_writes_what_the_api_does(tmp_path, capsys):

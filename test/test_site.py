@@ -52,6 +52,16 @@ def test_no_page_has_a_warning(site):
     assert len(site.env.found_docs) > 40
 
 
+def test_an_example_leads_to_its_page(site):
+    """On the site; the page in the repository links to the script."""
+    from sphinx.addnodes import download_reference, pending_xref
+
+    page = site.env.get_doctree("index")
+    links = [node["reftarget"] for node in page.findall(pending_xref)]
+    assert "gallery/05_singular_posture" in [link.removesuffix(".rst") for link in links]
+    assert not list(page.findall(download_reference))
+
+
 @pytest.mark.parametrize("package", ["manip_dyn", *(f"manip_dyn.{each}" for each in DOCUMENTED)])
 def test_every_public_name_is_in_the_reference(site, package):
     told = {name.rpartition(".")[2] for name in site.env.get_domain("py").objects}

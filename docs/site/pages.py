@@ -42,6 +42,7 @@ def adapt(app, page, source):
         text += readme.partition("## From your own node\n")[2].partition("\n## ")[0]
     for link, here in MOVED.items():
         text = text.replace(f"]({link}", f"]({here}")
+    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
     text = re.sub(
         r"\[([^\]]+)\]\(\.\./benchmarks/(?:runs|catalogue|sweeps)/?\)", r"\1", text
     )  # a folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from manip_dyn.cli.options import DONE, add_robot, add_robot_options, examples, robot_of
 from manip_dyn.cli.parser import completed_by
@@ -47,7 +46,7 @@ def _export(options: argparse.Namespace) -> int:
     names = [each.strip() for each in options.kernels.split(",") if each.strip()]
     files = export_c(
         robot,
-        Path(options.c),
+        options.c,
         straight_kernels(robot) if names == [ALL] else names,
         precision="float" if options.float else "double",
         name=options.name,

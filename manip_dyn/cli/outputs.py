@@ -7,7 +7,6 @@ import csv
 import os
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from manip_dyn.cli.options import DONE
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import check_installed
 from manip_dyn.recording.recorder import check_new
 from manip_dyn.robot import Robot
 
@@ -39,15 +39,12 @@ def check_outputs(options: argparse.Namespace) -> None:
     Raises:
         ManipDynError: With what to install, or why a file cannot be written.
     """
-    if options.plot and not find_spec("matplotlib"):
-        raise ManipDynError("--plot needs matplotlib; expected pip install 'manip_dyn[plot]'")
+    if options.plot:
+        check_installed(("matplotlib",), "--plot needs", "plot")
     if options.plot and Path(options.plot).suffix.lower() not in PICTURES:
         raise ManipDynError(f"--plot is '{options.plot}'; expected a file {', '.join(PICTURES)}")
-    if options.record and not (find_spec("mcap") and find_spec("rosbags")):
-        raise ManipDynError(
-            "--record needs mcap and rosbags; expected pip install 'manip_dyn[record]'"
-        )
     if options.record:
+        check_installed(("mcap", "rosbags"), "--record needs", "record")
         check_new(options.record)
     for name in ("plot", "csv", "record"):
         if getattr(options, name):
@@ -108,7 +105,5 @@ def view(result: Any, **about: Any) -> int:
 
 
 def _viewer() -> Any:
-    for module in ("manip_dyn.viewer", "viser"):
-        if not find_spec(module):
-            raise ManipDynError(f"the view needs {module}; expected pip install 'manip_dyn[view]'")
+    check_installed(("viser",), "the view needs", "view")
     return import_module("manip_dyn.viewer")

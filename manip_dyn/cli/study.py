@@ -21,7 +21,9 @@ def configure(command: argparse.ArgumentParser) -> None:
     names = (*PAPERS, "all")
     paper_argument = command.add_argument("paper", help=f"one of: {', '.join(names)}")
     completed_by(paper_argument, lambda: names)
-    command.add_argument("item", nargs="?", default="all", help="table or figure (default: all)")
+    command.add_argument(
+        "item", nargs="?", default="all", help="or a figure or table, as fig5.9 (default: all)"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.add_argument("--out", metavar="DIR", help="write PNG, SVG, CSV and HTML files into it")
     command.add_argument(

@@ -27,14 +27,12 @@ def configure(command: argparse.ArgumentParser) -> None:
     file = command.add_argument("file", help="a YAML file, or a shipped sweep")
     completed_by(file, shipped_sweeps)
     command.add_argument("--out", help="folder of the results (default: the file's name)")
-    command.add_argument(
-        "--workers", type=int, default=0, help="processes here (default: one for each core)"
-    )
+    command.add_argument("--workers", type=int, help="processes here (default: one for each core)")
     command.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask cluster whose workers do it instead"
     )
     command.add_argument(
-        "--chunk", type=int, default=0, help="cases sent and written together (default: by number)"
+        "--chunk", type=int, help="cases sent and written together (default: by number)"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     command.set_defaults(run=_sweep)
@@ -66,5 +64,8 @@ def _sweep(options: argparse.Namespace) -> int:
         "statuses": dict(sorted(result.statuses.items())),
         "folder": str(out),
     }
+    failed = next((row for row in result.rows if not row["success"]), None)
+    if failed is not None:
+        content["first_failure"] = f"case {failed['case']}: {failed['reason']}"
     print_content(content, options.json)
     return DONE if any(row["success"] for row in result.rows) else FAILED

@@ -36,9 +36,13 @@ from manip_dyn.clik import (
     posture_for,
     track,
 )
-from manip_dyn.core.checks import finite_vector
+from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.plots import plot_motion
+from manip_dyn.robot import Robot
+
+BEST = "best"
+"""The start for which `track` looks by itself."""
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -50,7 +54,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.epilog = examples(
         "manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 \\\n"
         "      --rpy=0,0.785,0 --start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
-        "manip_dyn track pa10 --path poses.csv --record tracked.mcap",
+        "manip_dyn track pa10 --path poses.csv --start best --record tracked.mcap",
     )
     add_robot(command)
     add_robot_options(command)
@@ -66,7 +70,10 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--ramp", type=float, default=0.0, help="smooth start, s (default: 0)")
     command.add_argument("--duration", type=float, help="s (default: the path's, one round)")
-    command.add_argument("--start", help="joint positions near the first point")
+    command.add_argument(
+        "--start",
+        help="joint positions near the first point, or best: what follows the whole path",
+    )
     command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
     command.add_argument("--inverse", default="filtered", help=f"one of: {', '.join(INVERSES)}")
     command.add_argument("--orientation-error", default="columns", help=", ".join(ERRORS))
@@ -81,8 +88,7 @@ def _track(options: argparse.Namespace) -> int:
     check_outputs(options)
     robot = robot_of(options)
     path = _path(options)
-    guess = None if options.start is None else numbers("--start", options.start)
-    start = posture_for(robot, path.pose(0.0), middle_posture(robot) if guess is None else guess)
+    start = _start(options, robot, path)
     settings = ClikSettings(
         gain=options.gain, inverse=options.inverse, orientation_error=options.orientation_error
     )
@@ -93,6 +99,7 @@ def _track(options: argparse.Namespace) -> int:
         "success": tracking.success,
         "reason": tracking.reason,
         "samples": len(tracking.t),
+        "start_rad": tracking.q[0].tolist(),
         "time_s": float(tracking.t[-1]),
         "max_position_error_m": float(tracking.position_error.max()),
         "max_orientation_error_rad": float(tracking.orientation_error.max()),
@@ -116,6 +123,14 @@ def _track(options: argparse.Namespace) -> int:
         write_csv(options.csv, names, np.column_stack([rows, *errors_of_tool]))
     save_and_view(options, tracking, robot)
     return DONE if tracking.success else FAILED
+
+
+def _start(options: argparse.Namespace, robot: Robot, path: Path) -> Vector | str:
+    """Return the posture at the first point, or what `track` is to look for."""
+    if options.start == BEST:
+        return BEST
+    near = middle_posture(robot) if options.start is None else numbers("--start", options.start)
+    return posture_for(robot, path.pose(0.0), near)
 
 
 def _path(options: argparse.Namespace) -> Path:

@@ -20,6 +20,7 @@ from manip_dyn.codegen.taylor.taylor import Taylor
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot, check_inertia_tensor
+from manip_dyn.robot.model import checked_robot
 
 NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 
@@ -316,8 +317,7 @@ def customize(robot: Robot, frame: str | None = None) -> Kernels:
         robot: From `load_robot`.
         frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
     """
-    if not isinstance(robot, Robot):
-        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
+    checked_robot(robot)
     if frame is not None and not isinstance(frame, str):
         raise ManipDynError(f"frame is {frame!r}; expected the name of a link")
     return _kernels(robot, robot.tip if frame is None else frame)

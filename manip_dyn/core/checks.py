@@ -15,6 +15,8 @@ Vector = Array
 """One axis, such as (n,)."""
 Matrix = Array
 """Two axes, such as (4, 4) or (m, n)."""
+LONGEST = 2**62
+"""Nanoseconds that whole numbers of 64 bits can count, and add."""
 Tensor = Array
 """Three axes or more, such as (k, 4, 4)."""
 
@@ -75,11 +77,29 @@ def not_negative(name: str, value: Any, unit: str = "") -> float:
     return number
 
 
+def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return `value` as an int from `least` to `most`; truth values and 3.0 are none."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        wanted = f"{least} or more" if most is None else f"from {least} to {most}"
+        raise ManipDynError(f"{name} is {_shown(value)}; expected a whole number, {wanted}")
+    return int(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """Return `value` as a bool; numbers and texts are none."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ManipDynError(f"{name} is {_shown(value)}; expected true or false")
+    return bool(value)
+
+
 def nanoseconds(name: str, seconds: Any) -> int:
     """Return a positive duration in seconds as a whole number of nanoseconds, at least 1."""
     duration = round(positive(name, seconds, "s") * 1e9)
     if duration < 1:
         raise ManipDynError(f"{name} is {seconds:g} s; expected at least 1 nanosecond")
+    if duration > LONGEST:
+        raise ManipDynError(f"{name} is {seconds:g} s; expected {1e-9 * LONGEST:g} s at most")
     return duration
 
 
@@ -99,10 +119,12 @@ def _not_finite(array: Vector) -> str:
 
 def _number(name: str, value: Any, unit: str) -> float:
     try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError("a truth value")
         return float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         wanted = f"a number in {unit}" if unit else "a number"
-        raise ManipDynError(f"{name} is {value!r}; expected {wanted}") from error
+        raise ManipDynError(f"{name} is {_shown(value)}; expected {wanted}") from error
 
 
 def _space(unit: str) -> str:

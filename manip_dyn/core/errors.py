@@ -10,10 +10,10 @@ class ManipDynError(Exception):
     """Bad input, told in one sentence: what it is, its value, what was expected."""
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def closest(name: object, known: Iterable[str]) -> str:
     """Return a hint such as ``; did you mean 'step'?`` or the list of what is known."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(str(name), known, n=1)
     if near:
         return f"; did you mean '{near[0]}'?"
     return f"; known: {', '.join(known)}" if known else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
@@ -22,7 +23,20 @@ def needed(module: str, purpose: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        library = module.partition(".")[0]
-        raise ManipDynError(
-            f"{purpose} {library}; expected pip install 'manip_dyn[{extra}]'"
-        ) from error
+        raise _missing(module, purpose, extra) from error
+
+
+def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
+    """Refuse to begin without modules that are loaded only later, see `needed`.
+
+    Raises:
+        ManipDynError: For the first one that is not installed.
+    """
+    for module in modules:
+        if not find_spec(module):
+            raise _missing(module, purpose, extra)
+
+
+def _missing(module: str, purpose: str, extra: str) -> ManipDynError:
+    library = module.partition(".")[0]
+    return ManipDynError(f"{purpose} {library}; expected pip install 'manip_dyn[{extra}]'")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.extras import check_installed
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.demo.supervisor import RunFailedError, isolate, perform
-from manip_dyn.demo.watching import check_viser, watched_run
+from manip_dyn.demo.watching import watched_run
 from manip_dyn.recording.recorder import check_new
 
 REPORT_EVERY = 0.25
@@ -57,7 +58,7 @@ def demo(
     if urdf is not None and name is None:
         raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
     if view:
-        check_viser()
+        check_installed(("viser",), "viewing needs", "view")
         name = name or WATCHED
         mode = mode or watched_run(scenario(name))
     chosen = SCENARIOS if name is None else (scenario(name),)

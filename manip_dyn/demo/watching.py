@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import queue
 import subprocess
@@ -11,17 +10,10 @@ import time
 from collections.abc import Sequence
 from typing import IO, Any
 
-from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo.scenarios import Scenario
 
 PATIENCE = 20.0
 """Wall time for which the arm waits for somebody who opens the page, s."""
-
-
-def check_viser() -> None:
-    """Refuse to begin without what makes the page."""
-    if importlib.util.find_spec("viser") is None:
-        raise ManipDynError("viewing needs viser; expected pip install 'manip_dyn[view]'")
 
 
 def watched_run(scenario: Scenario) -> str:

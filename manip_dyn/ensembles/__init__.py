@@ -6,17 +6,15 @@ from manip_dyn.core.on_demand import on_demand
 
 if TYPE_CHECKING:
     from manip_dyn.ensembles.ensemble import Ensemble, OverTime
-    from manip_dyn.ensembles.pd_control import PDControl
     from manip_dyn.ensembles.simulate_many import simulate_many
 else:
     __getattr__, __dir__ = on_demand(  # a sweep's workers need no lanes
         __name__,
         {
             "ensemble": ("Ensemble", "OverTime"),
-            "pd_control": ("PDControl",),
             "simulate_many": ("simulate_many",),
             "sweeps": (),
         },
     )
 
-__all__ = ["Ensemble", "OverTime", "PDControl", "simulate_many"]
+__all__ = ["Ensemble", "OverTime", "simulate_many"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import needed
 from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.simulate import Trajectory
@@ -130,12 +130,7 @@ class Ensemble:
         Raises:
             ManipDynError: If xarray is not installed.
         """
-        try:
-            xarray = import_module("xarray")  # slow to load, and wanted by few
-        except ImportError as error:
-            raise ManipDynError(
-                "xarray is not installed; expected it for to_xarray: pip install xarray"
-            ) from error
+        xarray = needed("xarray", "to_xarray needs", "xarray")
         joints = ("motion", "joint")
         over_time = {name: (joints, value) for name, value in vars(self.over_time).items()}
         sampled = {

@@ -8,22 +8,28 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from manip_dyn.core.addresses import address_for
-from manip_dyn.core.checks import Matrix, Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.core.views import MATRIX, VECTOR
+from manip_dyn.ensembles.function_trial import check_size, width_of
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
-from manip_dyn.ensembles.pd_control import COMPENSATIONS, PDControl
-from manip_dyn.ensembles.plan_rows import References, references_of, schedule_of, stops_of, targets
 from manip_dyn.ensembles.rows import listed, rows_of
-from manip_dyn.integrate.functions import jitted
+from manip_dyn.integrate.functions import COMPILING, jitted, not_compilable
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import Feedback, Schedule
+from manip_dyn.simulation.laws.effort_laws import Feedback, Schedule
+from manip_dyn.simulation.laws.pd_control import COMPENSATIONS, PDControl
+from manip_dyn.simulation.laws.references import (
+    References,
+    references_of,
+    schedule_of,
+    stops_of,
+    targets,
+)
 
 EXPECTED = (
     "expected efforts (n,) or (N, n), a Schedule, a Plan, a list of N of these, a PDControl, or a "
@@ -67,7 +73,7 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
     if isinstance(effort, Feedback):
         if effort.weightless:
             return _plain(robot, [Schedule(robot, [0], [np.zeros(robot.n)])], GRAVITY)
-        return _function(robot, effort.function, None)
+        return _function(robot, effort.function, effort.parameters)
     plans = listed(effort, Plan)
     if plans is not None:
         return _plain(robot, [schedule_of(robot, each, period) for each in plans])
@@ -148,10 +154,9 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
         )
     values = np.zeros((1, 0))
     if count == 4:
-        values = rows_of("parameters", parameters, np.shape(parameters)[-1])
-    # In Python first: compiled code would read what lies behind an array that is too short.
+        values = rows_of("parameters", parameters, width_of(parameters))
     start = (0.0, np.zeros(robot.n), np.zeros(robot.n), *([values[0]] if count == 4 else []))
-    finite_vector("effort", plain(*start), robot.n)
+    check_size(plain, start, robot.n)
     bound: dict[str, Any] = {"N": robot.n, "COUNT": values.shape[1]}
     if count == 4:
         bound["law"] = jitted(law)
@@ -160,10 +165,8 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     lanes = specialized(function, **bound).of_lanes
     try:
         address = address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))
-    except NumbaError as error:
-        raise ManipDynError(
-            f"the effort law cannot be compiled by numba: {str(error).strip().splitlines()[0]}; "
-            "expected numpy functions of t, q and v"
-        ) from error
+    except COMPILING as error:
+        expected = "numpy functions of t, q and v that return efforts (n,)"
+        raise not_compilable("the effort law", law, error, expected, start) from error
     zero = [Schedule(robot, [0], [np.zeros(robot.n)])]
     return _plain(robot, zero, FUNCTION)._replace(timed=True, parameters=values, function=address)

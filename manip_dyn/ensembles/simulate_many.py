@@ -16,13 +16,14 @@ from manip_dyn.ensembles.lane_laws import LaneLaw, lane_law
 from manip_dyn.ensembles.lane_method import LaneMethod, lane_method
 from manip_dyn.ensembles.lanes import space
 from manip_dyn.ensembles.lanes.space import Cases, Kept, Rules
-from manip_dyn.ensembles.pd_control import PDControl
 from manip_dyn.ensembles.rows import number_of_motions, rows_of
 from manip_dyn.ensembles.running import checked_threads, run_all
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import Feedback, Schedule
+from manip_dyn.robot.model import checked_robot
 from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.laws.effort_laws import Feedback, Schedule
+from manip_dyn.simulation.laws.pd_control import PDControl
 
 Law = ArrayLike | Schedule | Plan | PDControl | Feedback | Callable[..., Vector] | Sequence[Any]
 
@@ -80,8 +81,7 @@ def simulate_many(
     Raises:
         ManipDynError: If an argument is wrong; motions that fail raise nothing.
     """
-    if not isinstance(robot, Robot):
-        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
+    checked_robot(robot)
     if robot.rubs:
         raise ManipDynError(
             f"robot '{robot.name}' has dry friction, which many motions at once do not follow; "

@@ -43,14 +43,16 @@ def selected(robot: Robot, names: Iterable[str]) -> list[str]:
     Raises:
         ManipDynError: If one is unknown, or no straight line for so many joints; if there is none.
     """
-    if isinstance(names, str):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         names = [names]
-    chosen = list(dict.fromkeys(names))
-    if not chosen:
+    given = list(names)
+    if not given:
         raise ManipDynError(f"kernels is empty; expected some of {', '.join(KNOWN)}")
-    for name in chosen:
+    for name in given:
         if name not in KNOWN:
-            raise ManipDynError(f"there is no kernel {name!r}{closest(str(name), KNOWN)}")
+            raise ManipDynError(f"there is no kernel {name!r}{closest(name, KNOWN)}")
+    chosen = list(dict.fromkeys(given))
+    for name in chosen:
         if why := _in_the_way(robot, name):
             raise ManipDynError(f"{name} of '{robot.name}' ({robot.n} joints) {why}")
     return chosen

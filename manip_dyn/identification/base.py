@@ -17,12 +17,14 @@ from manip_dyn.codegen.rigid_body.base_parameters import with_base_parameters
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.identification.regressor import (
     OF_A_JOINT,
+    checked_estimated,
     flat,
     parameter_names,
     regressor,
     rigid_of,
 )
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 STATES, RANK = 60, 1e-9
 """Random states per joint, and the size relative to others below which a column has no direction
@@ -72,7 +74,7 @@ def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> Ba
         robot: Its dimensions and gravity count, its masses do not.
         estimated: Which of ``damping``, ``friction`` and ``armature`` are among the parameters.
     """
-    n = robot.n
+    n, estimated = checked_robot(robot).n, checked_estimated(estimated)
     regroup = np.zeros((13 * n, 13 * n))
     regroup[: 10 * n, : 10 * n] = _regrouping(robot)
     for k, kind in enumerate(OF_A_JOINT):

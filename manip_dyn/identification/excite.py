@@ -8,12 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from manip_dyn.core.checks import Matrix, Vector, not_negative, positive
+from manip_dyn.core.checks import (
+    Matrix,
+    Vector,
+    finite_vector,
+    not_negative,
+    positive,
+    whole_number,
+)
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.identification.fourier import Fourier
-from manip_dyn.identification.regressor import OF_A_JOINT
+from manip_dyn.identification.regressor import OF_A_JOINT, checked_estimated
 from manip_dyn.identification.search import Search
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 STARTS = 20
 """Random motions per joint with which the search begins."""
@@ -44,7 +52,8 @@ class Excitation:
 
     def at(self, t: ArrayLike) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and accelerations (m, n) at the times (m,), s."""
-        return self.fourier.at(np.atleast_1d(np.asarray(t, dtype=float)))
+        times: ArrayLike = np.atleast_1d(np.asarray(t))
+        return self.fourier.at(finite_vector("t", times, np.size(times)))
 
 
 def excitation(
@@ -79,13 +88,15 @@ def excitation(
         ManipDynError: If an argument makes no sense, or no motion keeps the efforts, as where
             gravity alone takes more.
     """
+    checked_robot(robot)
     period = positive("period", period, "s")
-    if not isinstance(harmonics, int) or harmonics < 2:
-        raise ManipDynError(f"harmonics is {harmonics!r}; expected a whole number from 2 on")
-    if not 0.0 <= not_negative("margin", margin) < 0.5:
+    harmonics = whole_number("harmonics", harmonics, 2)
+    iterations = whole_number("iterations", iterations, 1)
+    margin = not_negative("margin", margin)
+    if margin >= 0.5:
         raise ManipDynError(f"margin is {margin:g}; expected 0 to below 0.5")
-    search = Search(robot, period, margin, effort_limit, tuple(estimated))
-    rng = np.random.default_rng(seed)
+    search = Search(robot, period, margin, effort_limit, checked_estimated(estimated))
+    rng = np.random.default_rng(whole_number("seed", seed, 0))
     shapes = [rng.normal(size=(2 * harmonics + 1) * robot.n) for _ in range(STARTS * robot.n)]
     first = min(shapes, key=search.cost)
     begun = search.best.condition

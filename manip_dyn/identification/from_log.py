@@ -9,14 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, finite_array, positive
-from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.identification.base import base_parameters, observation
 from manip_dyn.identification.estimate import least_squares
-from manip_dyn.identification.regressor import OF_A_JOINT, spring_efforts, stated_parameters
+from manip_dyn.identification.regressor import (
+    OF_A_JOINT,
+    checked_estimated,
+    spring_efforts,
+    stated_parameters,
+)
 from manip_dyn.identification.result import Identification
 from manip_dyn.identification.signals import decimated, evenly, low_passed, rate, without_ends
 from manip_dyn.identification.table import from_csv
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 WIDER = 4.0
 """How much more of the positions is let through than of the efforts."""
@@ -57,9 +63,8 @@ def identify(
     Raises:
         ManipDynError: If the log does not fit the robot, has too few samples, or no efforts.
     """
-    unknown = [each for each in estimated if each not in OF_A_JOINT]
-    if unknown:
-        raise ManipDynError(f"estimated has '{unknown[0]}'{closest(unknown[0], OF_A_JOINT)}")
+    checked_robot(robot)
+    estimated = checked_estimated(estimated)
     if log is not None:
         t, q, tau = _signals(log, robot)
         v = None
@@ -68,7 +73,7 @@ def identify(
     period, (places, efforts, speeds) = evenly(times, places, efforts, speeds)
     places = low_passed(places, period, WIDER * cutoff)
     moving = low_passed(speeds, period, WIDER * cutoff) if v is not None else rate(places, period)
-    base = base_parameters(robot, tuple(estimated))
+    base = base_parameters(robot, estimated)
     whole = (places, moving, rate(moving, period), efforts)
     places, moving, gaining, efforts = (
         without_ends(each, period, WIDER * cutoff) for each in whole

@@ -7,17 +7,31 @@ manipulator loads and links.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from manip_dyn.codegen.rigid_body.algorithms import body_motions, force_on, to_parent
 from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
 from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 
 OF_A_BODY = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Mass, first moments and moments of inertia about the body's origin; z is its joint's axis."""
 OF_A_JOINT = ("damping", "friction", "armature")
+
+
+def checked_estimated(names: Iterable[str]) -> tuple[str, ...]:
+    """Return which parameters of joints are estimated; a name alone stands for itself."""
+    given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else names
+    chosen = tuple(given)
+    for each in chosen:
+        if each not in OF_A_JOINT:
+            hint = closest(each, OF_A_JOINT)
+            raise ManipDynError(f"estimated has {each!r}{hint}")
+    return chosen
 
 
 def parameter_names(robot: Robot) -> list[str]:

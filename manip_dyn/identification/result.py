@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, finite_array
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.identification.base import BaseParameters, observation
 from manip_dyn.identification.regressor import spring_efforts
 from manip_dyn.robot import Robot
@@ -55,17 +56,27 @@ class Identification:
 
     def formula(self, name: str) -> str:
         """Return what a base parameter is the sum of, such as ``elbow mx +0.4 wrist m``."""
+        if name not in self.names:
+            hint = closest(str(name), self.names)
+            raise ManipDynError(f"there is no base parameter {name!r}{hint}")
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
         """Return the efforts (m, n) of motions (m, n) with the estimates, friction included."""
-        shape = (len(np.atleast_2d(np.asarray(q))), self.robot.n)
-        states = [
-            finite_array(name, np.atleast_2d(np.asarray(each)), shape)
-            for name, each in (("q", q), ("v", v), ("a", a))
-        ]
+        first = self._rows("q", q)
+        states = [first, self._rows("v", v, len(first)), self._rows("a", a, len(first))]
         efforts = observation(self.robot, self.base, *states) @ self.values
         return efforts + spring_efforts(self.robot, states[0])
+
+    def _rows(self, name: str, value: ArrayLike, count: int | None = None) -> Matrix:
+        """Return (n,) or (m, n) as (m, n); m is what it is, or the count."""
+        given: Any = value
+        try:
+            rows = [given] if np.ndim(given) == 1 else given
+            size = (len(rows) if count is None else count, self.robot.n)
+        except (TypeError, ValueError) as error:
+            raise ManipDynError(f"{name} is {value!r}; expected numbers (m, n)") from error
+        return finite_array(name, rows, size)
 
     def content(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""

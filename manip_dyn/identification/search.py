@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.identification.base import BaseParameters, base_parameters, observation
 from manip_dyn.identification.fourier import Fourier, series
 from manip_dyn.identification.regressor import spring_efforts, stated_parameters
@@ -51,10 +52,12 @@ class Search:
         self._low, self._high = low + spare, high - spare
         usable = np.isfinite(robot.v_max) & (robot.v_max > 0.0)
         self._fastest = (1.0 - margin) * np.where(usable, robot.v_max, FAST)
-        given = robot.tau_max if effort_limit is None else effort_limit
+        self.efforts = np.where(robot.tau_max > 0.0, robot.tau_max, np.inf)
         if effort_limit is not None:
-            given = finite_vector("effort_limit", effort_limit, robot.n)
-        self.efforts = np.where(np.asarray(given) > 0.0, given, np.inf)
+            self.efforts = finite_vector("effort_limit", effort_limit, robot.n)
+            if np.any(self.efforts <= 0.0):
+                shown = self.efforts.tolist()
+                raise ManipDynError(f"effort_limit is {shown}; expected numbers above 0")
         self.evaluations = 0
         self.best = Candidate(None, np.inf, np.zeros(robot.n))
 

@@ -31,11 +31,15 @@ def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
         if name not in head:
             raise ManipDynError(f"log '{file}' has no column '{name}'{closest(name, head)}")
     places = [head.index(name) for name in wanted]
-    try:
-        table = np.array([[float(row[k]) for k in places] for row in rows])
-    except (ValueError, IndexError) as error:
-        raise ManipDynError(
-            f"log '{file}' has a row that is short, or not of numbers: {error}"
-        ) from error
-    table = table.reshape(len(rows), len(wanted))
+    numbers = []
+    for line, row in enumerate(rows, 2):
+        if not row:
+            continue
+        try:
+            numbers.append([float(row[k]) for k in places])
+        except (ValueError, IndexError) as error:
+            raise ManipDynError(
+                f"log '{file}', line {line}: {error}; expected a number in each column"
+            ) from error
+    table = np.array(numbers).reshape(len(numbers), len(wanted))
     return table[:, 0], table[:, 1 : 1 + robot.n], table[:, 1 + robot.n :]

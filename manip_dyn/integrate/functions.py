@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import inspect
+import re
+import traceback
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import OPTIONS, is_compiled
 from manip_dyn.core.errors import ManipDynError
+
+COMPILING = (NumbaError, UnsupportedBytecodeError, AttributeError, TypeError, NotImplementedError)
+"""What numba raises for functions that it cannot compile."""
+ECHOED = ("File", "During:", "There are", "There is")
+"""How lines begin after which numba shows the code, or what else it tried."""
 
 
 def jitted(function: Any) -> Any:
@@ -36,8 +45,9 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
         inner, rhs = _writing(function, len(y))
         try:
             shape = np.shape(inner(t, y.copy()))
-        except NumbaError as error:
-            raise not_compilable("rhs", error) from error
+        except COMPILING as error:
+            expected = "numpy functions of t and y that return an array (m,)"
+            raise not_compilable("rhs", function, error, expected, (t, y)) from error
         if shape != y.shape:
             raise ManipDynError(f"rhs returns an array of shape {shape}; expected {y.shape}")
         return rhs
@@ -82,11 +92,61 @@ def checked_function(name: str, function: Any, signature: str, arguments: int) -
     return jitted(function)
 
 
-def not_compilable(name: str, error: Exception) -> ManipDynError:
-    """Return the error that says what numba could not compile."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("Failed in", "During:", "File"))]
-    return ManipDynError(f"{name} cannot be compiled by numba: {' '.join(told)[:600]}")
+def not_compilable(
+    name: str, function: Any, error: Exception, expected: str, arguments: tuple[Any, ...] = ()
+) -> ManipDynError:
+    """Return the error that says what numba could not compile: what, in which line, and why.
+
+    Args:
+        name: What the function is for.
+        function: The user's.
+        error: What was raised where it was compiled into something of ours.
+        expected: What it should have been.
+        arguments: Some that it may be called with.
+    """
+    plain = getattr(function, "py_func", function)
+    text = str(_error_of(plain, arguments) or error)
+    place = ""
+    if isinstance(plain, FunctionType):
+        file = re.escape(Path(plain.__code__.co_filename).name)
+        lines = re.findall(rf'{file}"?,? (?:line |\()(\d+)', text)
+        place = _place(plain, int(lines[-1]) if lines else plain.__code__.co_firstlineno)
+    told = [line.strip() for line in text.splitlines() if line.strip()]
+    if told[1:] and told[0].startswith("Failed in"):
+        told = told[1:]
+    words = " ".join(takewhile(lambda line: not line.startswith(ECHOED), told)) or told[0]
+    words = re.sub(r"\.*\s*Raised from .*", "", words.replace(" >>> ", " "))[:300]
+    return ManipDynError(
+        f"{name} cannot be compiled by numba: {words}{place}; expected {expected}"
+    )
+
+
+def failing(name: str, function: Any, error: Exception, expected: str) -> ManipDynError:
+    """Return the error that says where a function of the user's failed in Python, and how."""
+    plain = getattr(function, "py_func", function)
+    frames = traceback.extract_tb(error.__traceback__)
+    code = getattr(plain, "__code__", None)
+    own = [each for each in frames if code and each.filename == code.co_filename]
+    place = _place(plain, own[-1].lineno or 0) if own and code else ""
+    why = " ".join(str(error).split())[:300]
+    return ManipDynError(
+        f"{name} fails: {type(error).__name__}: {why}{place}; expected {expected}"
+    )
+
+
+def _place(function: FunctionType, line: int) -> str:
+    return f" ('{function.__name__}', line {line} of {function.__code__.co_filename})"
+
+
+def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
+    """Return what numba says of a function alone, without the functions of ours that call it."""
+    if not arguments or not isinstance(function, FunctionType):
+        return None
+    try:
+        numba.njit(function).compile(tuple(numba.typeof(each) for each in arguments))
+    except Exception as error:
+        return error
+    return None
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from manip_dyn.integrate.choices import (
@@ -15,7 +14,7 @@ from manip_dyn.integrate.choices import (
     chosen_sampling,
 )
 from manip_dyn.integrate.events import Events
-from manip_dyn.integrate.functions import not_compilable
+from manip_dyn.integrate.functions import COMPILING, not_compilable
 from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.loop.engine import Engine, compile_engine
 from manip_dyn.integrate.loop.space import Space
@@ -126,8 +125,9 @@ def _advanced(
     while True:
         try:
             status = Status(engine.advance(problem.p, y, space))
-        except NumbaError as error:
-            raise not_compilable("rhs, or a function of events,", error) from error
+        except COMPILING as error:
+            expected = "numpy functions of numbers and arrays"
+            raise not_compilable("rhs, or a function of events,", None, error, expected) from error
         if status is not Status.PAUSED:
             return status, space
         record = space.record

@@ -116,3 +116,10 @@ class Robot:
                     f"{name} of joint '{joint}' is {q[i]:.6g} {self.unit(i)}; expected "
                     f"{self.q_min[i]:.6g} to {self.q_max[i]:.6g}"
                 )
+
+
+def checked_robot(robot: object) -> Robot:
+    """Return what is a robot; refuse the name of one, or a path."""
+    if not isinstance(robot, Robot):
+        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
+    return robot

@@ -1,14 +1,15 @@
 """Direct dynamics: a robot, an effort law, an integrator, a trajectory."""
 
 from manip_dyn.simulation.driven import driven
-from manip_dyn.simulation.effort_laws import (
+from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.laws.effort_laws import (
     EffortLaw,
     Feedback,
     Schedule,
     gravity_compensation,
     held,
 )
-from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.laws.pd_control import PDControl
 from manip_dyn.simulation.simulate import Trajectory, simulate
 from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation
 from manip_dyn.simulation.with_stops import SimulationWithStops
@@ -19,6 +20,7 @@ __all__ = [
     "EffortLaw",
     "Feedback",
     "Integrator",
+    "PDControl",
     "Schedule",
     "Simulation",
     "SimulationWithStops",

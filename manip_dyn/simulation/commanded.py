@@ -11,7 +11,7 @@ from __future__ import annotations
 from manip_dyn.control.joint_drive import JointDrive
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.simulation.effort_laws import EffortLaw, Schedule
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule
 from manip_dyn.simulation.simulation import Disturbance, Simulation
 
 MAX_AGE, MAX_LEAD = 1.0, 60.0

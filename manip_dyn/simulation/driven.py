@@ -8,7 +8,7 @@ from manip_dyn.codegen import Kernels
 from manip_dyn.control.joint_drive import JointDrive
 from manip_dyn.control.joint_references import References
 from manip_dyn.core.checks import Vector
-from manip_dyn.simulation.effort_laws import EffortLaw, held
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, held
 
 
 def driven(

@@ -1,6 +1,6 @@
 """The motion under efforts that depend on the state; specialized for each robot and law.
 
-Parameters are those of `saturated`, the last of them scratch for the efforts.
+Parameters are those of the efforts, see `saturated`, the fourth of them scratch for the efforts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from manip_dyn.core.checks import nanoseconds, not_negative
+from manip_dyn.core.checks import nanoseconds, not_negative, truth
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Method
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
@@ -34,10 +34,11 @@ class Integrator:
 
     def __post_init__(self) -> None:
         """Check the values and that they fit together."""
-        if self.method not in METHODS:
-            hint = closest(str(self.method), METHODS)
+        if self.method not in tuple(METHODS):
+            hint = closest(self.method, METHODS)
             raise ManipDynError(f"method is '{self.method}', which is no method{hint}")
         nanoseconds("step", self.step)
+        truth("stop_at_limits", self.stop_at_limits)
         not_negative("rtol", self.rtol)
         not_negative("atol", self.atol)
         if (

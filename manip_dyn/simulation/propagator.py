@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
@@ -20,13 +19,15 @@ from manip_dyn.integrate import (
     compile_engine,
     rk4_step,
 )
-from manip_dyn.integrate.functions import jitted
+from manip_dyn.integrate.functions import COMPILING, jitted, not_compilable
 from manip_dyn.simulation import feedback, saturated
-from manip_dyn.simulation.effort_laws import Feedback
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
+from manip_dyn.simulation.laws.effort_laws import Feedback
+from manip_dyn.simulation.laws.pd_law import PDLaw
 from manip_dyn.simulation.stick_slip import StickSlip, law_parameters
 
+EXPECTED = "numpy functions of t, q and v"
 MOST_CHANGES = 100_000
 """Changes between sliding and sticking in one run."""
 
@@ -216,11 +217,13 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     return CompiledPropagator(kernels, integrator, rhs, None, jacobian)
 
 
-def _stick_slip(kernels: Kernels, integrator: Integrator, efforts: Any = None) -> StickSlip:
+def _stick_slip(
+    kernels: Kernels, integrator: Integrator, efforts: Any = None, law: Any = None
+) -> StickSlip:
     """Return the motion with friction, under compiled ``efforts(t, y, p, tau)`` or given ones."""
     limits = limits_of(kernels, integrator)
-    ends = limits.events if limits else None
-    return StickSlip(kernels, efforts, ends, integrator.implicit)
+    ends, law = limits.events if limits else None, law or law_parameters(kernels.robot)
+    return StickSlip(kernels, efforts, ends, integrator.implicit, law)
 
 
 def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
@@ -234,34 +237,48 @@ def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagato
     hold = specialized(
         saturated, inverse_dynamics=kernels.in_place.inverse_dynamics, N=kernels.robot.n
     ).of_weight
-    return _state_dependent(kernels, integrator, hold)
+    return _state_dependent(kernels, integrator, hold, law_parameters(kernels.robot))
+
+
+def pd_propagator(kernels: Kernels, integrator: Integrator, law: PDLaw) -> Propagator:
+    """Return the motion under a `PDControl`."""
+    refuse_series(integrator, "a feedback law")
+    return _state_dependent(kernels, integrator, law.efforts, law.arrays)
 
 
 def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback) -> Propagator:
     """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot."""
     refuse_series(integrator, "a feedback law")
-    n = kernels.robot.n
-    efforts = specialized(saturated, law=jitted(law.function), N=n).of_law
+    n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
+    compiled = jitted(law.function)
+    if law.parameters is None:
+        compiled = specialized(saturated, function=compiled).without_parameters
+    efforts = specialized(saturated, law=compiled, N=n).of_law
     try:
-        efforts(0.0, np.zeros(2 * n + 1), law_parameters(kernels.robot), np.zeros(n))
-    except NumbaError as error:
+        efforts(0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
+    except COMPILING as error:
         if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
+            own = () if law.parameters is None else (law.parameters,)
+            state = (0.0, np.zeros(n), np.zeros(n), *own)
+            told = not_compilable("the effort law", law.function, error, EXPECTED, state)
             raise ManipDynError(
-                f"the effort law cannot be compiled by numba, as method '{integrator.method}' "
-                f"needs: {str(error).strip().splitlines()[0]}; expected numpy functions of t, q "
-                "and v, or method 'rk4' with a fixed step and stop_at_limits false"
+                f"{told}; or method 'rk4' with a fixed step and stop_at_limits false, instead of "
+                f"method '{integrator.method}'"
             ) from error
         if kernels.robot.rubs:
             sliding = _stick_slip(kernels, integrator)
             return InterpretedFrictionPropagator(kernels, law, integrator.step, sliding)
         return InterpretedPropagator(kernels, law, integrator.step)
-    return _state_dependent(kernels, integrator, efforts)
+    return _state_dependent(kernels, integrator, efforts, parameters)
 
 
-def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> Propagator:
+def _state_dependent(
+    kernels: Kernels, integrator: Integrator, efforts: Any, parameters: Any
+) -> Propagator:
     """Return the motion under compiled ``efforts(t, y, p, tau)``."""
     if kernels.robot.rubs:
-        return FrictionPropagator(kernels, integrator, _stick_slip(kernels, integrator, efforts))
+        sliding = _stick_slip(kernels, integrator, efforts, parameters)
+        return FrictionPropagator(kernels, integrator, sliding)
     n, jacobian = kernels.robot.n, None
     bound = {"efforts": efforts, "motion": kernels.in_place.motion_and_work, "N": n}
     if integrator.implicit:
@@ -269,7 +286,6 @@ def _state_dependent(kernels: Kernels, integrator: Integrator, efforts: Any) -> 
     module: Any = specialized(feedback, **bound)
     if integrator.implicit:
         jacobian = Jacobian(module.derivatives, n, mass=True)
-    parameters = law_parameters(kernels.robot)
     return CompiledPropagator(kernels, integrator, module.rates, parameters, jacobian)
 
 

@@ -1,6 +1,6 @@
 """Efforts that depend on the state, within their limits; specialized for each robot and law.
 
-Parameters are the effort limits (n,) and three scratch arrays (n,).
+Parameters are the effort limits (n,), three scratch arrays (n,), and numbers (k,) of the law.
 """
 
 from __future__ import annotations
@@ -16,8 +16,20 @@ N = 1
 
 
 @inlined
-def no_law(t, q, v):
+def no_law(t, q, v, own):
     """Return the efforts (n,) that are wanted at time t, s, positions and velocities (n,)."""
+    return np.zeros(N)
+
+
+@inlined
+def without_parameters(t, q, v, own):
+    """Call a law that has no numbers of its own."""
+    return function(t, q, v)
+
+
+@inlined
+def no_function(t, q, v):
+    """Return the efforts (n,)."""
     return np.zeros(N)
 
 
@@ -26,16 +38,16 @@ def no_dynamics(q, v, a, tau):
     """Write the efforts (n,) that give the accelerations a (n,)."""
 
 
-law, inverse_dynamics = no_law, no_dynamics
+law, function, inverse_dynamics = no_law, no_function, no_dynamics
 
 
 @compiled(merge=True)
 def of_law(t, y, p, tau):
     """Write the law's efforts (n,)."""
-    limits, q, v, _ = p
+    limits, q, v, _, own = p
     for i in range(N):
         q[i], v[i] = y[i], y[N + i]
-    wanted = law(t, q, v)
+    wanted = law(t, q, v, own)
     for i in range(N):
         tau[i] = min(max(wanted[i], -limits[i]), limits[i])
 
@@ -43,7 +55,7 @@ def of_law(t, y, p, tau):
 @compiled(merge=True)
 def of_weight(t, y, p, tau):
     """Write what holds the arm's weight (n,)."""
-    limits, still, _, _ = p
+    limits, still, _, _, _ = p
     for i in range(N):
         still[i] = 0.0
     inverse_dynamics(part(y, 0, N), still, still, tau)

@@ -15,8 +15,11 @@ from manip_dyn.core.result import Result
 from manip_dyn.integrate import Status
 from manip_dyn.integrate.methods.adams import Adams
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, Schedule, held
 from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, Feedback, Schedule, held
+from manip_dyn.simulation.laws.pd_control import PDControl
+from manip_dyn.simulation.laws.pd_law import PDLaw
+from manip_dyn.simulation.laws.references import Planned, schedule_of
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 
 
@@ -54,7 +57,7 @@ def simulate(
     robot: Robot,
     q0: ArrayLike,
     v0: ArrayLike,
-    effort: ArrayLike | EffortLaw | Callable[[float, Vector, Vector], Vector],
+    effort: ArrayLike | EffortLaw | PDControl | Planned | Callable[..., Vector],
     duration: float,
     step: float = 1e-3,
     sample_period: float | None = None,
@@ -64,6 +67,7 @@ def simulate(
     atol: float = 0.0,
     taylor_order: int = 0,
     stop_at_limits: bool = False,
+    parameters: ArrayLike | None = None,
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `effort`.
 
@@ -71,8 +75,10 @@ def simulate(
         robot: The arm.
         q0: Initial positions (n,), rad or m.
         v0: Initial velocities (n,), rad/s or m/s.
-        effort: Constant efforts (n,), a function (t, q, v) -> efforts, or an `EffortLaw`
-            such as `Schedule`. Saturated at the effort limits.
+        effort: Constant efforts (n,); a function (t, q, v) -> efforts, or (t, q, v, p) with
+            `parameters`; a `PDControl`; a `Plan`, whose efforts are played back, held for a
+            `step` where they change smoothly; or an `EffortLaw` such as `Schedule`. Saturated at
+            the effort limits.
         duration: s.
         step: Integration step, s, without tolerances.
         sample_period: Time between samples, s, on which steps end. Default: the step; a
@@ -83,10 +89,11 @@ def simulate(
         taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
         stop_at_limits: Whether to end where a joint reaches a position limit: the last sample is
             that time, and `success` is false. Otherwise joints pass their limits.
+        parameters: (k,), of a function (t, q, v, p).
     """
     integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
     simulation = Simulation(robot, q0, v0, integrator)
-    simulation.law = _as_law(robot, effort)
+    simulation.law = _as_law(simulation, effort, step, parameters)
     end = nanoseconds("duration", duration)
     if sample_period is None:
         sample_period = _sample_period(integrator, duration)
@@ -113,15 +120,23 @@ def _sample_period(integrator: Integrator, duration: float) -> float:
     return integrator.step * (max(every, 1) if isinstance(integrator.found, Adams) else 1)
 
 
-def _as_law(robot: Robot, effort: Any) -> EffortLaw:
+def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -> EffortLaw:
+    robot = simulation.robot
     if isinstance(effort, Schedule) and len(effort.efforts[0]) != robot.n:
         raise ManipDynError(
             f"effort is a schedule of {len(effort.efforts[0])} efforts; expected {robot.n}"
         )
+    function = callable(effort) and not isinstance(effort, EffortLaw)
+    if parameters is not None and not function:
+        raise ManipDynError("parameters are given, but effort is no function that takes them")
     if isinstance(effort, EffortLaw):
         return effort
-    if callable(effort):
-        return Feedback(robot, effort)
+    if isinstance(effort, PDControl):
+        return PDLaw(simulation.kernels, effort, step)
+    if isinstance(effort, Planned):
+        return schedule_of(robot, effort, step)
+    if function:
+        return Feedback(robot, effort, parameters=parameters)
     return held(robot, effort)
 
 

@@ -16,12 +16,14 @@ from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, Feedback, held
 from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, Feedback, held
+from manip_dyn.simulation.laws.pd_law import PDLaw
 from manip_dyn.simulation.propagator import (
     Propagator,
     constant_propagator,
     feedback_propagator,
+    pd_propagator,
     refuse_series,
     weightless_propagator,
 )
@@ -172,6 +174,7 @@ class Simulation:
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
             motion, effort, origin = self._motion(law), None, begin_ns * 1e-9
+            law.enter(begin_ns, stop_ns)
         else:
             motion, origin = self._motions[None], 0.0
             effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
@@ -193,7 +196,9 @@ class Simulation:
 
     def _motion(self, law: Feedback) -> Propagator:
         if law not in self._motions:
-            if law.weightless:
+            if isinstance(law, PDLaw):
+                motion: Propagator = pd_propagator(self.kernels, self.integrator, law)
+            elif law.weightless:
                 motion = weightless_propagator(self.kernels, self.integrator)
             else:
                 motion = feedback_propagator(self.kernels, self.integrator, law)

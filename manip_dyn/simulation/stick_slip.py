@@ -15,10 +15,10 @@ from manip_dyn.robot import Robot
 from manip_dyn.simulation import with_friction
 
 
-def law_parameters(robot: Robot) -> tuple[Vector, ...]:
-    """Return the effort limits (n,) and three scratch arrays (n,), see `saturated`."""
-    limits = np.array(robot.tau_max)
-    return limits, np.zeros_like(limits), np.zeros_like(limits), np.zeros_like(limits)
+def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
+    """Return what compiled efforts take, see `saturated`; `own` are numbers (k,) of a law."""
+    scratch = (np.zeros(robot.n) for _ in range(3))
+    return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
 
 
 class StickSlip:
@@ -31,7 +31,14 @@ class StickSlip:
         efforts: Efforts (n,) that act, where they are given.
     """
 
-    def __init__(self, kernels: Kernels, efforts: Any, limits: Events | None, implicit: bool):
+    def __init__(
+        self,
+        kernels: Kernels,
+        efforts: Any,
+        limits: Events | None,
+        implicit: bool,
+        law: tuple[Any, ...],
+    ):
         """Bind the motion.
 
         Args:
@@ -39,6 +46,7 @@ class StickSlip:
             efforts: Compiled ``efforts(t, y, p, tau)``; None: given ones.
             limits: Limits of position that end the motion, or None.
             implicit: Whether derivatives are needed.
+            law: Parameters of the efforts, the fourth of them scratch for these.
         """
         robot = kernels.robot
         n, count = robot.n, limits.count if limits else 0
@@ -71,7 +79,6 @@ class StickSlip:
             matrix=np.zeros((n, n)),
             pivots=np.zeros(n),
         )
-        law = law_parameters(robot)
         self.efforts, self.parameters = law[0], (law, self._now)
         self.events = Events(self.module.signals, count=n + count, direction=-1)
 

@@ -9,7 +9,7 @@ with s the sliding and r the sticking joints, the bias h = ID(q, v, 0), and F th
 that slide. A sliding joint ends to slide where its velocity passes zero, a sticking one ends to
 stick where |f| passes the static level.
 
-Parameters are those of the efforts, the last of them the efforts (n,), and those of `Sliding`.
+Parameters are those of the efforts, the fourth of them the efforts (n,), and those of `Sliding`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
 from manip_dyn.studies.report import html
 from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.items import items_table, read_items
+from manip_dyn.studies.report.items import items_table, named, read_items
 from manip_dyn.studies.report.markdown import claims_page_table, setting_text
 from manip_dyn.studies.report.record import Record
 
@@ -48,7 +48,7 @@ def study(
 
     Args:
         name: One of `PAPERS`, or ``all``.
-        item: One of the paper's items.
+        item: One of the paper's items, or what the paper calls a figure, table or section.
         as_json: Whether to print one JSON object instead of text; of all papers by their names.
         out: Folder for pictures, tables and a page of HTML for each paper; None for no files.
         keep: Folder in which the run of all items is kept for the page of studies; None for none.
@@ -57,10 +57,8 @@ def study(
         whole = "all papers are recomputed" if name == ALL else "a run is kept"
         raise ManipDynError(f"{whole} with all items; '{item}' is one: leave it out")
     names = PAPERS if name == ALL else (name,)
-    for each in names:
-        if item not in paper(each).ITEMS:
-            hint = closest(item, paper(each).ITEMS)
-            raise ManipDynError(f"the study of {each} has no item '{item}'{hint}")
+    if name != ALL:
+        item = _item(name, item)
     folder = None if out is None else _folder(out)
     told = {}
     for each in names:
@@ -77,6 +75,26 @@ def study(
     if as_json:
         print(json.dumps(told if name == ALL else told[name], indent=2, allow_nan=False))
     return 0
+
+
+def _item(name: str, word: str) -> str:
+    """Return the item that is, or has, what was asked for."""
+    known = paper(name).ITEMS
+    if word in known:
+        return word
+    found = named(word, read_items(Path(__file__).parent / name))
+    for each in found:
+        if each.command:
+            item = each.command.split()[3]
+            drawn = "; --out DIR draws it" if "--out" in each.command else ""
+            _tell(f"{name}: {each.item}, {each.about}: the item '{item}'{drawn}")
+            return item
+    for each in found:
+        why = each.status or f"see {', '.join(each.evidence)}"
+        raise ManipDynError(
+            f"{each.item} of {name}, {each.about}, is not computed: {why}; expected another item"
+        )
+    raise ManipDynError(f"the study of {name} has no item '{word}'{closest(word, known)}")
 
 
 def _run(name: str, item: str) -> tuple[Findings, Record]:

@@ -50,15 +50,18 @@ def test_another_task_or_digit_is_another_sweep():
     ("make", "said"),
     [
         (lambda: md.Cases([]), "no cases"),
-        (lambda: md.Cases([{"a": 1}, {"b": 1}]), "case 1 has b; expected the names of case 0, a"),
         (lambda: md.Cases([{"status": 1}]), "'status'"),
-        (lambda: md.Cases([{"a": 1}, {"a": "x"}]), "several kinds, int, str"),
-        (lambda: md.Cases([{"a": np.nan}]), "a is nan; expected a finite number"),
-        (lambda: md.Cases([{"a": {}}]), "expected a finite number"),
-        (lambda: md.Cases([{"a": ["x"]}]), "expected a finite number"),
         (lambda: md.Cases.grid(a=3), "a is 3; expected a list"),
         (lambda: md.Cases.grid(a=[]), "expected a list"),
+        (lambda: md.Cases.grid(a=np.array(1.0)), "expected a list"),
+        (lambda: md.Cases.grid(a=[1]) * 3, "multiplied with 3; expected other cases"),
         (lambda: md.Cases.grid(a=[1]) * md.Cases.grid(a=[2]), "varied twice"),
+        (lambda: md.Cases.grid(), "nothing varies"),
+        (lambda: md.Cases(3), "a case is 3; expected a dictionary"),
+        (lambda: md.Cases({"a": [1]}), "a case is 'a'; expected a dictionary"),
+        (lambda: md.Cases.grid(a=range(10**4), b=range(10**4)), "100000000 cases; expected"),
+        (lambda: md.Cases.grid(a=range(10**4)) * md.Cases.grid(b=range(10**4)), "100000000"),
+        (lambda: md.Cases.random(10**9, a=(0, 1)), "count is 1000000000; expected 10000000"),
         (lambda: md.Cases.sobol(0, a=(0, 1)), "count is 0"),
         (lambda: md.Cases.sobol(1.5, a=(0, 1)), "count is 1.5"),
         (lambda: md.Cases.random(4, -1, a=(0, 1)), "seed is -1"),
@@ -72,3 +75,38 @@ def test_another_task_or_digit_is_another_sweep():
 def test_what_is_no_case_is_refused(make, said):
     with pytest.raises(md.ManipDynError, match=said):
         make()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"b": 1}, "the case has b; expected a"),
+        ({"a": 1, "b": 1}, "the case has a, b; expected a"),
+        ({}, "the case has {}; expected a"),
+        (7, "the case has 7; expected a"),
+        ({"a": "x"}, "a is 'x'; expected a number, as in other cases"),
+        ({"a": True}, "a is True; expected a number, as in other cases"),
+        ({"a": np.nan}, "a is nan; expected a finite number"),
+        ({"a": None}, "a is None; expected a finite number"),
+        ({"a": {}}, "a is {}; expected a finite number"),
+        ({"a": ["x"]}, "a is 'x'; expected a finite number"),
+        ({"a": 10**30}, "a is a number beyond 2^63"),
+    ],
+)
+def test_a_case_that_cannot_be_done_costs_no_other(given, said):
+    cases = md.Cases([given, {"a": 0.5}, {"a": 2}])
+    assert list(cases.faults) == [0]
+    assert said in cases.faults[0]
+    assert list(cases)[1:] == [{"a": 0.5}, {"a": 2.0}]
+    pairs = md.Cases.grid(b=["x", "y"]) * cases
+    assert list(pairs.faults) == [0, 3]
+    assert pairs[4] == {"b": "y", "a": 0.5}
+    assert pairs.identity("") != (md.Cases.grid(b=["x", "y"]) * md.Cases.grid(a=[0, 1])).identity(
+        ""
+    )
+
+
+def test_names_may_stand_in_any_order():
+    cases = md.Cases([{"a": 1, "b": 2}, {"b": 3, "a": 4}])
+    assert list(cases) == [{"a": 1, "b": 2}, {"a": 4, "b": 3}]
+    assert cases.faults == {}

@@ -141,6 +141,11 @@ def test_a_miss_says_how_far_and_an_arrival_when(plans):
         ({"position_noise": -1.0}, "position_noise is -1"),
         ({"control_period": 0.0}, "control_period is 0 s"),
         ({"seed": 0.5}, "seed is 0.5; expected a whole number"),
+        ({"disturbance": np.nan}, "disturbance is nan; expected finite numbers"),
+        ({"disturbance": [[1.0], [1.0, 2.0]]}, "expected numbers"),
+        ({"payload": np.inf}, "payload is inf kg; expected a finite number"),
+        ({"mass_scale": True}, "mass_scale is True; expected a number"),
+        ({"duration": 1e30}, "duration and delay are 1e.30 s and 0 s"),
         ({"disturbance": [1.0, 2.0, 3.0]}, r"disturbance has shape \(3,\); expected \(2,\)"),
     ],
 )

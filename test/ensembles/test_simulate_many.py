@@ -72,15 +72,16 @@ def test_each_motion_has_steps_of_its_own_under_control(method):
 def test_feedback_with_gains_of_its_own(compensation):
     made = many(md.PDControl(Q0 + 0.1, GAINS, 0.3, compensation), step=2e-3)
     inverse, still = KERNELS.unchecked.inverse_dynamics, np.zeros(ROBOT.n)
-    for i in (0, N - 1):
 
-        def law(_t, q, v, i=i):
-            error = GAINS[i] * (Q0[i] + 0.1 - q) - 0.3 * v
-            if compensation == "computed_torque":
-                return inverse(q, v, error)
-            return error + (inverse(q, still, still) if compensation == "gravity" else still)
+    def law(_t, q, v):
+        error = GAINS[0] * (Q0[0] + 0.1 - q) - 0.3 * v
+        if compensation == "computed_torque":
+            return inverse(q, v, error)
+        return error + (inverse(q, still, still) if compensation == "gravity" else still)
 
-        same(made.trajectory(i), one(i, law, step=2e-3))
+    same(made.trajectory(0), one(0, law, step=2e-3))
+    alone = md.PDControl(Q0[N - 1] + 0.1, GAINS[N - 1], 0.3, compensation)
+    same(made.trajectory(N - 1), one(N - 1, alone, step=2e-3))
 
 
 class Cubic:
@@ -114,13 +115,24 @@ def test_a_plan_is_followed_exactly_by_computed_torque():
         np.testing.assert_allclose([q, v], PLAN.state(t), rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("compensation", ["none", "gravity", "computed_torque"])
+def test_one_motion_follows_a_plan_as_many_do(compensation):
+    """To rounding, but where the acceleration counts: it jumps between samples of the motion."""
+    control, start = md.PDControl(PLAN, 25.0, 10.0, compensation), Q0[0] + 0.01
+    made = md.simulate_many(ROBOT, start, 0.0, control, 1.5 * DURATION, 1e-3, PERIOD)
+    control = dataclasses.replace(control, target=[PLAN])
+    alone = md.simulate(ROBOT, start, np.zeros(2), control, 1.5 * DURATION, 1e-3, PERIOD)
+    same(made.trajectory(0), alone, rounding=1e-8 if compensation == "computed_torque" else 1e-12)
+
+
 def test_the_efforts_of_plans_are_played_back():
     made = md.simulate_many(ROBOT, Q0[:1], 0.0, [PLAN, PLAN], DURATION, 1e-3, 0.05)
     times, efforts = zip(*PLAN.samples(1e-3), strict=True)
     schedule = md.Schedule(ROBOT, [round(1e9 * t) for t in times], efforts)
-    alone = md.simulate(ROBOT, Q0[0], np.zeros(2), schedule, DURATION, 1e-3, 0.05)
     assert len(made) == 2
-    same(made.trajectory(1), alone)
+    for law in (schedule, PLAN):
+        alone = md.simulate(ROBOT, Q0[0], np.zeros(2), law, DURATION, 1e-3, 0.05)
+        same(made.trajectory(1), alone)
 
 
 def test_a_function_with_parameters():
@@ -130,9 +142,10 @@ def test_a_function_with_parameters():
         return p[0] * np.sin(9.0 * t) - p[1] * v
 
     made = many(law, parameters=values, step=2e-3)
-    first, second = values[N - 1]
-    alone = one(N - 1, lambda t, _q, v: first * np.sin(9.0 * t) - second * v, step=2e-3)
-    same(made.trajectory(N - 1), alone)
+    first, second = values[0]
+    alone = one(0, lambda t, _q, v: first * np.sin(9.0 * t) - second * v, step=2e-3)
+    same(made.trajectory(0), alone)
+    same(made.trajectory(N - 1), one(N - 1, law, step=2e-3, parameters=values[N - 1]))
 
 
 def test_gravity_compensation_is_the_same_law():
@@ -214,6 +227,24 @@ def test_a_joint_limit_ends_a_motion():
         np.testing.assert_allclose(made.t_end[i], alone.t[-1], atol=1e-9)
 
 
+def test_a_law_without_a_number_ends_its_motion_as_that_of_simulate():
+    """Where a law gives NaN or infinity: at once, later, or in one motion alone."""
+    ends = np.array([[0.0], [0.05], [1.0]])
+
+    def law(t, q, v, p):
+        return np.array([0.1, np.sqrt(p[0] - t)])
+
+    made = md.simulate_many(ROBOT, Q0[:3], V0[:3], law, 0.1, 0.01, parameters=ends + 1e-6)
+    names = ["NON_FINITE", "NON_FINITE", "SUCCESS"]
+    assert [md.Status(each).name for each in made.status] == names
+    assert "diverged at 0.050000 s (numbers became infinite or NaN)" in made.reason[1]
+    for i, name in enumerate(names):
+        named = {"step": 0.01, "sample_period": 0.1, "parameters": ends[i] + 1e-6}
+        alone = md.simulate(ROBOT, Q0[i], V0[i], law, 0.1, **named)
+        assert alone.status.name == name
+        assert alone.reason.split("diverged")[-1] == made.reason[i].split("diverged")[-1]
+
+
 # --------------------------------------------------------------------- what is kept
 def test_statistics_are_those_of_every_step():
     made, dense = many(), many(sample_period=1e-3)
@@ -249,7 +280,17 @@ BAD = {
     "effort is 'brake'; expected (2,), or (N, 2)": {"effort": "brake"},
     "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
     "parameters are given, but": {"parameters": [1.0]},
+    "parameters is 3.0; expected numbers (k,) or (N, k)": {
+        "parameters": 3.0,
+        "effort": lambda t, q, v, p: q,
+    },
+    "the effort law returns an array of shape (3,); expected (2,)": {
+        "effort": lambda t, q, v: np.zeros(3)
+    },
     "threads is 0": {"threads": 0},
+    "duration is 1e+30 s; expected 4.61169e+09 s at most": {"duration": 1e30},
+    "stop_at_limits is 'no'; expected true or false": {"stop_at_limits": "no"},
+    "method is '['rk4']', which is no method": {"method": ["rk4"]},
     "method is 'taylor'; expected an explicit": {"method": "taylor", "rtol": 1e-9},
     "sample_period is 0 s; expected": {"sample_period": 0.0},
     "q0 has shape (0, 2)": {"q0": np.zeros((0, 2))},
@@ -276,6 +317,62 @@ def test_a_start_outside_its_limits_is_named():
         md.simulate_many(arm, q0, np.zeros(arm.n), np.zeros(arm.n), 0.1)
 
 
-def test_a_control_that_there_is_not_is_refused():
-    with pytest.raises(md.ManipDynError, match="compensation is 'friction'; expected one of none"):
-        md.PDControl(0.0, 1.0, 1.0, "friction")
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"compensation": "friction"}, "compensation is 'friction'; expected one of none"),
+        ({"stiffness": -1.0}, "stiffness has -1; expected numbers, 0 or more"),
+        ({"damping": [1.0, np.nan]}, "damping has nan; expected numbers, 0 or more"),
+        ({"damping": "high"}, "damping is 'high'; expected numbers, 0 or more"),
+    ],
+)
+def test_a_control_that_there_is_not_is_refused(wrong, said):
+    with pytest.raises(md.ManipDynError, match=said):
+        md.PDControl(**({"target": 0.0, "stiffness": 1.0, "damping": 1.0} | wrong))
+
+
+def attribute(t, q, v):
+    return q.nothing
+
+
+def opened(t, q, v):
+    with open("file") as file:
+        return file
+
+
+def failing(t, q, v):
+    return np.array([q[0], q[9]])
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        (attribute, "cannot be compiled by numba: Unknown attribute 'nothing' of type array"),
+        (opened, "cannot be compiled by numba: The 'with (context manager) as (variable):' con"),
+        (failing, "fails: IndexError: index 9 is out of bounds for axis 0 with size 2"),
+    ],
+)
+def test_a_law_that_cannot_be_used_is_told_with_its_line(law, said):
+    line = law.__code__.co_firstlineno + 1
+    with pytest.raises(md.ManipDynError) as error:
+        many(law)
+    assert f"the effort law {said}" in str(error.value)
+    assert f"('{law.__name__}', line {line - (law is opened)} of {__file__})" in str(error.value)
+    assert "; expected " in str(error.value)
+    assert "\n" not in str(error.value)
+    with pytest.raises(md.ManipDynError, match=f"the effort law .*'{law.__name__}', line {line}"):
+        one(0, law)
+
+
+def test_what_is_many_is_told_where_one_is_simulated():
+    for law, named, said in (
+        (md.PDControl(Q0, 1.0, 1.0), {}, "target has 11 rows; expected one for a single motion"),
+        (md.PDControl(0.0, GAINS, 1.0), {}, "stiffness has 11 rows"),
+        (md.PDControl([PLAN, PLAN], 1.0, 1.0), {}, "target has 2 plans; expected one for a sing"),
+        (lambda t, q, v, p: q, {}, r"expected \(t, q, v\)$"),
+        (lambda t, q, v: q, {"parameters": [1.0]}, r"expected \(t, q, v, p\)$"),
+        (lambda t, q, v, p: q, {"parameters": 1.0}, "parameters is 1.0; expected numbers"),
+        (TAU[0], {"parameters": [1.0]}, "effort is no function"),
+    ):
+        with pytest.raises(md.ManipDynError, match=said):
+            one(0, law, **named)

@@ -123,27 +123,101 @@ def test_two_sweeps_that_run_do_not_write_into_one_folder(tmp_path):
     assert md.sweep(swept.rotated, cases, tmp_path, workers=1).repeated == 1
 
 
+class Returned:
+    """Returns what there is for a case."""
+
+    identity = "returned"
+
+    def __init__(self, *values):
+        self.values = values
+
+    def __call__(self, x):
+        return self.values[x] if isinstance(self.values[x], list) else {"a": self.values[x]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ([1.0], "returns a list; expected a dictionary"),
+        (object(), "the result 'a' is <object object at"),
+        ("x", "the result 'a' is 'x'; expected a number"),
+        ([[1.0]], "returns a list; expected a dictionary"),
+        (1j, "the result 'a' is 1j; expected a number"),
+        (10**30, f"the result 'a' is {10**30}; expected a number"),
+        ({"b": 1}, "the result 'a' is {'b': 1}; expected a number"),
+    ],
+)
+def test_what_is_no_result_is_a_row_that_says_so(wrong, said, tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    function, cases = Returned(1, wrong, 2.5), md.Cases.grid(x=[0, 1, 2])
+    rows = md.sweep(function, cases, tmp_path, workers=1, chunk=3).rows
+    assert [row["status"] for row in rows] == ["done", "refused", "done"]
+    assert said in rows[1]["reason"]
+    assert [row["a"] for row in rows] == [1.0, None, 2.5]
+
+
 @pytest.mark.parametrize(
     ("returned", "said"),
-    [([1.0], "returns a list; expected a dictionary"), ({"a": object()}, None)],
+    [
+        ({"case": 7}, "the function returns 'case', which is the case's own name"),
+        ({"x": 7}, "the function returns 'x', which is the case's own name"),
+        ({"success": "no"}, "the result 'success' is 'no'; expected true or false"),
+        ({"a": "\ud800"}, "the result 'a' is '\\ud800'; expected"),
+    ],
 )
-def test_what_is_no_result_is_a_row_that_says_so(returned, said, tmp_path):
+def test_results_that_would_hide_others_are_rows_that_say_so(returned, said, tmp_path):
     pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
-    cases = md.Cases.grid(x=[1])
-    if said:
-        (row,) = md.sweep(lambda x: returned, cases, workers=1).rows
-        assert said in row["reason"]
-    else:
-        with pytest.raises(md.ManipDynError, match="'a' cannot be kept"):
-            md.sweep(lambda x: returned, cases, tmp_path, workers=1)
+    (row,) = md.sweep(lambda x: dict(returned), md.Cases.grid(x=[1]), tmp_path, workers=1).rows
+    assert (row["case"], row["x"], row["status"]) == (0, 1, "refused")
+    assert said in row["reason"]
+
+
+def test_results_of_other_kinds_in_other_parts_can_be_read(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    rows = md.sweep(Returned(1, "x"), md.Cases.grid(x=[0, 1]), tmp_path, workers=1, chunk=1).rows
+    assert [row["a"] for row in rows] == [1, "x"]
+
+
+def test_a_case_with_a_wrong_value_is_a_row_and_not_called(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    cases = md.Cases([{"x": 1}, {"x": "one"}, {"y": 1}, {"x": 2}])
+    for out in (None, tmp_path / "out"):
+        rows = md.sweep(doubled, cases, out, workers=1, chunk=3).rows
+        assert [row["status"] for row in rows] == ["done", "refused", "refused", "done"]
+        assert [row["twice"] for row in rows] == [2, None, None, 4]
+        assert [row["x"] for row in rows] == [1, None, None, 2]
+        assert rows[1]["reason"] == "x is 'one'; expected a number, as in other cases"
+        assert rows[2]["reason"] == "the case has y; expected x"
+
+
+def test_a_folder_that_is_refused_is_left_to_others_and_an_empty_one_goes(tmp_path):
+    pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+    cases, out = md.Cases.grid(x=[1, 2]), tmp_path / "out"
+    md.sweep(doubled, cases, out, workers=1)
+    with pytest.raises(md.ManipDynError, match="another sweep") as refused:
+        md.sweep(doubled, md.Cases.grid(x=[3]), out, workers=1)
+    assert refused.traceback  # as long as that is kept, nothing of it may hold the folder
+    assert md.sweep(doubled, cases, out, workers=1).repeated == 2
+    with pytest.raises(md.ManipDynError, match="cannot be reached"):
+        md.sweep(doubled, cases, tmp_path / "none", scheduler="nonsense")
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(md.ManipDynError, match="cannot be reached"):
+        md.sweep(doubled, cases, tmp_path / "mine", scheduler="nonsense")
+    assert list((tmp_path / "mine").iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         ({"workers": -1}, "workers is -1; expected a whole number"),
+        ({"workers": 0}, "workers is 0; expected a whole number"),
+        ({"chunk": 0}, "chunk is 0; expected a whole number"),
         ({"chunk": 0.5}, "chunk is 0.5; expected a whole number"),
         ({"workers": 2}, "cannot be sent to other processes"),
+        ({"progress": 3}, "progress is 3; expected a function"),
+        ({"workers": 1, "out": ""}, "the folder of the results is ''; expected a path"),
+        ({"workers": 1, "out": 3}, "the folder of the results is 3; expected a path"),
     ],
 )
 def test_bad_numbers_and_functions_are_refused(wrong, said):

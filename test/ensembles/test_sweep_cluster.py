@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import swept
+from fresh import Fresh
 
 import manip_dyn as md
 from manip_dyn.cli import main
@@ -55,6 +56,44 @@ def test_no_case_is_lost_or_done_twice_where_a_worker_is_killed(cluster, tmp_pat
     assert len(list(out.glob("part-*.parquet"))) == 12
     assert len({mark.name.split("-")[1] for mark in marks.glob("7-*")}) == 2
     assert not Path(f"/proc/{killed[0]}").exists()
+
+
+KILLED = """
+import sys
+import manip_dyn as md
+import swept
+
+marks, out, address = sys.argv[1:]
+cases = md.Cases.grid(x=list(range(40)))
+md.sweep(swept.Marked(marks, pause=0.3), cases, out, scheduler=address, chunk=2)
+"""
+
+
+def test_a_sweep_that_was_killed_goes_on_with_its_scheduler(cluster, tmp_path):
+    """The lock that it leaves behind is nobody's, and what it asked for is not in the way."""
+    marks, out, address = tmp_path / "marks", tmp_path / "out", cluster.scheduler_address
+    marks.mkdir()
+    path = os.pathsep.join([str(Path(swept.__file__).parent), os.environ.get("PYTHONPATH", "")])
+    begun = Fresh(KILLED, marks, out, address, PYTHONPATH=path)
+    end = time.monotonic() + 600.0
+    while len(list(out.glob("part-*"))) < 3:
+        assert begun.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    cases, function = md.Cases.grid(x=list(range(40))), swept.Marked(marks)
+    with pytest.raises(md.ManipDynError, match="a sweep that runs writes into"):
+        md.sweep(function, cases, out, scheduler=address, chunk=2)
+    begun.kill()
+    assert begun.wait().returncode == -signal.SIGKILL
+    there = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
+    assert (out / ".lock").exists()
+    before = swept.Marked.marks(marks)
+    result = md.sweep(function, cases, out, scheduler=address, chunk=2)
+    after = swept.Marked.marks(marks)
+    assert 3 <= len(there) < 20
+    assert result.repeated == 2 * len(there)
+    assert all(after[x] == before[x] for x in range(40) if x // 2 in there)
+    assert list(result.column("twice")) == [2 * x for x in range(40)]
 
 
 def test_a_scheduler_that_cannot_be_reached_is_one_sentence(tmp_path, capsys, monkeypatch):

@@ -124,6 +124,10 @@ def test_shipped_sweeps_can_be_read(name):
         ("{task: simulate, robot: rr, cases: {sobol: {duration: [0, 1]}}}", "has no 'count'"),
         ("{task: simulate, robot: rr, cases: {sobol: 3}}", "sobol is 3"),
         ("{task: simulate, robot: rr, cases: {list: {duration: 1}}}", "expected cases, each"),
+        ("{task: simulate, robot: rr, cases: {list: [1, 2]}}", "expected cases, each"),
+        ("{task: simulate, robot: rr, fixed: {step: 2020-01-01}, cases: {}}", "fixed is"),
+        ("{task: simulate, robot: {source: rr, lock: 2020-01-01}, cases: {}}", "robot is"),
+        ("{task: [plan], robot: rr, cases: {}}", "task is '['plan']'"),
         (
             "{task: simulate, robot: rr, cases: {grid: {duration: {from: 0, to: 1, count: 1}}}}",
             "count 1; expected 2",
@@ -137,12 +141,75 @@ def test_a_bad_file_is_one_line(file, text, said, capsys):
     assert said in told
 
 
+WRONG = """
+task: simulate
+robot: one_link_vertical
+fixed: {step: 0.01}
+cases:
+  list:
+    - {duration: 0.02, start: [0.1], method: rk4}
+    - {duration: fast, start: [0.1], method: rk4}
+    - {duration: 0.02, start: [.nan], method: rk4}
+    - {duration: 0.02, start: [0.1], method: 3}
+    - {duration: 0.02, start: [0.1, 0.2], method: rk4}
+    - {duration: 0.02, strat: [0.1], method: rk4}
+    - 12
+    - {duration: 0.02, start: 2020-01-01, method: rk4}
+    - {method: rk4, start: [0.1], duration: 0.03}
+  grid: {effort_joint_1: [0.0, heavy]}
+"""
+
+
+def test_wrong_values_and_names_are_rows_that_say_why(file, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["sweep", file(WRONG), "--workers", "1", "--out", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["cases"] == 18
+    assert told["statuses"] == {"refused": 16, "success": 2}
+    rows = md.read_sweep(out).rows
+    reasons = [row["reason"] for row in rows[::2]]
+    for reason, said in zip(
+        reasons,
+        (
+            "the duration is over",
+            "duration is 'fast'; expected numbers",
+            "start is nan; expected a finite number",
+            "method is 3; expected a text",
+            "start has shape (2,); expected (1,)",
+            "the case has duration, strat, method; expected duration, start, method",
+            "the case has 12; expected duration, start, method",
+            "start is datetime.date(2020, 1, 1); expected",
+            "the duration is over",
+        ),
+        strict=True,
+    ):
+        assert said in reason
+    assert rows[1]["reason"] == "effort_joint_1 is 'heavy'; expected numbers"
+    assert [row["duration"] for row in rows[:4:2]] == [0.02, None]
+
+
+@pytest.mark.parametrize("option", [("--workers", "0"), ("--workers", "-2"), ("--chunk", "0")])
+def test_numbers_of_workers_are_checked(file, tmp_path, option, capsys):
+    assert main(["sweep", file(EXECUTION), "--out", str(tmp_path / "out"), *option]) == 2
+    said = capsys.readouterr().err
+    assert f"{option[0][2:]} is {option[1]}; expected a whole number, 1 or more" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_of_a_vector_joins_the_others_of_a_sound_one():
+    row = solve("plan", "ibm7535", {"goal_elbow": 0.1}, method="minimum_time", goal=[0.2])
+    assert (row["status"], row["reason"]) == ("refused", "goal has shape (1,); expected (2,)")
+    row = solve("plan", "ibm7535", {"goal_elbow": "x"}, method="minimum_time", goal=[0.2, 0.0])
+    assert row["reason"].startswith("goal_elbow is 'x'; expected a number")
+
+
 def test_a_sweep_that_is_not_there_is_told(capsys):
     assert main(["sweep", "ibm7535_gaols"]) == 2
     assert "did you mean 'ibm7535_goals'" in capsys.readouterr().err
 
 
-def test_libraries_that_are_missing_are_told(file, monkeypatch, capsys):
+def test_libraries_that_are_missing_are_told(file, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
     for library, more in (("pyarrow", ()), ("distributed", ("--scheduler", "tcp://x:1"))):
         with monkeypatch.context() as patch:
             patch.setitem(__import__("sys").modules, library, None)

@@ -235,6 +235,8 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
         ("there is no kernel 'forward_dynamic'; did you mean", (["forward_dynamic"],), {}),
         ("kernels is empty", ([],), {}),
         ("precision is 'half'; expected double or float", (), {"precision": "half"}),
+        ("there is no kernel 3", (3,), {}),
+        ("precision is ['double']; expected double or float", (), {"precision": ["double"]}),
         ("name is '1arm'; expected a C identifier", (), {"name": "1arm"}),
         ("name is 'double'; expected a C identifier", (), {"name": "double"}),
         ("the same in their first 31 characters", (), {"name": "a" * 40}),
@@ -244,6 +246,9 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
             md.export_c(robot, place, *arguments, **named)
     with pytest.raises(md.ManipDynError, match="expected a Robot from load_robot"):
         md.export_c("pa10", place)
+    for nowhere in (None, "", 3):
+        with pytest.raises(md.ManipDynError, match=f"directory is {nowhere!r}; expected a folder"):
+            md.export_c(robot, nowhere)
     (tmp_path / "file").write_text("")
     with pytest.raises(md.ManipDynError, match="is a file; expected a folder"):
         md.export_c(robot, tmp_path / "file")

@@ -167,7 +167,14 @@ def test_an_arm_that_cannot_hold_itself_has_no_excitation():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"harmonics": 1}, "harmonics is 1; expected a whole number from 2 on"),
+        ({"harmonics": 1}, "harmonics is 1; expected a whole number, 2 or more"),
+        ({"harmonics": True}, "harmonics is True"),
+        ({"iterations": 0}, "iterations is 0; expected a whole number, 1 or more"),
+        ({"iterations": np.nan}, "iterations is nan"),
+        ({"seed": -1}, "seed is -1; expected a whole number, 0 or more"),
+        ({"margin": np.nan}, "margin is nan"),
+        ({"estimated": ("dampin",)}, "estimated has 'dampin'; did you mean 'damping'?"),
+        ({"effort_limit": [0.0, 1.0]}, r"effort_limit is \[0.0, 1.0\]; expected numbers above 0"),
         ({"margin": 0.5}, "margin is 0.5; expected 0 to below 0.5"),
         ({"period": 0.0}, "period is 0 s"),
         ({"effort_limit": [1.0]}, "effort_limit has shape"),
@@ -193,7 +200,8 @@ def test_the_command_reads_the_table_of_a_simulation(tmp_path, capsys):
         assert each["value"] == pytest.approx(each["described"], abs=2e-2)
     for content, words in (
         ("t,position_a\n", "has no column 'position_joint_1'"),
-        ("t,position_joint_1,effort_joint_1\n0,1\n", "has a row that is short"),
+        ("t,position_joint_1,effort_joint_1\n0,1,1\n\n0.1,1\n", "line 4: list index out of range"),
+        ("t,position_joint_1,effort_joint_1\n0,1,high\n", "line 2: could not convert string"),
         ("", "has no column 't'"),
     ):
         file.write_text(content)
@@ -201,3 +209,20 @@ def test_the_command_reads_the_table_of_a_simulation(tmp_path, capsys):
         assert words in capsys.readouterr().err
     assert main(["identify", str(tmp_path / "none.csv"), *known]) == 2
     assert "cannot be read: No such file" in capsys.readouterr().err
+
+
+def test_wrong_motions_and_names_are_told(arm):
+    described = md.identify(arm, t=T, q=np.ones((5000, 2)), tau=np.ones((5000, 2)))
+    one, two = np.ones(2), np.ones((2, 2))
+    assert described.inverse_dynamics(one, one, one).shape == (1, 2)
+    for given, words in (
+        (([[1.0], [1.0, 2.0]], two, two), "expected numbers"),
+        ((1.0, one, one), "q is 1.0; expected numbers"),
+        ((one, two, one), r"v has shape \(2, 2\); expected \(1, 2\)"),
+    ):
+        with pytest.raises(ManipDynError, match=words):
+            described.inverse_dynamics(*given)
+    with pytest.raises(ManipDynError, match="no base parameter 'm'"):
+        described.formula("m")
+    with pytest.raises(ManipDynError, match="expected a Robot from load_robot"):
+        md.identify("rr", t=T, q=two, tau=two)

@@ -295,6 +295,20 @@ def test_a_joint_that_stands_twice_counts_once():
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
 
 
+def test_no_two_redundant_constraints_have_one_name():
+    """Joints of one name, or without, are counted, and so is what one joint keeps twice."""
+    bodies = [rod("arm", (0, 0, 0), (2, 0, 0)), rod("tip", (2, 0, 0), (4, 0, 0))]
+    for name in ("", "pin"):
+        pins = [Joint("revolute", ("ground", "arm"), (0, 0, z), Z, name) for z in (0, 0.1)]
+        glue = [Joint("fixed", ("arm", "tip"), (2, 0, 0), name=name) for _ in range(2)]
+        made = Mechanism(bodies, [*pins, *glue], (), DOWN)
+        assert len(made.redundant) == 11
+        assert len(set(made.redundant)) == 11
+    assert {each.split(", ")[0] for each in made.redundant} <= {f"pin ({k})" for k in range(1, 5)}
+    rows = np.arange(made.constraints + 11)
+    assert len(set(made.names_of(rows))) == len(rows)
+
+
 @pytest.mark.parametrize("period", [0.02, 0.005])
 def test_periods_may_end_beside_a_change_point(period):
     """Steps across go on beyond the period's end, where a cubic tells the state."""

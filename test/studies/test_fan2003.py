@@ -312,6 +312,50 @@ def test_bad_items_are_named(capsys):
 
 
 @pytest.mark.parametrize(
+    ("asked", "item"),
+    [
+        ("fig5.9", "table5.3"),
+        ("Figure 5.6", "table5.3"),
+        ("fig3.7", "section3.1.3"),
+        ("fig4.3", "section4.1"),
+        ("table5.3", "table5.3"),
+        ("section3.2", "claims"),
+    ],
+)
+def test_what_the_thesis_has_is_found_under_its_own_name(asked, item, monkeypatch, capsys):
+    class TakenError(Exception):
+        """Ends the command where it would compute for seconds."""
+
+    def take(item, progress):
+        raise TakenError(item)
+
+    monkeypatch.setattr("manip_dyn.studies.fan2003.recompute", take)
+    with pytest.raises(TakenError) as taken:
+        main(["study", "fan2003", asked])
+    assert taken.value.args == (item,)
+    assert (f"the item '{item}'" in capsys.readouterr().err) is (asked != item)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            "fig3.6",
+            "Figure 3.6 of fan2003, free body, case 1: the right switch, is not",
+        ),
+        ("table5.2", "is not computed: see test: test/studies/test_fan2003.py; expected another"),
+        ("fig9.9", "no item 'fig9.9'"),
+        ("section1", "no item 'section1'"),
+    ],
+)
+def test_what_the_thesis_has_and_is_not_computed_is_told(asked, said, capsys):
+    assert main(["study", "fan2003", asked]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (("near:", "neer:"), "has the unknown key 'neer'; did you mean 'near'?"),

@@ -212,7 +212,7 @@ def test_the_command_prints_one_json_object(capsys):
     ("arguments", "words"),
     [
         (["galhano94"], "no study of 'galhano94'; did you mean 'galhano1994'?"),
-        (["galhano1994", "figure3"], "no item 'figure3'; did you mean 'fig3'?"),
+        (["galhano1994", "figg3"], "no item 'figg3'; did you mean 'fig3'?"),
         (["galhano1994", "table1", "--out", "/dev/null/x"], "--out '/dev/null/x'"),
     ],
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.sweeps import samples
+from manip_dyn.ensembles.sweeps.columns import Unusable, column
 
 RESERVED = ("case", "success", "status", "reason")
 """Columns that every sweep has of its own."""
@@ -26,37 +27,52 @@ class Cases(Sequence[dict[str, Any]]):
 
     Attributes:
         names: What varies.
+        faults: Why a case cannot be done, a sentence by its number: other names than most have, a
+            value of another kind or none at all. Its row says so; what it has not is None.
     """
 
     def __init__(self, cases: Iterable[Mapping[str, Any]]):
         """Take cases one by one, all with the same names.
 
         Raises:
-            ManipDynError: If there are none, names differ or are reserved, or a value is none
-                that a table can keep.
+            ManipDynError: If there are none, or a name is reserved.
         """
-        rows = [dict(each) for each in cases]
-        if not rows:
+        given = list(cases) if isinstance(cases, Iterable) else [cases]
+        rows = [dict(each) if isinstance(each, Mapping) else None for each in given]
+        shared = [tuple(row) for row in rows if row is not None]
+        if not given:
             raise ManipDynError("there are no cases; expected at least one")
-        self.names = tuple(str(name) for name in rows[0])
-        for name in self.names:
+        if not shared:
+            shown = " ".join(repr(given[0]).split())[:60]
+            raise ManipDynError(f"a case is {shown}; expected a dictionary of names and values")
+        usual = Counter(map(frozenset, shared)).most_common(1)[0][0]
+        names = next(each for each in shared if frozenset(each) == usual)
+        for name in names:
             if name in RESERVED:
                 raise ManipDynError(f"cases have the name '{name}', which every sweep has itself")
+        self.names = tuple(str(name) for name in names)
+        self.faults: dict[int, str] = {}
+        columns = [column(str(name), [_of(row, name) for row in rows]) for name in names]
+        for each in columns:
+            for number, reason in each.faults.items():
+                self.faults.setdefault(number, reason)
         for number, row in enumerate(rows):
-            if tuple(row) != self.names:
-                raise ManipDynError(
-                    f"case {number} has {', '.join(row) or 'no names'}; expected the names of "
-                    f"case 0, {', '.join(self.names)}"
-                )
-        columns = [_column(name, [row[name] for row in rows]) for name in self.names]
-        self._rows = list(zip(*columns, strict=True)) if columns else [() for _ in rows]
+            if row is None or frozenset(row) != usual:
+                shown = ", ".join(map(str, row)) if row else f"{given[number]!r}"[:60]
+                wanted = ", ".join(self.names) or "no names"
+                self.faults[number] = f"the case has {shown}; expected {wanted}"
+        values = [each.values for each in columns]
+        self._rows = list(zip(*values, strict=True)) if values else [() for _ in rows]
 
     @classmethod
     def grid(cls, **axes: Sequence[Any]) -> Cases:
         """Return every combination of the values of each name; the last one varies fastest."""
         for name, values in axes.items():
-            if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+            if isinstance(values, str) or not _is_list(values):
                 raise ManipDynError(f"grid: {name} is {values!r}; expected a list of values")
+        if not axes:
+            raise ManipDynError("grid: nothing varies; expected names with lists of values")
+        _check_count(prod(len(values) for values in axes.values()))
         return cls(dict(zip(axes, row, strict=True)) for row in itertools.product(*axes.values()))
 
     @classmethod
@@ -79,10 +95,19 @@ class Cases(Sequence[dict[str, Any]]):
 
     def __mul__(self, other: Cases) -> Cases:
         """Return every case of this with every one of another; those of the other vary faster."""
+        if not isinstance(other, Cases):
+            raise ManipDynError(f"cases are multiplied with {other!r}; expected other cases")
         for name in other.names:
             if name in self.names:
                 raise ManipDynError(f"'{name}' is varied twice; expected it once")
-        return Cases(a | b for a, b in itertools.product(self, other))
+        _check_count(len(self) * len(other))
+        made = copy(self)
+        made.names = self.names + other.names
+        made._rows = [a + b for a, b in itertools.product(self._rows, other._rows)]
+        pairs = enumerate(itertools.product(range(len(self)), range(len(other))))
+        reasons = {number: self.faults.get(i) or other.faults.get(j) for number, (i, j) in pairs}
+        made.faults = {number: reason for number, reason in reasons.items() if reason}
+        return made
 
     def __len__(self) -> int:
         """Return how many cases there are."""
@@ -100,33 +125,22 @@ class Cases(Sequence[dict[str, Any]]):
 
     def identity(self, task: str) -> str:
         """Return a hash of these cases, every digit of them, and of what is done with them."""
-        content = json.dumps([task, self.names, self._rows], separators=(",", ":"))
+        faults = [self.faults] if self.faults else []
+        content = json.dumps([task, self.names, self._rows, *faults], separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _column(name: str, values: list[Any]) -> list[Any]:
-    """Return plain values, all of one kind: numbers are floats if one of them is."""
-    plain = [_plain(name, value) for value in values]
-    kinds = {type(value) for value in plain}
-    if kinds == {int, float}:
-        return [float(value) for value in plain]
-    if len(kinds) > 1:
-        several = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise ManipDynError(f"{name} has values of several kinds, {several}; expected one")
-    return plain
+def _of(row: Mapping[Any, Any] | None, name: Any) -> Any:
+    return Unusable("") if row is None or name not in row else row[name]
 
 
-def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (np.ndarray, list, tuple)):
-        return [float(_number(name, each)) for each in value]
-    return value if isinstance(value, (str, bool)) else _number(name, value)
+def _is_list(values: Any) -> bool:
+    try:
+        return len(values) > 0
+    except TypeError:
+        return False
 
 
-def _number(name: str, value: Any) -> int | float:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ManipDynError(f"{name} is {value!r}; expected a finite number, a text or numbers")
-    return value
+def _check_count(count: int) -> None:
+    if count > samples.MOST:
+        raise ManipDynError(f"there are {count} cases; expected {samples.MOST} at most")

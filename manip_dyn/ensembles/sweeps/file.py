@@ -27,6 +27,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.ensembles.sweeps.cases import Cases
+from manip_dyn.ensembles.sweeps.columns import Unusable
 from manip_dyn.ensembles.sweeps.samples import KINDS
 from manip_dyn.ensembles.sweeps.tasks.task import Task
 
@@ -76,21 +77,42 @@ def _described(content: Any) -> Described:
     kinds = mapping("cases", content["cases"], ("list", "grid", *KINDS))
     if not kinds:
         raise ManipDynError(f"cases has nothing; expected list, grid, {', '.join(KINDS)}")
-    cases = reduce(Cases.__mul__, (_cases(kind, given) for kind, given in kinds.items()))
+    cases = reduce(Cases.__mul__, (_cases(kind, given, task) for kind, given in kinds.items()))
     task.check(cases.names)
     return Described(task, cases)
 
 
-def _cases(kind: str, given: Any) -> Cases:
+def _cases(kind: str, given: Any, task: Task) -> Cases:
     if kind == "list":
-        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        if not isinstance(given, list) or not any(isinstance(each, dict) for each in given):
             raise ManipDynError(f"list is {given!r}; expected cases, each with the same keys")
-        return Cases({str(name): value for name, value in each.items()} for each in given)
+        return Cases(_usable(each, task) if isinstance(each, dict) else each for each in given)
     given = mapping(kind, given, given if isinstance(given, dict) else ("names",))
     if kind == "grid":
-        return Cases.grid(**{str(name): _values(name, axis) for name, axis in given.items()})
+        axes = {str(name): _values(name, axis) for name, axis in given.items()}
+        return Cases.grid(
+            **{
+                name: [_value(name, each, task) for each in axis]
+                if isinstance(axis, list)
+                else axis
+                for name, axis in axes.items()
+            }
+        )
     known = mapping(kind, given, given, ("count",))
     return getattr(Cases, kind)(**{str(name): value for name, value in known.items()})
+
+
+def _usable(case: dict[Any, Any], task: Task) -> dict[str, Any]:
+    return {str(name): _value(str(name), value, task) for name, value in case.items()}
+
+
+def _value(name: str, value: Any, task: Task) -> Any:
+    """Return a value, or why the task can have none of its kind: other cases are done still."""
+    if isinstance(value, str) and name not in task.texts:
+        return Unusable(f"{name} is {value!r}; expected numbers")
+    if not isinstance(value, str) and name in task.texts:
+        return Unusable(f"{name} is {value!r}; expected a text")
+    return value
 
 
 def _values(name: str, axis: Any) -> Any:

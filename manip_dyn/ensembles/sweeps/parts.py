@@ -9,17 +9,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
+from manip_dyn.ensembles.sweeps.folder import LOCK, folder_of, locked
 from manip_dyn.ensembles.sweeps.needed import needed
 from manip_dyn.ensembles.sweeps.rows import Row
-
-try:
-    import fcntl
-except ImportError:  # not a Unix
-    fcntl = None  # type: ignore[assignment]
 
 IDENTITY, CHUNK = b"manip_dyn.sweep", b"manip_dyn.chunk"
 """Keys of the metadata: the sweep's hash, and how many cases a part has."""
@@ -54,22 +50,35 @@ class Parts:
         self._identity, self._columns = identity, columns
         if folder.exists() and not folder.is_dir():
             raise ManipDynError(f"'{folder}' is a file; expected a folder for the results")
-        self._lock = _locked(folder)
-        found = part_files(folder)
-        self.done = set(found)
+        self._new = not folder.exists()
+        self._lock = locked(folder)
+        try:
+            self.done = self._found()
+        except BaseException:
+            self.close()
+            raise
+
+    def _found(self) -> set[int]:
+        found = part_files(self.folder)
         for file in found.values():
             known = _metadata(self._parquet, file)
-            if known.get(IDENTITY, b"").decode() != identity:
+            if known.get(IDENTITY, b"").decode() != self._identity:
                 raise ManipDynError(
-                    f"'{folder}' has results of another sweep: other cases, another task or "
+                    f"'{self.folder}' has results of another sweep: other cases, another task or "
                     "another version; expected a new folder, or the file it was begun with"
                 )
             self.chunk = int(known[CHUNK])
-        for left in folder.glob(".*.tmp"):  # of a sweep that was killed while it wrote
+        for left in self.folder.glob(".*.tmp"):  # of a sweep that was killed while it wrote
             left.unlink(missing_ok=True)
+        return set(found)
 
     def close(self) -> None:
-        """Let others write into the folder."""
+        """Let others write into the folder; without results it goes, if it was made here."""
+        if not part_files(self.folder):
+            with contextlib.suppress(OSError):
+                (self.folder / LOCK).unlink()
+                if self._new:
+                    self.folder.rmdir()
         self._lock.close()
 
     def write(self, number: int, rows: Sequence[Row]) -> None:
@@ -110,14 +119,19 @@ def read_rows(folder: str | Path) -> list[Row]:
         ManipDynError: If there are none.
     """
     arrow, parquet = needed("pyarrow", PURPOSE), needed("pyarrow.parquet", PURPOSE)
-    found = part_files(Path(folder))
+    found = part_files(folder_of(folder))
     if not found:
         raise ManipDynError(f"'{folder}' has no results of a sweep; expected part-*.parquet")
     try:
         tables = [parquet.ParquetFile(found[number]).read() for number in sorted(found)]
     except (OSError, arrow.ArrowInvalid) as error:
         raise ManipDynError(f"'{folder}' cannot be read: {error}") from error
-    rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
+    try:
+        rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # a name of other kinds in other parts
+        rows = [row for table in tables for row in table.to_pylist()]
+        names = dict.fromkeys(name for row in rows for name in row)
+        rows = [{name: row.get(name) for name in names} for row in rows]
     return sorted(rows, key=lambda row: row["case"])
 
 
@@ -128,28 +142,6 @@ def part_files(folder: Path) -> dict[int, Path]:
         with contextlib.suppress(ValueError):
             found[int(file.stem.removeprefix("part-"))] = file
     return found
-
-
-def _locked(folder: Path) -> IO[bytes]:
-    """Return a file that only this sweep holds; the system takes it from one that is killed."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        held = (folder / ".lock").open("wb")
-    except OSError as error:
-        raise ManipDynError(
-            f"'{folder}' cannot be written: {error.strerror or error}; expected a folder that can"
-        ) from error
-    try:
-        if fcntl:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        held.close()
-        raise ManipDynError(
-            f"a sweep that runs writes into '{folder}'; expected another folder, or its end"
-        ) from error
-    except OSError:  # a file system without locks
-        pass
-    return held
 
 
 def _metadata(parquet: Any, file: Path) -> Mapping[bytes, bytes]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.checks import truth
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
 
@@ -20,11 +21,18 @@ class Chunk(NamedTuple):
     number: int
     first: int
     cases: list[dict[str, Any]]
+    faults: Mapping[int, str] = {}
+    """Why cases of it cannot be done, by their numbers, see `Cases.faults`."""
 
 
 def solved(function: Function, chunk: Chunk) -> list[Row]:
     """Return the rows of a chunk, each case by itself."""
-    return [row(function, chunk.first + i, case) for i, case in enumerate(chunk.cases)]
+    rows = []
+    for number, case in enumerate(chunk.cases, chunk.first):
+        fault = chunk.faults.get(number)
+        refused = fault and failed(number, case, "refused", fault)
+        rows.append(refused or row(function, number, case))
+    return rows
 
 
 def row(function: Function, number: int, case: Mapping[str, Any]) -> Row:
@@ -35,21 +43,30 @@ def row(function: Function, number: int, case: Mapping[str, Any]) -> Row:
     """
     try:
         found = _plain(function(**case))
+        success = truth("the result 'success'", found.pop("success", True))
+        for name in found:
+            if name in ("case", *case):
+                raise ManipDynError(f"the function returns '{name}', which is the case's own name")
     except ManipDynError as error:
         return failed(number, case, "refused", str(error))
     except Exception as error:
         return failed(number, case, "error", f"{type(error).__name__}: {error}")
-    success = bool(found.pop("success", True))
     status = str(found.pop("status", "done" if success else "failed"))
-    reason = str(found.pop("reason", ""))
+    reason = _told(found.pop("reason", ""))
     ending = {"success": success, "status": status, "reason": reason}
     return {"case": number, **case, **found, **ending}
 
 
 def failed(number: int, case: Mapping[str, Any], status: str, reason: str) -> Row:
     """Return the row of a case without results."""
-    reason = " ".join(reason.split())
+    reason = _told(reason)
     return {"case": number, **case, "success": False, "status": status, "reason": reason}
+
+
+def _told(reason: Any) -> str:
+    """Return a reason on one line, as any file can keep it."""
+    text = " ".join(str(reason or "").split())
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def lost(chunk: Chunk) -> list[Row]:
@@ -60,7 +77,8 @@ def lost(chunk: Chunk) -> list[Row]:
 
 def apart(chunk: Chunk) -> list[Chunk]:
     """Return chunks of one case each."""
-    return [Chunk(chunk.number, chunk.first + i, [case]) for i, case in enumerate(chunk.cases)]
+    cases = enumerate(chunk.cases, chunk.first)
+    return [Chunk(chunk.number, number, [case], chunk.faults) for number, case in cases]
 
 
 def _plain(result: Any) -> Row:

@@ -10,18 +10,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from manip_dyn.core.checks import whole_number
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.cases import Cases
 from manip_dyn.ensembles.sweeps.cluster import by_cluster
+from manip_dyn.ensembles.sweeps.columns import misfits
+from manip_dyn.ensembles.sweeps.folder import folder_of
 from manip_dyn.ensembles.sweeps.parts import Parts, read_rows
 from manip_dyn.ensembles.sweeps.processes import by_processes
 from manip_dyn.ensembles.sweeps.result import SweepResult
-from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, solved
+from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, failed, solved
 
 MOST_IN_A_CHUNK, CHUNKS = 64, 256
 """Cases that are sent and written together at most, and chunks that there are at least."""
-KINDS = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
+KINDS: dict[Any, str] = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
 
 
 def sweep(
@@ -29,9 +32,9 @@ def sweep(
     cases: Cases | Iterable[Mapping[str, Any]],
     out: str | Path | None = None,
     *,
-    workers: int = 0,
+    workers: int | None = None,
     scheduler: str | None = None,
-    chunk: int = 0,
+    chunk: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SweepResult:
     """Call a function for many cases, on all cores or on a Dask cluster.
@@ -44,9 +47,9 @@ def sweep(
             lists of numbers, with ``success``, ``status`` and ``reason`` if it has them.
         cases: What varies.
         out: Folder of the results, as Parquet files; default: they are only returned.
-        workers: Processes on this machine; 0: one for each core; 1: this process itself.
+        workers: Processes on this machine; default: one for each core; 1: this process itself.
         scheduler: Address of a Dask scheduler whose workers are to do it instead.
-        chunk: Cases that are sent and written together; 0: what suits their number.
+        chunk: Cases that are sent and written together; default: what suits their number.
         progress: Called with the number of cases that are done, and of all.
 
     Returns:
@@ -57,9 +60,12 @@ def sweep(
             scheduler cannot be reached, or a library is missing.
     """
     cases = cases if isinstance(cases, Cases) else Cases(cases)
+    for name, given in (("function", function), ("progress", progress)):
+        if not callable(given) and (given is not None or name == "function"):
+            raise ManipDynError(f"{name} is {given!r}; expected a function")
     for name, number in (("workers", workers), ("chunk", chunk)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise ManipDynError(f"{name} is {number!r}; expected a whole number, 0 or more")
+        if number is not None:
+            whole_number(name, number, 1)
     count = workers or _cores()
     size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
     identity = cases.identity(f"{task_of(function)} {VERSION}")
@@ -70,9 +76,14 @@ def sweep(
         names = dict.fromkeys([*found[0], *(name for row in found for name in row)])
         rows = [{name: row.get(name) for name in names} for row in found]
         return SweepResult(sorted(rows, key=lambda row: row["case"]))
-    parts = Parts(Path(out), identity, size, _kinds(cases, function))
+    kinds = _kinds(cases, function)
+    parts = Parts(folder_of(out), identity, size, kinds)
+
+    def keep(number: int, found: list[Row]) -> None:
+        parts.write(number, _fitting(found, cases, kinds))
+
     with closing(parts):
-        repeated = run.through(parts.chunk, set(parts.done), parts.write)
+        repeated = run.through(parts.chunk, set(parts.done), keep)
         return SweepResult(read_rows(parts.folder), parts.folder, repeated)
 
 
@@ -137,17 +148,31 @@ def _whole(
 
 def _chunks(cases: Cases, size: int) -> Iterator[Chunk]:
     for number, first in enumerate(range(0, len(cases), size)):
-        yield Chunk(number, first, cases[first : first + size])
+        last = min(first + size, len(cases))
+        faults = {i: cases.faults[i] for i in range(first, last) if i in cases.faults}
+        yield Chunk(number, first, cases[first:last], faults)
 
 
 def _kinds(cases: Cases, function: Function) -> dict[str, str]:
     """Return the kinds of the columns that are known before."""
-    varied = {name: KINDS[type(value)] for name, value in cases[0].items()}
+    varied = {}
+    for name in cases.names:
+        kind = next((type(case[name]) for case in cases if case[name] is not None), None)
+        varied[name] = KINDS.get(kind, "")
     return {"case": "whole", **varied, **getattr(function, "columns", {})} | {
         "success": "yes",
         "status": "text",
         "reason": "text",
     }
+
+
+def _fitting(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Row]:
+    """Return rows of results that a table can keep; where one cannot, the row says so."""
+    wrong = misfits(rows, kinds)
+    return [
+        failed(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row
+        for i, row in enumerate(rows)
+    ]
 
 
 def _cores() -> int:

@@ -12,6 +12,8 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 
 KINDS = ("random", "sobol", "latin_hypercube")
+MOST = 10_000_000
+"""Cases of a sweep; each takes some 100 bytes before anything is done."""
 
 
 def cases(
@@ -25,6 +27,8 @@ def cases(
     for name, value, least in (("count", count, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ManipDynError(f"{kind}: {name} is {value!r}; expected a whole number")
+    if count > MOST:
+        raise ManipDynError(f"{kind}: count is {count}; expected {MOST} at most")
     if not ranges:
         raise ManipDynError(f"{kind}: nothing varies; expected names with [low, high]")
     boxes = {name: _range(f"{kind}: {name}", given) for name, given in ranges.items()}

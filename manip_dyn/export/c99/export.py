@@ -22,6 +22,7 @@ from manip_dyn.export.c99.source.series import (
 )
 from manip_dyn.export.selection import TAYLOR, USUAL, selected, traced
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 PRECISIONS = {"double": DOUBLE, "float": SINGLE}
 MEANINGS = {
@@ -78,9 +79,10 @@ def export_c(
         ManipDynError: For an unknown kernel, link, precision or name, or a folder that cannot be
             written or has other files of these names; nothing is written then.
     """
-    if not isinstance(robot, Robot):
-        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
-    if precision not in PRECISIONS:
+    checked_robot(robot)
+    if not isinstance(directory, (str, Path)) or not str(directory):
+        raise ManipDynError(f"directory is {directory!r}; expected a folder")
+    if precision not in tuple(PRECISIONS):
         raise ManipDynError(f"precision is {precision!r}; expected double or float")
     chosen = selected(robot, kernels)
     link = robot.tip if frame is None else frame

@@ -7,8 +7,8 @@ from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.extras import needed
-from manip_dyn.export.differentiable.arguments import check_count, check_size, not_numbers
-from manip_dyn.export.differentiable.vector import arguments_of, checked_vector, shape_of
+from manip_dyn.export.differentiable.vector import checked_vector
+from manip_dyn.export.differentiable.wrapped import Library, not_numbers, wrapped
 from manip_dyn.robot import Robot
 
 
@@ -35,35 +35,28 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
     jax = needed("jax", "jax_function needs", "jax")
     from manip_dyn.export.differentiable.jax_primitives import call
 
-    numpy, sizes, shape = jax.numpy, arguments_of(made), shape_of(made)
+    numpy = jax.numpy
 
-    def checked(name: str, given: Any) -> Any:
-        try:
-            array = numpy.asarray(given)
-            if not numpy.issubdtype(array.dtype, numpy.number) or numpy.iscomplexobj(array):
-                raise TypeError(array.dtype)
-        except (TypeError, ValueError) as error:
-            raise not_numbers(name, given, sizes[name]) from error
-        check_size(name, array.shape, sizes[name])
-        return array.astype(numpy.float64)
-
-    def function(*arguments: Any) -> Any:
+    def array(name: str, given: Any, size: int) -> Any:
         if not jax.config.jax_enable_x64:
             raise ManipDynError(
                 f"JAX computes {kernel} in single precision; expected "
                 'jax.config.update("jax_enable_x64", True) before'
             )
-        check_count(kernel, sizes, arguments)
-        arrays = [checked(*each) for each in zip(sizes, arguments, strict=True)]
         try:
-            states = numpy.broadcast_shapes(*(each.shape[:-1] for each in arrays))
-        except ValueError as error:
-            raise ManipDynError(
-                f"the arguments of {kernel} do not fit together: {error}"
-            ) from None
-        wide = [numpy.broadcast_to(each, (*states, each.shape[-1])) for each in arrays]
-        return call(made, numpy.concatenate(wide, axis=-1)).reshape(*states, *shape)
+            found = numpy.asarray(given)
+            if not numpy.issubdtype(found.dtype, numpy.number) or numpy.iscomplexobj(found):
+                raise TypeError(found.dtype)
+        except (TypeError, ValueError) as error:
+            raise not_numbers(name, given, size) from error
+        return found.astype(numpy.float64)
 
-    function.__name__ = function.__qualname__ = kernel
-    function.__doc__ = f"Return {kernel} of '{robot.name}' for {', '.join(sizes)}."
-    return function
+    library = Library(
+        array=array,
+        broadcast=numpy.broadcast_shapes,
+        stretched=numpy.broadcast_to,
+        joined=lambda arrays: numpy.concatenate(arrays, axis=-1),
+        call=call,
+        misfit=ValueError,
+    )
+    return wrapped(made, library)

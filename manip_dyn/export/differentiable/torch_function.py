@@ -7,8 +7,8 @@ from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.extras import needed
-from manip_dyn.export.differentiable.arguments import check_count, check_size, not_numbers
-from manip_dyn.export.differentiable.vector import arguments_of, checked_vector, shape_of
+from manip_dyn.export.differentiable.vector import checked_vector
+from manip_dyn.export.differentiable.wrapped import Library, not_numbers, wrapped
 from manip_dyn.robot import Robot
 
 
@@ -34,33 +34,24 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
     torch = needed("torch", "torch_function needs", "torch")
     from manip_dyn.export.differentiable.torch_autograd import call
 
-    sizes, shape = arguments_of(made), shape_of(made)
-
-    def checked(name: str, given: Any) -> Any:
+    def tensor(name: str, given: Any, size: int) -> Any:
         if not isinstance(given, torch.Tensor):
             try:
                 given = torch.as_tensor(given, dtype=torch.float64)
             except (TypeError, ValueError, RuntimeError) as error:
-                raise not_numbers(name, given, sizes[name]) from error
+                raise not_numbers(name, given, size) from error
         if given.dtype != torch.float64 or given.device.type != "cpu":
             raise ManipDynError(
                 f"{name} is {given.dtype} on {given.device}; expected torch.float64 on the cpu"
             )
-        check_size(name, given.shape, sizes[name])
         return given
 
-    def function(*arguments: Any) -> Any:
-        check_count(kernel, sizes, arguments)
-        tensors = [checked(name, each) for name, each in zip(sizes, arguments, strict=True)]
-        try:
-            states = torch.broadcast_shapes(*(each.shape[:-1] for each in tensors))
-        except RuntimeError as error:
-            raise ManipDynError(
-                f"the arguments of {kernel} do not fit together: {error}"
-            ) from None
-        wide = [each.expand(*states, each.shape[-1]) for each in tensors]
-        return call(made, torch.cat(wide, dim=-1)).reshape(*states, *shape)
-
-    function.__name__ = function.__qualname__ = kernel
-    function.__doc__ = f"Return {kernel} of '{robot.name}' for {', '.join(sizes)}."
-    return function
+    library = Library(
+        array=tensor,
+        broadcast=torch.broadcast_shapes,
+        stretched=torch.broadcast_to,
+        joined=lambda tensors: torch.cat(tensors, dim=-1),
+        call=call,
+        misfit=RuntimeError,
+    )
+    return wrapped(made, library)

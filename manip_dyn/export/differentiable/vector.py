@@ -21,6 +21,7 @@ from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.export.selection import GRAVITY, TAYLOR, declaration_of, gravity, selected
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 TANGENT, ADJOINT = "tangent", "adjoint"
 
@@ -108,8 +109,7 @@ def checked_vector(robot: Robot, kernel: str, frame: str | None) -> Vector:
     Raises:
         ManipDynError: For an unknown kernel or link, or what is no straight line.
     """
-    if not isinstance(robot, Robot):
-        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
+    checked_robot(robot)
     if kernel == TAYLOR:
         raise ManipDynError("taylor has no fixed size; expected the name of a kernel")
     selected(robot, [kernel])

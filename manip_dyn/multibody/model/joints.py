@@ -6,6 +6,7 @@ revolute one two, a translational one is three dot-1 and two dot-2.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -81,6 +82,17 @@ def told(row: Row) -> str:
     if row.kind == POINT:
         return f"position along {'xyz'[int(np.argmax(np.abs(row.numbers[:3])))]}"
     return {DOT_1: "direction", DOT_2: "displacement", DISTANCE: "distance"}[row.kind]
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return names of which no two are alike: those that stand several times get a number."""
+    count, made = Counter(names), list[str]()
+    for name in names:
+        number, new = 1, name
+        while count[name] > 1 and (new in count or new in made):
+            new, number = f"{name} ({number})", number + 1
+        made.append(new)
+    return made
 
 
 def across(h: Vector) -> tuple[Vector, Vector]:

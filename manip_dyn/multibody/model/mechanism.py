@@ -51,7 +51,7 @@ from manip_dyn.multibody.model.elements import (
     Tyre,
 )
 from manip_dyn.multibody.model.equilibria import rest
-from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows, told
+from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows, told, told_apart
 from manip_dyn.multibody.model.redundancy import moves_on
 
 TOLERANCE = 1e-12
@@ -277,12 +277,14 @@ class Mechanism:
     def _rows(self) -> None:
         """Fill the constraints' table, and whose each row is."""
         table, numbers, owners, kept = [], [], [], []
-        for joint in self.joints:
-            for row in joint_rows(joint, self._poses(joint.bodies, np.zeros(0))):
+        names = told_apart([each.name for each in self.joints])
+        for joint, name in zip(self.joints, names, strict=True):
+            rows = joint_rows(joint, self._poses(joint.bodies, np.zeros(0)))
+            for row, words in zip(rows, told_apart([told(row) for row in rows]), strict=True):
                 table.append((row.kind, *self._starts(joint.bodies)))
                 numbers.append(row.numbers)
-                owners.append(joint.name)
-                kept.append(f", {told(row)}")
+                owners.append(name)
+                kept.append(f", {words}")
         self._from_joints = len(table)
         for place, name in enumerate(self._names):
             table.append((NORM, 7 * place, self.size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +42,8 @@ class Tuning:
         not_negative("damping", self.damping, "1/s")
         not_negative("integral", self.integral, "1/s^3")
         positive("tolerance", self.tolerance)
-        if not self.off_plan > 0.0:
-            raise ManipDynError(f"off_plan is {self.off_plan:g}; expected a number above 0")
+        if self.off_plan != math.inf:
+            positive("off_plan", self.off_plan)
         if self.integral > self.stiffness * self.damping:
             raise ManipDynError(
                 f"integral is {self.integral:g} 1/s^3; expected at most stiffness times damping, "

@@ -15,6 +15,7 @@ can be reproduced. Claims of ``published.json`` that no item refers to follow at
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from manip_dyn.studies.report.tables import Table
 
 HEAD = ("item", "what", "status", "evidence", "command")
 MISSING = "missing"
+ASKED = re.compile(r"(fig|table|section)(?:ure)?s?\.? ?(\d+(?:\.\d+)*)$")
 
 
 class Item(NamedTuple):
@@ -59,6 +61,28 @@ def read_items(folder: Path) -> list[Item]:
         for key, words in published.get("claims", {}).items()
         if f"claim: {key}" not in named
     ]
+
+
+def named(word: str, items: list[Item]) -> list[Item]:
+    """Return what a paper has under a name such as ``fig3.6``, ``figure 3.6``, ``table5.1``."""
+    wanted = ASKED.match(word.strip().lower())
+    if wanted is None:
+        return []
+    return [each for each in items if _names(each.item, *wanted.groups())]
+
+
+def _names(item: str, kind: str, number: str) -> bool:
+    """Whether ``Figures 5.5 to 5.8``, or the like, names a figure, table or section."""
+    first, _, rest = item.partition(" ")
+    if not first.lower().startswith(kind):
+        return False
+    spans = [each.split(" to ") for each in rest.partition(", eq")[0].split(", ")]
+    spans, place = [each for each in spans if each[0][:1].isdigit()], _place(number)
+    return any(_place(span[0]) <= place <= _place(span[-1]) for span in spans)
+
+
+def _place(number: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", number))
 
 
 def items_table(items: list[Item], record: Record) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.loop import (
     DIVERGED,
     OVER,
@@ -29,6 +30,7 @@ from manip_dyn.planning import Plan, PlanExecutor, Tuning
 from manip_dyn.planning.execution.executor import Tracking
 
 MOST_SEGMENTS = 32
+MOST_PERIODS = 10_000_000
 LONGER = 1.0
 """For how long an arm is watched beyond the plan's end, where nothing is said, s."""
 
@@ -42,12 +44,16 @@ class ClosedLoop:
         assumed = about.delay if about.assumed_delay is None else about.assumed_delay
         self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period)
         duration = about.duration or plan.t_final + about.delay + LONGER
-        self.last = max(round(duration / period), 1)
+        self.last, ring = max(round(duration / period), 1), int(about.delay / period + 1e-9) + 3
+        if self.last + ring > MOST_PERIODS:
+            raise ManipDynError(
+                f"duration and delay are {duration:g} s and {about.delay:g} s, with a control "
+                f"period of {period:g} s; expected {MOST_PERIODS} periods at most"
+            )
         self._kernels = kernels_of(robot)
         self._arm = arm_of(robot, about)
         self._scratch = scratch_of(n)
         self._law = law_of(robot, tuning)
-        ring = int(about.delay / period + 1e-9) + 3
         noise = np.zeros((self.last, 2 * n))
         if about.position_noise or about.velocity_noise:
             deviations = np.repeat([about.position_noise, about.velocity_noise], n)

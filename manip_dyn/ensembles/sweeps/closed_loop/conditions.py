@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import nanoseconds, not_negative, positive
+from manip_dyn.core.checks import (
+    finite,
+    finite_array,
+    nanoseconds,
+    not_negative,
+    positive,
+    whole_number,
+)
 from manip_dyn.core.errors import ManipDynError
 
 
@@ -59,5 +67,10 @@ class Conditions:
         nanoseconds("control_period", self.control_period)
         nanoseconds("step", self.step)
         positive("tolerance", self.tolerance)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ManipDynError(f"seed is {self.seed!r}; expected a whole number, 0 or more")
+        whole_number("seed", self.seed, 0)
+        finite("payload", self.payload, "kg")
+        try:
+            shape = np.shape(self.disturbance)
+        except ValueError as error:  # rows of several lengths
+            raise ManipDynError(f"disturbance is {self.disturbance}; expected numbers") from error
+        finite_array("disturbance", self.disturbance, shape)

@@ -19,7 +19,7 @@ FEEDBACK_ALONE = "pd"
 CONDITIONS = tuple(each.name for each in fields(Conditions))
 GAINS = ("stiffness", "damping", "integral", "off_plan")
 SETTINGS, NEEDED = ("method", "start", "goal", *CONDITIONS, *GAINS), ("method", "goal")
-VECTORS = ("start", "goal", "disturbance")
+VECTORS, TEXTS = ("start", "goal", "disturbance"), ("method",)
 COLUMNS = {
     "planned_time": "number",
     "arrival_time": "number",

@@ -17,7 +17,7 @@ PLANNERS: dict[str, Any] = {
     "minimum_time": plan_minimum_time,
 }
 SETTINGS, NEEDED = ("method", "start", "goal", "slew_rate"), ("method", "goal")
-VECTORS = ("start", "goal")
+VECTORS, TEXTS = ("start", "goal"), ("method",)
 COLUMNS = {"t_final": "number", "switches": "whole", "t_switch": "number", "net_work": "number"}
 
 

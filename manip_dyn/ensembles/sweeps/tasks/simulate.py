@@ -15,6 +15,7 @@ from manip_dyn.simulation import simulate
 CHOICES = ("step", "method", "rtol", "atol", "taylor_order", "stop_at_limits")
 SETTINGS = ("start", "velocity", "effort", "duration", *CHOICES)
 NEEDED, VECTORS = ("duration",), ("start", "velocity", "effort")
+TEXTS = ("method",)
 COLUMNS = {
     "time": "number",
     "q": "numbers",

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from manip_dyn.core.checks import finite
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.ensembles.sweeps.tasks.problem import robot_of
+from manip_dyn.ensembles.sweeps.tasks.problem import posture, robot_of
 from manip_dyn.robot import Robot
 
 TASKS = ("plan", "simulate", "track", "execution")
 """Modules of this folder.
 
-Each has the names of its `SETTINGS`, those that are `NEEDED`, those that are `VECTORS` with a part
-for each joint, the kinds of its `COLUMNS`, and `run`.
+Each has the names of its `SETTINGS`, those that are `NEEDED`, those that are `TEXTS`, those that
+are `VECTORS` with a part for each joint, the kinds of its `COLUMNS`, and `run`.
 """
 
 
@@ -38,6 +39,13 @@ class Task:
         """Check the name and the settings."""
         if self.name not in TASKS:
             raise ManipDynError(f"task is '{self.name}'{closest(str(self.name), TASKS)}")
+        for what, given in (("robot", self.robot), ("fixed", self.fixed)):
+            try:
+                json.dumps(dict(given))
+            except (TypeError, ValueError, RecursionError) as error:
+                raise ManipDynError(
+                    f"{what} is {str(given)[:80]}; expected names with numbers, texts and lists"
+                ) from error
 
     def __call__(self, **case: Any) -> dict[str, Any]:
         """Return the results of a case."""
@@ -45,8 +53,9 @@ class Task:
         joined = {**self.fixed, **case}
         for name, (vector, joint) in self._parts(robot).items():
             if name in joined:
-                whole = joined.get(vector, [0.0] * robot.n)
-                joined[vector] = [*whole[:joint], joined.pop(name), *whole[joint + 1 :]]
+                whole = posture(robot, joined, vector).tolist()
+                whole[joint] = finite(name, joined.pop(name))
+                joined[vector] = whole
         return self._module.run(robot, joined)
 
     def check(self, varied: tuple[str, ...]) -> None:
@@ -82,6 +91,11 @@ class Task:
     def columns(self) -> dict[str, str]:
         """Kinds of the columns of its results."""
         return dict(self._module.COLUMNS)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Settings that are texts; others are numbers, truth values or lists."""
+        return self._module.TEXTS
 
     @property
     def identity(self) -> str:

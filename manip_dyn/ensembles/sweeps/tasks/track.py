@@ -17,6 +17,7 @@ CHOICES = ("method", "step", "duration")
 PLACES = ("center", "normal", "first", "rpy", "speed", "rate", "start")
 SETTINGS = (*PLACES, *OF_CIRCLE, *OF_LAW, *CHOICES)
 NEEDED, VECTORS = ("center",), ("start",)
+TEXTS = ("inverse", "orientation_error", "method")
 COLUMNS = {
     "time": "number",
     "position_error": "number",

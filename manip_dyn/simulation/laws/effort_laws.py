@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Vector, finite_array, finite_vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.integrate.functions import failing
 from manip_dyn.robot import Robot
 
 
@@ -88,45 +89,80 @@ class Feedback:
     """Efforts by a function of time (s) and state, without jumps that it would announce.
 
     Attributes:
-        function: ``function(t, q, v)``, which returns the efforts (n,).
+        function: ``function(t, q, v)``, or ``function(t, q, v, p)`` with parameters, which returns
+            the efforts (n,).
         weightless: Whether that is what holds the arm's weight, which is compiled already.
+        parameters: p (k,), or None.
     """
 
     def __init__(
         self,
         robot: Robot,
-        function: Callable[[float, Vector, Vector], Vector],
+        function: Callable[..., Vector],
         weightless: bool = False,
+        parameters: ArrayLike | None = None,
     ):
         """Take the function; numba compiles it if it can.
 
         Raises:
-            ManipDynError: If it does not take (t, q, v).
+            ManipDynError: If it does not take (t, q, v), or with parameters (t, q, v, p).
         """
         plain = getattr(function, "py_func", function)
+        own: list[Any] = [] if parameters is None else [_numbers(parameters)]
         try:
-            inspect.signature(plain).bind(0.0, None, None)
+            inspect.signature(plain).bind(0.0, None, None, *own)
         except TypeError as error:
+            expected = "(t, q, v, p)" if own else "(t, q, v)"
             raise ManipDynError(
-                f"effort is a function of {inspect.signature(plain)}; expected (t, q, v)"
+                f"effort is a function of {inspect.signature(plain)}; expected {expected}"
             ) from error
         self._robot = robot
         # numba compiles functions; an object that is called runs in Python.
         self.function = function if isinstance(plain, FunctionType) else _calling(function)
         self.weightless = weightless
+        self.parameters: Vector | None = own[0] if own else None
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the function's efforts, saturated."""
-        efforts = finite_vector("effort", self.function(time_ns * 1e-9, q, v), self._robot.n)
-        return np.clip(efforts, -self._robot.tau_max, self._robot.tau_max)
+        """Return the function's efforts, saturated; NaN where it has none."""
+        own = () if self.parameters is None else (self.parameters,)
+        try:
+            with np.errstate(all="ignore"):
+                efforts = self.function(time_ns * 1e-9, q, v, *own)
+        except ManipDynError:
+            raise
+        except Exception as error:
+            expected = f"efforts ({self._robot.n},)"
+            raise failing("the effort law", self.function, error, expected) from error
+        return np.clip(_of_size(efforts, self._robot.n), -self._robot.tau_max, self._robot.tau_max)
 
-    def next_switch(self, time_ns: int) -> None:
+    def enter(self, begin_ns: int, end_ns: int) -> None:
+        """Prepare for the time between two jumps."""
+
+    def next_switch(self, time_ns: int) -> int | None:
         """Return None: there is no announced jump."""
+        return None
 
 
-def _calling(target: Callable[[float, Vector, Vector], Vector]) -> Callable:
-    def function(t, q, v):
-        return target(t, q, v)
+def _numbers(parameters: Any) -> Vector:
+    if not hasattr(parameters, "__len__") or isinstance(parameters, str):
+        raise ManipDynError(f"parameters is {parameters!r}; expected numbers (k,)")
+    return finite_array("parameters", parameters, (len(parameters),))
+
+
+def _of_size(efforts: Any, n: int) -> Vector:
+    """Return efforts as (n,), which may be infinite or NaN: then the motion ends there."""
+    try:
+        array = np.array(efforts, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ManipDynError(f"effort is {efforts!r}; expected {n} numbers") from error
+    if array.shape != (n,):
+        raise ManipDynError(f"effort has shape {array.shape}; expected {(n,)}")
+    return array
+
+
+def _calling(target: Callable[..., Vector]) -> Callable[..., Vector]:
+    def function(t, q, v, *p):
+        return target(t, q, v, *p)
 
     return function
 

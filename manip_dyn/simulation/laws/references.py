@@ -1,18 +1,31 @@
-"""Plans as schedules and references of the time loop."""
+"""Plans as schedules, and as references for feedback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import Schedule
+from manip_dyn.simulation.laws.effort_laws import Schedule
+
+INSIDE = 1e-12
+"""How far inside a step its ends are counted, s, where a reference jumps."""
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """What a law takes of a `Plan`, which see."""
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time t, s."""
+
+    def samples(self, period: float) -> Any:
+        """Return times and efforts, each held until the next."""
 
 
 class References(NamedTuple):
@@ -23,20 +36,20 @@ class References(NamedTuple):
     ranges: Vector
 
 
-def schedule_of(robot: Robot, plan: Plan, period: float) -> Schedule:
+def schedule_of(robot: Robot, plan: Any, period: float) -> Schedule:
     """Return the efforts of a plan, held for `period`, s, at most where they change smoothly."""
     _check(robot, plan)
     held = {round(t * 1e9): effort for t, effort in plan.samples(period)}
     return Schedule(robot, list(held), list(held.values()))
 
 
-def stops_of(robot: Robot, plan: Plan) -> Schedule:
+def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
     """Return no efforts, but where steps have to end: accelerations of the plan may jump there."""
     times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
     return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
-def references_of(robot: Robot, plans: Sequence[Plan], period: float) -> References:
+def references_of(robot: Robot, plans: Sequence[Any], period: float) -> References:
     """Return the motions of plans at their knots and every `period`, s, between them."""
     knots, states, ranges = [], [], []
     first = 0
@@ -58,7 +71,7 @@ def targets(q: Vector) -> References:
     return References(np.zeros(count), states, np.stack([places, places + 1], axis=1))
 
 
-def _times(plan: Plan, period: float) -> Vector:
+def _times(plan: Any, period: float) -> Vector:
     even = np.arange(0.0, plan.t_final, period)
     return 1e-9 * np.unique(_whole([*plan.knots, *even, 0.0, plan.t_final]))
 
@@ -68,7 +81,7 @@ def _whole(times: ArrayLike) -> Vector:
     return np.round(1e9 * np.asarray(times)).astype(np.int64)
 
 
-def _check(robot: Robot, plan: Plan) -> None:
+def _check(robot: Robot, plan: Any) -> None:
     if plan.robot.joint_names != robot.joint_names:
         raise ManipDynError(
             f"the plan is for '{plan.robot.name}' with joints {', '.join(plan.joint_names)}; "

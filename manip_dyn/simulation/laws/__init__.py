@@ -1,0 +1,1 @@
+"""Effort laws: what drives the joints, as a function of time and state."""
