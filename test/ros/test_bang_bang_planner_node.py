@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
 from harness import LATCHED, TIMEOUT
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -14,13 +15,13 @@ from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
 from manip_dyn.clik.control.continuity import Stamped
-from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.ros.joint_sentences import brought_within
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS, BangBangPlannerParameters
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
+from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
 FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
 """Fan (2003), eqs. 6.21-6.23 with the elbow held: the shoulder is a double integrator."""
@@ -34,7 +35,8 @@ def arm(ros):
     ros.plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
     ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", initial_position=[0.975, 0.0])
     # A busy machine is not a silent arm.
-    ros.start(BangBangPlannerNode, robot="ibm7535", hold_duration=0.02, state_timeout=10.0)
+    options = {"hold_duration": 0.02, "state_timeout": 10.0}
+    ros.planner = ros.start(BangBangPlannerNode, robot="ibm7535", **options)
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
     ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
     ros.spin(0.3)
@@ -48,6 +50,10 @@ def state(ros):
 
 def send(ros, names, positions):
     ros.goals.publish(JointState(name=names, position=positions))
+
+
+def pause(ros, paused):
+    assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=paused)).success
 
 
 @pytest.mark.parametrize("switching", ["exact", "sampled"])
@@ -127,13 +133,30 @@ def test_goal_before_any_joint_state_is_refused(ros):
     ros.until(lambda: ros.statuses and told(ros, "code") == "no_joint_states", "no code")
 
 
-def test_goal_while_moving_is_refused_and_the_motion_goes_on(arm):
+def test_the_arm_is_stopped_for_a_new_goal_of_a_method_from_rest(arm):
+    """And the last goal counts that comes until it rests."""
     send(arm, ["shoulder"], [0.0])
     arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
-    send(arm, ["shoulder"], [0.5])
-    arm.expect_warning("refused", "the arm moves", "the motion goes on")
+    pause(arm, True)  # both come before it rests
+    for goal in (0.7, 0.5):
+        send(arm, ["shoulder"], [goal])
+    braking = "braking before a plan is made"
+    arm.until(lambda: sum(braking in text for text in arm.messages()) == 2, "it does not brake")
+    pause(arm, False)
     arm.until(lambda: state(arm) == "reached", "it does not arrive")
-    assert abs(arm.states[-1].position[0]) < 1e-5
+    assert arm.states[-1].position[0] == pytest.approx(0.5, abs=1e-5)
+    assert len(arm.plans) == 2
+
+
+def test_feedback_alone_takes_a_new_goal_at_any_speed(arm):
+    values = [Parameter("method", value="pd")]
+    assert all(each.successful for each in arm.planner.node.set_parameters(values))
+    send(arm, ["shoulder"], [0.9])
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    send(arm, ["shoulder"], [0.95])
+    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    assert arm.states[-1].position[0] == pytest.approx(0.95, abs=1e-3)
+    assert not any("braking" in text for text in arm.messages())
 
 
 def test_abort_stops_the_arm(arm):
@@ -202,7 +225,11 @@ MOTIONS = {
 
 
 def told(ros, key):
-    return {v.key: v.value for v in ros.statuses[-1].values}.get(key, "")
+    return told_in(ros.statuses[-1], key)
+
+
+def told_in(status, key):
+    return {v.key: v.value for v in status.values}.get(key, "")
 
 
 def moved(ros, name, simulator=None, **planner):
@@ -286,19 +313,15 @@ def fast(ros):
     return ros
 
 
-def pause(ros, paused):
-    assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=paused)).success
-
-
 def lead(ros, seconds):
     values = [Parameter("replanning_lead", value=seconds)]
     assert all(each.successful for each in ros.planner.node.set_parameters(values))
 
 
-def reach(ros, goal):
+def reach(ros, goal, near=1e-6):
     """Wait until the arm rests at a goal (2,)."""
     ros.until(
-        lambda: state(ros) == "reached" and np.allclose(ros.states[-1].position, goal, atol=1e-6),
+        lambda: state(ros) == "reached" and np.allclose(ros.states[-1].position, goal, atol=near),
         f"it does not arrive at {goal}",
     )
 
@@ -308,8 +331,8 @@ def test_a_new_goal_on_the_way_is_gone_to_without_a_stop(fast):
     pause(fast, True)  # planning takes its time
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
     fast.until(lambda: told(fast, "code") == "new_goal", "it does not tell of the new goal")
-    fast.until(lambda: fast.planner.motions[1] is not None, "it has no plan")
-    departure = fast.planner.motions[1].departure
+    fast.until(lambda: fast.planner.commands.motions[1] is not None, "it has no plan")
+    departure = fast.planner.commands.motions[1].departure
     pause(fast, False)
     reach(fast, [-0.6, 0.5])
     assert np.abs(departure.v).max() > 0.5
@@ -340,29 +363,30 @@ def test_of_new_goals_on_the_way_the_last_counts(fast):
     reach(fast, [-0.4, 0.1])
 
 
-def test_a_new_goal_without_a_plan_leaves_the_motion_as_it_is(fast, monkeypatch):
-    def none(*_, **__):
-        raise ManipDynError("there is no motion")
-
-    monkeypatch.setitem(PLANNERS, "minimum_time", none)
-    send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
-    fast.expect_warning("refused", "there is no motion", "the motion goes on")
+def test_a_new_goal_without_a_plan_leaves_the_motion_as_it_is(fast):
+    """Its reason comes from the process that plans."""
+    far = PoseStamped()
+    far.pose.position.x, far.pose.orientation.w = 9.0, 1.0
+    fast.publisher(PoseStamped, "bang_bang_planner/goal_pose").publish(far)
+    fast.expect_warning("refused", "the motion goes on")
+    fast.until(lambda: any(told_in(s, "code") == "out_of_reach" for s in fast.statuses), "no code")
     reach(fast, [0.0, 0.0])
 
 
-def test_without_a_lead_a_new_goal_is_refused_until_the_arm_rests(fast):
+def test_without_a_lead_the_arm_is_stopped_for_a_new_goal(fast):
     lead(fast, 0.0)
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
-    fast.expect_warning("refused", "the arm moves", "the motion goes on")
-    reach(fast, [0.0, 0.0])
+    fast.expect_warning("the arm moves", "braking before a plan is made")
+    reach(fast, [-0.6, 0.5], near=1e-3)  # it was nearly at rest when the second plan began
 
 
 def test_planning_keeps_nobody_waiting(arm, monkeypatch):
-    """While a plan is made the node answers, refuses a second goal, and can be aborted."""
-    go_on, begun = threading.Event(), threading.Event()
+    """While a plan is made the node answers, takes a goal instead, and can be aborted."""
+    go_on, begun, asked = threading.Event(), threading.Event(), []
     plan = PLANNERS["zero_net_work"]
 
     def slowly(*arguments):
+        asked.append(arguments[2][0])
         begun.set()
         assert go_on.wait(TIMEOUT)
         return plan(*arguments)
@@ -371,9 +395,10 @@ def test_planning_keeps_nobody_waiting(arm, monkeypatch):
     send(arm, ["shoulder"], [0.5])
     arm.until(begun.is_set, "no planning")
     arm.until(lambda: state(arm) == "planning", "the status does not tell")
-    send(arm, ["shoulder"], [0.4])
-    arm.expect_warning("refused", "a plan is being made")
-    arm.until(lambda: told(arm, "code") == "busy", "no code")
+    for goal in (0.4, 0.6):
+        send(arm, ["shoulder"], [goal])
+    instead = "planning for the new goal instead"
+    arm.until(lambda: sum(instead in text for text in arm.messages()) == 2, "it does not tell")
     assert state(arm) == "planning"
     assert arm.call(Trigger, "bang_bang_planner/abort").success
     arm.until(lambda: state(arm) == "aborted", "it is not aborted")
@@ -383,6 +408,7 @@ def test_planning_keeps_nobody_waiting(arm, monkeypatch):
     assert state(arm) == "aborted"
     send(arm, ["shoulder"], [0.9])
     arm.until(lambda: state(arm) == "reached", "it takes no goal any more")
+    assert asked == [0.5, 0.9]  # what is not wanted any more is not begun
 
 
 def test_a_goal_that_is_here_is_reached_at_once(arm):
@@ -443,13 +469,14 @@ def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():
         method="minimum_time", control_period=0.01, transport_delay=0.02
     )
     first = md.plan_minimum_time(robot, [0.975, 0.0], [0.0, 0.0])
-    before = PlannedMotion(robot, first, parameters)
+    before = PlannedMotion(robot, PreparedPlan.of(first, parameters), parameters)
     before.begin(Stamped(0, *first.state(0.0)))
     departure = before.departing(Stamped(100_000_000, *first.state(0.08)), 0.3)
     assert departure.stamp_ns == 400_000_000
     np.testing.assert_allclose(departure.q, first.state(0.4)[0], atol=1e-12)
     second = md.plan_minimum_time(robot, departure.q, [-0.6, 0.5], v0=departure.v)
-    motion = PlannedMotion(robot, second, parameters, departure=departure)
+    prepared = PreparedPlan.of(second, parameters)
+    motion = PlannedMotion(robot, prepared, parameters, departure=departure)
     measured = Stamped(departure.stamp_ns, *first.state(0.38))
     assert motion.begin(measured) == 420_000_000
     motion.goes_on_from(before)

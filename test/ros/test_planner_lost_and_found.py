@@ -14,7 +14,7 @@ from targets import pose
 import manip_dyn as md
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.planner.goals import controllable
+from manip_dyn.ros.planner.planning_process.goal_postures import controllable
 
 PERIOD = 0.002
 

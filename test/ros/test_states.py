@@ -141,7 +141,7 @@ def test_a_planner_tells_each_of_its_states_on_status(ros):
         assert (told.level, values["state"], values["code"]) == (row.level, row.name, row.code)
         assert told.message == row.sentence.format(**WORDS)
         assert told.hardware_id == "pa10"
-    status.tell("refused", "busy", "executing", reason="because; the motion goes on")
+    status.tell("refused", "not_alone", "executing", reason="because; the motion goes on")
     assert (status.state, status.report.level) == ("executing", WARN)
 
 

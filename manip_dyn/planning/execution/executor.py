@@ -12,6 +12,7 @@ from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct, later
+from manip_dyn.planning.execution.time_scaling import TimeScaling
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
@@ -22,6 +23,11 @@ CELLS_AHEAD = 4
 """Cells of varying efforts that are sent ahead where commands travel."""
 
 
+def spacing(horizon: float, period: float) -> float:
+    """Return how long the cells of a plan's samples are for an executor, s; see there."""
+    return max(period, horizon / CELLS_AHEAD)
+
+
 class Tracking(NamedTuple):
     """What an executor follows, for a loop that does it in compiled code.
 
@@ -29,7 +35,7 @@ class Tracking(NamedTuple):
         reference: The motion.
         begin: When that begins, s.
         goal: Where it is to end (n,).
-        off_plan: Position error of a joint from which on another motion is needed, rad or m.
+        off_plan: Position error of a joint from which on another motion may be needed, rad or m.
         stopping: Whether another one is needed at the end of this.
         heard: When a state was answered last, s; None before.
         sum: Integral of the position error (n,).
@@ -54,8 +60,9 @@ class PlanExecutor:
 
     Where one joint moves with one switch, it switches by measured state (`OnlineSwitching`).
     Every other plan is tracked: its efforts, each jump at its exact time, and feedback to its
-    motion, all within the limits. From its end on feedback with an integral holds the goal. When a
-    joint leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
+    motion, all within the limits. From its end on feedback with an integral holds the goal. If the
+    arm lags behind, the rest of the plan is followed more slowly (`TimeScaling`). When a joint
+    leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
     measured state to the goal with efforts that leave a share to the feedback; where there is
     none, the arm is stopped first. A plan that ends with velocities is followed by a stop.
 
@@ -75,6 +82,7 @@ class PlanExecutor:
         tuning: Tuning | None = None,
         period: float | None = None,
         backup: PdBackup | None = None,
+        reference: SampledMotion | None = None,
     ):
         """Execute `plan` from time 0 on.
 
@@ -87,6 +95,7 @@ class PlanExecutor:
             period: The control period, s; default: the horizon.
             backup: PD control in place of new motions and of holding the goal, as in Fan (2003),
                 section 6.3.2; default: none.
+            reference: The plan, sampled every `spacing` s, if that was done before.
         """
         self.plan, self.goal = plan, plan.qf
         self.arrived, self.returns = False, 0
@@ -95,15 +104,16 @@ class PlanExecutor:
         if backup is not None:
             backup.efforts(robot, plan.qf, np.zeros(robot.n), plan.qf)  # as many gains as joints
         self._horizon = positive("horizon", horizon, "s")
-        self._spacing = max(positive("period", period or horizon, "s"), horizon / CELLS_AHEAD)
+        self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
         self._feedback = Feedback(robot, self._tuning)
-        self._reference = SampledMotion.of(plan, self._spacing)
+        self._reference = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
         self._heard: float | None = None
         self._switching = self._online_switching()
+        self._scaling = self._time_scaling()
         self._committed: tuple[float, list[Segment]] | None = None
 
     @property
@@ -115,6 +125,22 @@ class PlanExecutor:
     def extra_time(self) -> float | None:
         """What the arrival took beyond the plan, s; None before it."""
         return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
+
+    def expected(self, t: float) -> tuple[Vector, Vector] | None:
+        """Return where the arm will be `t` s after the start (n,), and how fast (n,).
+
+        None from the end of the plan on, or if another motion leads to its goal.
+        """
+        if self.returns or self.goal is not self.plan.qf or self._over(t):
+            return None
+        if self.rate == 1.0:
+            return self.plan.state(t)
+        return self._reference.state(t - self._begin)
+
+    @property
+    def rate(self) -> float:
+        """At which the plan is followed, as a share of its own; below 1 by a heavier arm."""
+        return 1.0 if self._scaling is None else self._scaling.rate
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts that act from the state (q, v), measured `t` s after the start, on.
@@ -147,7 +173,7 @@ class PlanExecutor:
             self._reference,
             self._begin,
             self.goal,
-            self._off_plan,
+            self._off_plan if self._scaling is None else self._scaling.from_error,
             self._stopping,
             self._heard,
             self._feedback.sum,
@@ -208,6 +234,8 @@ class PlanExecutor:
         if self._backing:
             return self._backed(t, q, v)
         q_ref, v_ref = self._reference.state(t - self._begin)
+        if self._gives_way(t, q, v, q_ref):
+            q_ref, v_ref = self._reference.state(t - self._begin)
         if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
             self._return(t, q, v)
             if self._backing:
@@ -219,6 +247,23 @@ class PlanExecutor:
         return distinct(
             [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
         )
+
+    def _time_scaling(self) -> TimeScaling | None:
+        """Return what makes the plan give way, unless something else is to be done then."""
+        if self._moves_on or self._backup is not None or not self.timed:
+            return None
+        return TimeScaling(self._robot, self._reference, self._off_plan)
+
+    def _gives_way(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
+        """Go on along the plan from where the arm is on it, if it lags behind."""
+        if self._scaling is None:
+            return False
+        error = float(np.abs(q - q_ref).max())
+        motion = self._scaling.for_error(error, t - self._begin, q, v)
+        if motion is None:
+            return False
+        self._begin, self._reference = t, motion
+        return True
 
     def _misses(self, t: float, q: Vector) -> bool:
         """Return whether the plan is over and a joint is not at the goal."""
@@ -247,7 +292,7 @@ class PlanExecutor:
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
         self._begin, self._reference = begin, reference
-        self._switching = self._committed = None
+        self._switching = self._committed = self._scaling = None
         self._stopping = False
 
     # -------------------------------------------------------------------------- off the plan

@@ -79,7 +79,7 @@ class SampledMotion(NamedTuple):
             return self.q[-1], np.zeros(self.q.shape[1])
         if t <= 0.0:
             return self.q[0], self.v[0]
-        k = self._cell(t)
+        k = self.cell(t)
         h = self.times[k + 1] - self.times[k]
         s = (t - self.times[k]) / h
         rise, here, there = self.q[k + 1] - self.q[k], h * self.v[k], h * self.v[k + 1]
@@ -90,7 +90,7 @@ class SampledMotion(NamedTuple):
     def segments(self, t: float, horizon: float) -> list[Segment]:
         """Return the efforts from `t` s on, as far as they begin within `horizon` s."""
         rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
-        for k in range(self._cell(t), len(self.times)):
+        for k in range(self.cell(t), len(self.times)):
             offset = max(float(self.times[k] - t), 0.0)
             if rows and offset >= horizon - SAME:
                 break
@@ -101,7 +101,8 @@ class SampledMotion(NamedTuple):
                 rows.append(Segment(offset, effort))
         return rows
 
-    def _cell(self, t: float) -> int:
+    def cell(self, t: float) -> int:
+        """Return the cell that time `t`, s, is in."""
         return max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)
 
 

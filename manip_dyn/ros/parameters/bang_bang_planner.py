@@ -46,7 +46,7 @@ class BangBangPlannerParameters(RobotParameters):
     replanning_lead: float = parameter(
         0.5,
         "For minimum_time: how long after a new goal the arm leaves the motion that goes on for "
-        "one to that goal, which is planned meanwhile; 0: new goals are refused until it rests",
+        "one to that goal, which is planned meanwhile; 0: the arm is stopped first",
         "s",
         0.0,
         10.0,

@@ -15,22 +15,11 @@ from manip_dyn.clik.task.pose import UNIT
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.robot.oracle import Oracle
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.interactive_pose import InteractivePose
 from manip_dyn.ros.messages.geometry import pose_numbers
 from manip_dyn.ros.messages.joints import goal_from
-
-SAMPLES = 20
-"""Postures at which is looked which way the tool can move."""
-
-
-class OutOfReachError(ManipDynError):
-    """No posture was found that has the tool there."""
-
-
-Goal = Callable[[Vector], Vector]
-"""Joint positions (n,) of a goal, for an arm that rests at (n,); may take its time."""
+from manip_dyn.ros.planner.planning_process.goal_postures import Goal, JointGoal, PoseGoal
 
 
 class Goals:
@@ -90,11 +79,11 @@ class Goals:
 
     def _joints(self, message: JointState, q: Vector) -> Goal:
         goal = goal_from(message, self._robot, q)
-        return lambda _: goal
+        return JointGoal(goal)
 
     def _posture(self, message: PoseStamped, q: Vector) -> Goal:
         pose = self._pose(message, q)
-        return lambda here: posture_at(self._robot, pose, here)
+        return PoseGoal(pose)
 
     def _pose(self, message: PoseStamped, q: Vector) -> clik.Pose:
         """Return a goal in the base frame, for an arm at joint positions (n,)."""
@@ -109,27 +98,3 @@ class Goals:
             raise ManipDynError(f"goal pose {unknown}")
         given = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
         return self._frames.pose(message.header.frame_id, q, given)
-
-
-def posture_at(robot: Robot, pose: clik.Pose, guess: Vector) -> Vector:
-    """Return joint positions (n,) at which the tool has a pose; this may take its time.
-
-    Arms with fewer than six joints take the position alone, along the axes their tool can move.
-
-    Raises:
-        OutOfReachError: If none were found.
-    """
-    try:
-        return clik.posture_for(robot, pose, guess, controlled=controllable(robot))
-    except ManipDynError as error:
-        raise OutOfReachError(str(error)) from error
-
-
-def controllable(robot: Robot) -> list[bool]:
-    """Return which of x, y, z and the rotations about them a goal pose has a say in, (6,)."""
-    if robot.n >= 6:
-        return [True] * 6
-    rng, kinematics = np.random.default_rng(0), Oracle(robot)
-    postures = rng.uniform(-1.0, 1.0, (SAMPLES, robot.n))
-    motion = np.max([np.abs(kinematics.jacobian(q)[:3]).max(axis=1) for q in postures], axis=0)
-    return [*(motion > 1e-9).tolist(), False, False, False]

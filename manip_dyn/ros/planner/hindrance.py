@@ -12,27 +12,20 @@ class Hindrance(NamedTuple):
     sentence: str
 
 
-def hindrance(
-    moves: str, led: bool, busy: bool, listened: bool, topic: str, others: str
-) -> Hindrance | None:
+def hindrance(led: str, listened: bool, topic: str, others: str) -> Hindrance | None:
     """Return what is in the way, or nothing.
 
     Args:
-        moves: The fastest joint of an arm that does not rest, and how fast it is.
-        led: Whether another node, or a motion of this one, leads the arm.
-        busy: Whether a plan is being made.
+        led: Why an arm that moves is not to be stopped for it; empty if it may.
         listened: Whether somebody listens on all topics of efforts.
         topic: The name of the command topic.
         others: The names of other nodes that publish there.
     """
-    if moves and led:
-        return Hindrance("arm_moves", f"the arm moves, {moves}; a new motion expects it to rest")
+    if led:
+        return Hindrance("arm_moves", led)
     if others:
         sentence = f"other publishers on {topic}: {others}; expected this node alone"
         return Hindrance("not_alone", sentence)
-    if busy:
-        sentence = "a plan is being made; expected its end or ~/abort before a new goal"
-        return Hindrance("busy", sentence)
     if not listened:
         sentence = f"nobody listens on {topic}; expected a simulator or a controller"
         return Hindrance("nobody_listens", sentence)

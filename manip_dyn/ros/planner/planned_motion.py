@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning import Plan, PlanExecutor, Segment
+from manip_dyn.planning import PlanExecutor, Segment
 from manip_dyn.planning.execution.sampled_motion import SAME
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
+from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
 ON_TIME = 5e-7
 """How much later than planned an arrival is that the sentence for people calls planned, s."""
@@ -47,35 +46,38 @@ class PlannedMotion:
     def __init__(
         self,
         robot: Robot,
-        plan: Plan,
+        prepared: PreparedPlan,
         parameters: BangBangPlannerParameters,
         purpose: Any = None,
         departure: Departure | None = None,
     ):
-        """Make the plan ready; this may take its time.
+        """Take a plan that is to be executed.
 
         Args:
             robot: The arm.
-            plan: What to execute.
+            prepared: The plan.
             parameters: The planner's.
             purpose: The goal that it was planned for.
             departure: What the plan begins at; default: at rest, at the first state that comes.
         """
         self.purpose, self.departure = purpose, departure
-        self._plan, self._parameters = plan, parameters
+        self._plan, self._parameters = prepared.plan, parameters
+        plan = self._plan
         period = parameters.control_period
         horizon = period + parameters.transport_delay
-        self._executor = PlanExecutor(robot, plan, horizon, tuning_from(parameters), period)
+        self._executor = PlanExecutor(
+            robot, plan, horizon, tuning_from(parameters), period, reference=prepared.reference
+        )
         self._began_ns = self._returns = 0
         self._before: PlannedMotion | None = None
-        self.rows = plan.samples(period)
+        self.rows = prepared.rows
         switches = [[round(t, 9) for t in times] for times in plan.switch_times]
         self.told: dict[str, object] = {
             "plan": plan.status,
             "plan reason": plan.reason,
             "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
             "final time [s]": plan.t_final,
-            "net work [J]": float(np.abs(plan.net_work).max()),
+            "net work [J]": prepared.net_work,
         }
 
     def is_due(self, measured: Stamped) -> bool:
@@ -100,14 +102,8 @@ class PlannedMotion:
         """
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
-        t = 1e-9 * (stamp + self._delay_ns - self._began_ns)
-        over = t >= self._plan.t_final or not self._is_on_plan
-        return None if over else Departure(stamp, *self._plan.state(t), lead)
-
-    @property
-    def _is_on_plan(self) -> bool:
-        """Whether the arm goes by the plan: it was neither stopped nor led back to the goal."""
-        return self._executor.returns == 0 and self._executor.goal is self._plan.qf
+        there = self._executor.expected(1e-9 * (stamp + self._delay_ns - self._began_ns))
+        return None if there is None else Departure(stamp, *there, lead)
 
     def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state, see `PlanExecutor.segments`."""
@@ -124,7 +120,8 @@ class PlannedMotion:
 
     def planned(self, measured: Stamped) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
-        return self._plan.state(self._time(measured))
+        t = self._time(measured)
+        return self._executor.expected(t) or self._plan.state(t)
 
     def goes_on_from(self, before: PlannedMotion) -> None:
         """Keep the efforts of the motion before until the plan's time 0, if it departs from it."""
@@ -155,6 +152,11 @@ class PlannedMotion:
         """Whether the arm rests at the goal."""
         return self._executor.arrived
 
+    @property
+    def rate(self) -> float:
+        """At which the plan is followed, as a share of its own; below 1 by a heavier arm."""
+        return self._executor.rate
+
     def returned(self) -> bool:
         """Whether a new motion to the goal was begun since this was asked last."""
         before, self._returns = self._returns, self._executor.returns
@@ -167,6 +169,7 @@ class PlannedMotion:
             "arrival time [s]": self._executor.arrival_time,
             "extra time [s]": self._executor.extra_time,
             "returns": self._executor.returns,
+            "rate": self._executor.rate,
         }
 
     @property

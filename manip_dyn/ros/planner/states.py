@@ -14,6 +14,7 @@ STATES = (
     State("idle", WARN, "the goal is not held any more: {reason}", "silence"),
     State("braking", WARN, "the arm moves: {fastest}; braking before a plan is made", "arm_moves"),
     State("planning", OK, "planning: {method}"),
+    State("planning", OK, "planning for the new goal instead: {method}", "new_goal"),
     State("executing", OK, "{beginning}"),
     State(
         "executing", WARN, "the plan no longer fits: a new motion leads to the goal", "off_plan"
@@ -25,7 +26,6 @@ STATES = (
     State("refused", WARN, REFUSED, "bad_goal"),
     State("refused", WARN, REFUSED, "arm_moves"),
     State("refused", WARN, REFUSED, "not_alone"),
-    State("refused", WARN, REFUSED, "busy"),
     State("refused", WARN, REFUSED, "nobody_listens"),
     State("refused", WARN, REFUSED, "out_of_reach"),
     State("refused", WARN, REFUSED, "no_plan"),

@@ -29,8 +29,11 @@ class Worker:
         self.busy = False
         self._guard = node.create_guard_condition(self._deliver)
 
-    def start(self, job: Callable[[], Any]) -> None:
-        """Begin a job; the result of one that still runs is thrown away."""
+    def start(self, job: Callable[[Callable[[], bool]], Any]) -> None:
+        """Begin a job; the result of one that still runs is thrown away.
+
+        A job is given a function that tells whether its result is still wanted.
+        """
         self._number += 1
         self.busy = True
         self._thread = threading.Thread(
@@ -48,11 +51,21 @@ class Worker:
         if self._thread is not None:
             self._thread.join(timeout=2.0)
 
-    def _run(self, job: Callable[[], Any], number: int, before: threading.Thread | None) -> None:
+    def _run(
+        self,
+        job: Callable[[Callable[[], bool]], Any],
+        number: int,
+        before: threading.Thread | None,
+    ) -> None:
+        def wanted() -> bool:
+            return self.busy and number == self._number
+
         if before is not None:
             before.join()  # planning shares compiled scratch space
+        if not wanted():
+            return
         try:
-            result = job()
+            result = job(wanted)
         except ManipDynError as error:
             result = error
         except Exception as error:  # a fault must not leave the node waiting for good

@@ -1,0 +1,153 @@
+"""Planning in a process of its own, so that the node's control loop keeps its interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.robot import Robot
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.planner.planning_process.program import READY, packed, unpacked
+from manip_dyn.ros.planner.planning_process.task import PlanningTask, PreparedPlan
+
+PROGRAM = "manip_dyn.ros.planner.planning_process.program"
+LOOK = 0.05
+"""How often is looked whether a plan is still wanted, s."""
+GRACE = 1.0
+"""For how long one that is not wanted may go on: a new process takes longer to begin, s."""
+
+
+class PlanningProcess:
+    """A process that is started ahead, and again when it dies."""
+
+    def __init__(
+        self, parameters: BangBangPlannerParameters, robot: Robot, warn: Callable[[str], object]
+    ):
+        """Start it; `warn` is told when it died."""
+        self._parameters, self._robot, self._warn = parameters, robot, warn
+        self._turn = threading.Lock()
+        self._closed = False
+        self._begin()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def wait_until_ready(self, timeout: float) -> bool:
+        """Return whether it takes tasks without delay, after at most so many s."""
+        with self._turn:
+            if not self._ready:
+                self._connection.poll(timeout)
+                self._look_whether_ready()
+            return self._ready
+
+    def solved(self, task: PlanningTask, wanted: Callable[[], bool]) -> PreparedPlan:
+        """Return what comes of a task; waits for it, in a thread that may wait.
+
+        Args:
+            task: What to plan.
+            wanted: Tells whether that is still to be planned. If not, planning ends early.
+
+        Raises:
+            ManipDynError: If there is no plan, it is not wanted, or the process died.
+        """
+        with self._turn:
+            if not self._closed and self._process.poll() is not None:
+                self._replace()
+            if not self._closed and self._failed:
+                self._begin()
+            try:
+                self._connection.send_bytes(packed(task))
+                answer = self._answer(wanted)
+            except (EOFError, OSError):
+                raise self._dead() from None
+        if isinstance(answer, ManipDynError):
+            raise answer
+        return answer
+
+    def watch(self) -> None:
+        """Start it again if it died while there was nothing to plan."""
+        if not self._closed and not self._failed and self._turn.acquire(blocking=False):
+            try:
+                if self._process.poll() is not None:
+                    self._replace()
+            finally:
+                self._turn.release()
+
+    def close(self) -> None:
+        """End it at once; whoever waits for a plan gets none."""
+        self._closed = True
+        self._end()
+
+    def _answer(self, wanted: Callable[[], bool]) -> PreparedPlan | ManipDynError:
+        given_up = None
+        while True:
+            if self._connection.poll(LOOK):
+                answer = unpacked(self._connection.recv_bytes(), self._robot)
+                if answer != READY:
+                    return answer
+                self._ready = True
+            elif not wanted():
+                given_up = given_up or time.monotonic()
+                if time.monotonic() - given_up > GRACE:
+                    self._end()
+                    if not self._closed:
+                        self._begin()
+                    return ManipDynError("the plan is not wanted any more")
+
+    def _begin(self) -> None:
+        self._ready = self._failed = False
+        here, there = Pipe()
+        self._connection: Connection = here
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", PROGRAM, str(there.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what it prints is for the log
+            pass_fds=[there.fileno()],
+        )
+        there.close()
+        self._connection.send_bytes(packed(self._parameters))
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        with suppress(OSError):
+            self._connection.close()
+
+    def _dead(self) -> ManipDynError:
+        """Start it again; return why there is no plan."""
+        if self._closed:
+            return ManipDynError("the planner ends")
+        self._replace()
+        if self._failed:
+            return ManipDynError("the planning process could not begin; its reason is in the log")
+        return ManipDynError(
+            "the planning process died while it planned; expected the goal once more"
+        )
+
+    def _replace(self) -> None:
+        """Start it again, unless it never came to its first task."""
+        self._look_whether_ready()
+        self._failed = not self._ready
+        code = self._process.wait()
+        with suppress(OSError):
+            self._connection.close()
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        if self._failed:
+            self._warn(f"the planning process ended {how} before its first task")
+        else:
+            self._warn(f"the planning process ended {how}; another one is started")
+            self._begin()
+
+    def _look_whether_ready(self) -> None:
+        with suppress(EOFError, OSError):
+            while not self._ready and self._connection.poll():
+                self._ready = unpacked(self._connection.recv_bytes(), self._robot) == READY

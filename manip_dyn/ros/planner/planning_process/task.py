@@ -1,0 +1,111 @@
+"""One planning task, and what comes of it; both can be sent to another process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning import Plan
+from manip_dyn.planning.execution.executor import spacing
+from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.planning.motion import Samples
+from manip_dyn.robot import Robot
+from manip_dyn.ros.joint_sentences import brought_within
+from manip_dyn.ros.parameters.bang_bang_planner import (
+    BangBangPlannerParameters,
+    planner_from,
+)
+from manip_dyn.ros.planner.planning_process.goal_postures import Aim
+
+
+class PreparedPlan(NamedTuple):
+    """A plan with what its execution begins with.
+
+    Attributes:
+        plan: The plan.
+        reference: Its motion, sampled for the executor.
+        rows: Times, s, and efforts (n,), each held until the next.
+        net_work: The largest net work of a link, J.
+    """
+
+    plan: Plan
+    reference: SampledMotion
+    rows: Samples
+    net_work: float
+
+    @classmethod
+    def of(cls, plan: Plan, parameters: BangBangPlannerParameters) -> PreparedPlan:
+        """Prepare a plan; this may take its time."""
+        period = parameters.control_period
+        return cls(
+            plan,
+            SampledMotion.of(plan, spacing(period + parameters.transport_delay, period)),
+            plan.samples(period),
+            float(np.abs(plan.net_work).max()),
+        )
+
+    def portable(self) -> PreparedPlan:
+        """Return it without what another process has no use for: code and certificates."""
+        motion = None if self.plan.motion is None else TabulatedMotion(self.reference, self.rows)
+        return self._replace(
+            plan=replace(self.plan, motion=motion, certificate=None, extremal=None)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedMotion:
+    """A plan's motion from its samples."""
+
+    reference: SampledMotion
+    rows: Samples
+
+    @property
+    def knots(self) -> Vector:
+        """Times (k,) from 0 to the arrival, s, between which the efforts are smooth."""
+        return self.reference.times
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t` s."""
+        return self.reference.state(t)
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) from time `t` s on."""
+        return self.reference.efforts[self.reference.cell(t)]
+
+    def samples(self, _period: float) -> Samples:
+        """Return times and efforts, each held until the next, as they were sampled."""
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class PlanningTask:
+    """What is to be planned.
+
+    Attributes:
+        parameters: The planner's; its method is asked.
+        aim: Where to.
+        q: Where the motion begins (n,), rad or m.
+        v: With which velocities (n,), rad/s or m/s; None: at rest.
+    """
+
+    parameters: BangBangPlannerParameters
+    aim: Aim
+    q: Vector
+    v: Vector | None = None
+
+    def solved(self, robot: Robot) -> PreparedPlan:
+        """Plan; this may take its time.
+
+        Raises:
+            ManipDynError: If there is no plan.
+        """
+        plan = planner_from(self.parameters)
+        goal = self.aim.posture(robot, self.q)
+        if self.v is None:
+            found = plan(robot, brought_within(robot, self.q), goal)
+        else:
+            found = plan(robot, self.q, goal, v0=self.v)
+        return PreparedPlan.of(found, self.parameters)

@@ -1,0 +1,139 @@
+"""The process that plans: what it sends back, and who survives whom."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness import TIMEOUT
+
+from manip_dyn import clik
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.planner.planning_process import process as planning_process
+from manip_dyn.ros.planner.planning_process.goal_postures import (
+    JointGoal,
+    OutOfReachError,
+    PoseGoal,
+)
+from manip_dyn.ros.planner.planning_process.process import PlanningProcess
+from manip_dyn.ros.planner.planning_process.task import PlanningTask
+
+PARAMETERS = BangBangPlannerParameters(robot="ibm7535", method="minimum_time")
+TASK = PlanningTask(PARAMETERS, JointGoal(np.zeros(2)), np.array([0.975, 0.0]))
+OWNER = """
+import os
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.planner.planning_process.process import PlanningProcess
+parameters = BangBangPlannerParameters(robot="ibm7535", method="minimum_time")
+process = PlanningProcess(parameters, robot_from(parameters), print)
+print(process.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return robot_from(PARAMETERS)
+
+
+@pytest.fixture(scope="module")
+def process(robot):
+    made = PlanningProcess(PARAMETERS, robot, lambda sentence: made.told.append(sentence))
+    made.told = []
+    yield made
+    made.close()
+
+
+def always():
+    return True
+
+
+def died(pid):
+    """Return whether a process is gone, or only waits to be noticed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def until(condition):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("v", [None, np.array([-1.0, 0.5])], ids=["from rest", "on the way"])
+def test_a_plan_is_the_same_from_another_process(process, robot, v):
+    task = PlanningTask(PARAMETERS, TASK.aim, TASK.q, v)
+    there, here = process.solved(task, always), task.solved(robot)
+    for mine, own in zip(there.reference, here.reference, strict=True):
+        np.testing.assert_array_equal(mine, own)
+    assert there.plan.robot is robot
+    assert (there.plan.status, there.plan.t_final) == (here.plan.status, here.plan.t_final)
+    assert there.plan.switch_times == here.plan.switch_times
+    assert there.net_work == here.net_work
+    for (t, effort), (other, own) in zip(there.rows, here.rows, strict=True):
+        assert t == other
+        np.testing.assert_array_equal(effort, own)
+    for t in (0.0, 0.3, 0.5 * here.plan.t_final):
+        np.testing.assert_allclose(there.plan.state(t)[0], here.plan.state(t)[0], atol=1e-10)
+
+
+def test_why_there_is_no_plan_is_the_same_too(process):
+    far = PoseGoal(clik.Pose(np.array([9.0, 0.0, 0.0]), np.eye(3)))
+    with pytest.raises(OutOfReachError, match="9"):
+        process.solved(PlanningTask(PARAMETERS, far, TASK.q), always)
+
+
+def test_it_is_started_again_when_it_dies(process):
+    """Idle: nothing is lost. While it plans: the goal is, and its sender is told."""
+    assert process.wait_until_ready(TIMEOUT)
+    first = process.pid
+    os.kill(first, signal.SIGKILL)
+    until(lambda: process.watch() or process.told)
+    assert process.told == ["the planning process ended by signal 9; another one is started"]
+    assert process.solved(TASK, always).plan.success
+    second = process.pid
+    os.kill(second, signal.SIGSTOP)  # it does not answer meanwhile
+    threading.Timer(0.2, os.kill, (second, signal.SIGKILL)).start()
+    with pytest.raises(ManipDynError, match="died while it planned"):
+        process.solved(TASK, always)
+    assert len({first, second, process.pid}) == 3
+
+
+def test_what_is_not_wanted_any_more_keeps_nobody_waiting(process, monkeypatch):
+    monkeypatch.setattr(planning_process, "GRACE", 0.0)
+    busy = process.pid
+    os.kill(busy, signal.SIGSTOP)
+    with pytest.raises(ManipDynError, match="not wanted"):
+        process.solved(TASK, lambda: False)
+    assert died(busy)
+    assert process.solved(TASK, always).plan.success
+
+
+def test_one_that_cannot_begin_is_not_started_again_and_again(robot, monkeypatch):
+    monkeypatch.setattr(planning_process, "PROGRAM", "manip_dyn.no_such_program")
+    told = []
+    process = PlanningProcess(PARAMETERS, robot, told.append)
+    until(lambda: process.watch() or told)
+    for _ in range(3):
+        process.watch()
+    assert told == ["the planning process ended with exit code 1 before its first task"]
+    with pytest.raises(ManipDynError, match="could not begin"):
+        process.solved(TASK, always)
+    process.close()
+
+
+def test_it_ends_with_its_owner_however_that_ends():
+    owner = subprocess.run([sys.executable, "-c", OWNER], capture_output=True, text=True)
+    assert owner.returncode == -signal.SIGKILL
+    until(lambda: died(int(owner.stdout)))
