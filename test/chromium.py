@@ -89,6 +89,17 @@ class Chromium:
         """Click on the middle of an element."""
         self._ask(f"/element/{element}/click", {})
 
+    def drag(self, *points):
+        """Press the mouse's button at the first point (x, y), pixels, and let it go at the last."""
+        moves = [
+            {"type": "pointerMove", "duration": 100, "origin": "viewport", "x": x, "y": y}
+            for x, y in points
+        ]
+        press, release = ({"type": f"pointer{word}", "button": 0} for word in ("Down", "Up"))
+        mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}}
+        mouse["actions"] = [moves[0], press, *moves[1:], release]
+        self._ask("/actions", {"actions": [mouse]})
+
     def type(self, element, text):
         """Type into an element."""
         self._ask(f"/element/{element}/value", {"text": text})

@@ -102,6 +102,17 @@ class Simulation:
         }
         self.integrator, self._motions = integrator, motions
 
+    def go_on_from(self, before: Simulation) -> None:
+        """Take over state, law and disturbance of an arm of the same joints, such as a lighter one.
+
+        What its energy balance had drifted by stays; kinetic and potential energy are from now on
+        those of this arm, and work goes on to be counted.
+        """
+        drifted = before.energy().residual
+        self.time_ns, self._y = before.time_ns, before._y.copy()
+        self.law, self.disturbance = before.law, before.disturbance
+        self._energy0 += self.energy().residual - drifted
+
     @staticmethod
     def check(integrator: Integrator, law: EffortLaw) -> None:
         """Raise `ManipDynError` if the integrator cannot follow the law."""

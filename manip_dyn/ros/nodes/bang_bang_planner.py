@@ -36,6 +36,7 @@ from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.planner.trajectories import PlannedGoal, Trajectories
+from manip_dyn.ros.recording.await_recorder import await_recorder
 from manip_dyn.ros.runtime.introduction import described, introduce
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.runtime.wall_timer import every
@@ -80,6 +81,7 @@ class BangBangPlannerNode:
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         every(node, WATCH_PERIOD, self._watch)
         on_change(node, parameters, self._use, _refused_together)
+        await_recorder(node, parameters.await_recorder)
 
     def close(self) -> None:
         """Wait a little for the plan that is being made."""
