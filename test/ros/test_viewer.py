@@ -3,8 +3,8 @@
 import chromium
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 from harness import Ros
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 import manip_dyn as md
