@@ -90,7 +90,7 @@ class Chromium:
         self._ask(f"/element/{element}/click", {})
 
     def drag(self, *points):
-        """Press the mouse's button at the first point (x, y), pixels, and let it go at the last."""
+        """Press the mouse's button at the first point (x, y), pixels; let it go at the last."""
         moves = [
             {"type": "pointerMove", "duration": 100, "origin": "viewport", "x": x, "y": y}
             for x, y in points

@@ -103,7 +103,7 @@ class Simulation:
         self.integrator, self._motions = integrator, motions
 
     def go_on_from(self, before: Simulation) -> None:
-        """Take over state, law and disturbance of an arm of the same joints, such as a lighter one.
+        """Take over state, law and disturbance of an arm of the same joints, but other masses.
 
         What its energy balance had drifted by stays; kinetic and potential energy are from now on
         those of this arm, and work goes on to be counted.

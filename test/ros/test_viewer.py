@@ -127,7 +127,7 @@ def test_the_arm_follows_the_handle_that_the_mouse_drags(browser, ros):
 
     def drag():
         """Take the arrow along y in its middle and draw it towards the base."""
-        grip = page.handle.position + [0.0, 0.6 * HANDLE * figure.reach, 0.0]
+        grip = np.add(page.handle.position, [0.0, 0.6 * HANDLE * figure.reach, 0.0])
         browser.drag(*(pixel(browser, camera, grip - [0.0, y, 0.0]) for y in (0.0, 0.1, 0.2)))
 
     def dragged():
