@@ -99,8 +99,15 @@ class Chromium:
 
     def clicked(self, xpath):
         """Click on the last of the elements by an XPath; return whether it could be."""
+        return self._was_there(xpath, self.click)
+
+    def typed(self, xpath, text):
+        """Type into the last of the elements by an XPath; return whether it could be."""
+        return self._was_there(xpath, lambda element: self.type(element, text))
+
+    def _was_there(self, xpath, use):
         try:
-            self.click(self.find(xpath)[-1])
+            use(self.find(xpath)[-1])
         except (AssertionError, IndexError):
             return False  # it is not there, or not yet drawn, or something is still over it
         return True

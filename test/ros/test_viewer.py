@@ -97,8 +97,9 @@ def test_a_slider_sends_a_goal_and_the_arm_arrives(browser, ros):
     ros.until(lambda: browser.clicked("//button[normalize-space()='push']"), "no push")
     ros.until(lambda: any(abs(s.velocity[0]) > 0.05 for s in states[count:]), "it is not pushed")
     opened(browser, "mass")
-    slider = browser.find("//*[@role='slider']")[-1]
-    browser.type(slider, RIGHT * 10)
+    sliders = "//*[@role='slider']"
+    ros.until(lambda: browser.typed(sliders, RIGHT * 10), "no factor of the masses")
+    slider = browser.find(sliders)[-1]
     ros.until(lambda: browser.attribute(slider, "aria-valuenow") == "1.5", "no other factor")
     ros.until(lambda: browser.clicked("//button[normalize-space()='change']"), "no change")
     done = "//*[contains(text(), '1.5 times the masses of the description')]"
