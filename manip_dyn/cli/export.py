@@ -33,7 +33,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         "--kernels",
         default=",".join(USUAL),
         metavar="NAMES",
-        help="comma separated, or all (default: %(default)s)",
+        help=f"comma separated, or all (default: {', '.join(USUAL)})",
     )
     completed_by(kernels, lambda: (ALL, *KNOWN))
     command.add_argument("--frame", help="link of pose and Jacobian (default: the tool)")
