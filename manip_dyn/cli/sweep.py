@@ -26,9 +26,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     file = command.add_argument("file", help="a YAML file, or a shipped sweep")
     completed_by(file, shipped_sweeps)
-    command.add_argument(
-        "--out", help="folder of the results (default: NAME_sweep)"
-    )
+    command.add_argument("--out", help="folder of the results (default: NAME_sweep)")
     command.add_argument(
         "--workers", type=int, default=0, help="processes here (default: one for each core)"
     )
