@@ -77,6 +77,7 @@ class Simulation:
 
     time_ns: int
     _y: Vector
+    _energy0: float
 
     def __init__(
         self,

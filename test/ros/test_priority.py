@@ -10,7 +10,7 @@ GIVE_WAY = """
 import os
 from manip_dyn.ros.runtime.priority import give_way
 {begin}
-give_way(5)
+give_way(5, prompt={prompt})
 print(os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, os.nice(0))
 """
 FIXED = "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(20))"
@@ -24,14 +24,16 @@ def may_fix():
     return True
 
 
-def test_others_come_first():
-    told = output_of(GIVE_WAY.format(begin="")).split()
+@pytest.mark.parametrize("prompt", [False, True])
+def test_others_come_first(prompt):
+    told = output_of(GIVE_WAY.format(begin="", prompt=prompt)).split()
     assert told == [str(os.SCHED_OTHER), "0", str(max(5, os.nice(0)))]
 
 
-def test_a_fixed_priority_that_was_inherited_is_lowered():
+@pytest.mark.parametrize(("prompt", "left"), [(False, "SCHED_OTHER"), (True, "SCHED_FIFO")])
+def test_a_fixed_priority_that_was_inherited_is_lowered(prompt, left):
     if not may_fix():
         pytest.skip("no fixed priority is permitted here; expected root, or CAP_SYS_NICE")
-    policy, priority, _ = output_of(GIVE_WAY.format(begin=FIXED)).split()
-    assert int(policy) == os.SCHED_FIFO
-    assert int(priority) == os.sched_get_priority_min(os.SCHED_FIFO)
+    policy, priority, _ = output_of(GIVE_WAY.format(begin=FIXED, prompt=prompt)).split()
+    assert int(policy) == getattr(os, left)
+    assert int(priority) == os.sched_get_priority_min(int(policy))

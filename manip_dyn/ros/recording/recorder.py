@@ -161,7 +161,7 @@ def main(
     refuse: Callable[[str], None] | None = None,
 ) -> int:
     """Run the node; `tell` takes what it has to say, by name, `refuse` why it cannot go on."""
-    give_way(NICE)
+    give_way(NICE, prompt=True)
     said = {"tell": staticmethod(tell), "refuse": staticmethod(refuse) if refuse else None}
     return run(type("RecorderNode", (RecorderNode,), said), args)
 
