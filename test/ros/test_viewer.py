@@ -33,9 +33,11 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture
-def ros():
+def ros(browser):
     with Ros() as found:
         yield found
+        browser.open("about:blank")  # a page that lost its server asks for it, and logs that
+        browser.log()
 
 
 def colours(view):
@@ -123,7 +125,12 @@ def test_the_arm_follows_the_handle_that_the_mouse_drags(browser, ros):
     page = viewer.page
     browser.open(viewer.url)
     browser.run(chromium.drawn(chromium.LIVELY))
-    ros.until(lambda: page.handle is not None, "nothing can be dragged")
+    ros.until(lambda: browser.find("//canvas"), "nothing is drawn")
+    there = figure.tool(np.array(where["initial_position"]))[0]
+    ros.until(
+        lambda: page.handle is not None and np.allclose(page.handle.position, there, atol=1e-3),
+        "nothing can be dragged",
+    )
     before = np.array(page.handle.position)
 
     def drag():
