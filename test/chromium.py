@@ -63,6 +63,7 @@ class Chromium:
             metrics = {"width": width, "height": height, "pixelRatio": 1}
             options["mobileEmulation"] = {"deviceMetrics": metrics}
         wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted["timeouts"] = {"script": round(1e3 * TIMEOUT), "pageLoad": round(1e3 * TIMEOUT)}
         made = self._ask("", {"capabilities": {"alwaysMatch": wanted}})
         self._url += f"/{made['sessionId']}"
         script = {
