@@ -4,6 +4,7 @@ plot_gallery=0    examples are shown, not run: what the tests build
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -75,3 +76,14 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6cb6ff", "color-brand-content": "#6cb6ff"},
 }
 copybutton_prompt_text = "$ "
+
+UNIT_ALONE = re.compile(r"^(\s+[\w*]+: )(\w\.)$")
+
+
+def setup(app):
+    """Keep a unit alone, as in ``duration: s.``, from being read as the begin of a list."""
+
+    def escape(_app, _what, _name, _object, _options, lines):
+        lines[:] = [UNIT_ALONE.sub(r"\1\\\2", line) for line in lines]
+
+    app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon

@@ -201,6 +201,11 @@ def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
                 yield from each.result()
 
 
+def count_jobs(robots: Sequence[str] = ()) -> int:
+    """Return how many jobs `prepare` does for these robots."""
+    return sum(len(jobs) for chains in _waves(robots) for jobs in chains)
+
+
 def cores() -> int:
     """Return how many cores this process may use."""
     return (

@@ -3,10 +3,12 @@
 Plain HTTP and JSON: it takes no client library. Nothing is asked of any network.
 """
 
+import contextlib
 import json
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 from manip_dyn.viewer.page import film
@@ -18,11 +20,8 @@ FLAGS = (
     "--force-prefers-reduced-motion",
     "--disable-gpu-rasterization",
 )
-FRAMES = 1
-"""Pictures per second: there is no graphics card, so each costs the processor."""
-SELDOM = (
-    f"requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), {1000 // FRAMES});"
-)
+FRAMES, LIVELY = 1, 5
+"""Pictures per second, also where the mouse is used: without a graphics card each costs time."""
 
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -36,6 +35,12 @@ def missing():
         if shutil.which(program) is None:
             return f"no {program}; expected apt-get install chromium chromium-driver"
     return ""
+
+
+def drawn(frames):
+    """Return JavaScript that lets a page be drawn so often, per second."""
+    wait = 1000 // frames
+    return f"requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), {wait});"
 
 
 class Chromium:
@@ -58,9 +63,13 @@ class Chromium:
             metrics = {"width": width, "height": height, "pixelRatio": 1}
             options["mobileEmulation"] = {"deviceMetrics": metrics}
         wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted["timeouts"] = {"script": round(1e3 * TIMEOUT), "pageLoad": round(1e3 * TIMEOUT)}
         made = self._ask("", {"capabilities": {"alwaysMatch": wanted}})
         self._url += f"/{made['sessionId']}"
-        script = {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": SELDOM}}
+        script = {
+            "cmd": "Page.addScriptToEvaluateOnNewDocument",
+            "params": {"source": drawn(FRAMES)},
+        }
         self._ask("/goog/cdp/execute", script)
 
     def close(self):
@@ -88,6 +97,36 @@ class Chromium:
     def click(self, element):
         """Click on the middle of an element."""
         self._ask(f"/element/{element}/click", {})
+
+    def clicked(self, xpath):
+        """Click on the last of the elements by an XPath; return whether it could be."""
+        return self._was_there(xpath, self.click)
+
+    def typed(self, xpath, text):
+        """Type into the last of the elements by an XPath; return whether it could be."""
+        return self._was_there(xpath, lambda element: self.type(element, text))
+
+    def _was_there(self, xpath, use):
+        try:
+            use(self.find(xpath)[-1])
+        except (AssertionError, IndexError):
+            return False  # it is not there, or not yet drawn, or something is still over it
+        return True
+
+    def drag(self, *points):
+        """Press the mouse's button at the first point (x, y), pixels; let it go at the last.
+
+        Nothing happens where one of them is off the page.
+        """
+        moves = [
+            {"type": "pointerMove", "duration": 100, "origin": "viewport", "x": x, "y": y}
+            for x, y in points
+        ]
+        press, release = ({"type": f"pointer{word}", "button": 0} for word in ("Down", "Up"))
+        mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}}
+        mouse["actions"] = [moves[0], press, *moves[1:], release]
+        with contextlib.suppress(AssertionError):
+            self._ask("/actions", {"actions": [mouse]})
 
     def type(self, element, text):
         """Type into an element."""
@@ -121,5 +160,8 @@ class Chromium:
         request = urllib.request.Request(
             self._url + path, body, {"Content-Type": "application/json"}, method=method
         )
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:  # why, is in what it answers
+            raise AssertionError(json.load(error)["value"]["message"]) from error

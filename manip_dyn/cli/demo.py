@@ -22,6 +22,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.epilog = examples(
         "manip_dyn demo",
+        "manip_dyn demo --view",
         "manip_dyn demo pa10_dynamic_circle --mode real_time --record circle.mcap",
         "manip_dyn demo panda_lissajous --urdf my_arm.urdf",
     )

@@ -6,6 +6,7 @@ import argparse
 
 from manip_dyn.cli.options import DONE, add_robot, add_robot_options, examples, robot_of
 from manip_dyn.cli.parser import completed_by
+from manip_dyn.cli.terminal import told
 from manip_dyn.export.c99 import export_c
 from manip_dyn.export.selection import KNOWN, USUAL, straight_kernels
 
@@ -31,7 +32,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         "--kernels",
         default=",".join(USUAL),
         metavar="NAMES",
-        help="comma separated, or all (default: %(default)s)",
+        help=f"comma separated, or all (default: {', '.join(USUAL)})",
     )
     completed_by(kernels, lambda: (ALL, *KNOWN))
     command.add_argument("--frame", help="link of pose and Jacobian (default: the tool)")
@@ -44,15 +45,16 @@ def configure(command: argparse.ArgumentParser) -> None:
 def _export(options: argparse.Namespace) -> int:
     robot = robot_of(options)
     names = [each.strip() for each in options.kernels.split(",") if each.strip()]
-    files = export_c(
-        robot,
-        options.c,
-        straight_kernels(robot) if names == [ALL] else names,
-        precision="float" if options.float else "double",
-        name=options.name,
-        frame=options.frame,
-        ros=options.ros,
-    )
+    with told("writing"):
+        files = export_c(
+            robot,
+            options.c,
+            straight_kernels(robot) if names == [ALL] else names,
+            precision="float" if options.float else "double",
+            name=options.name,
+            frame=options.frame,
+            ros=options.ros,
+        )
     for file in files:
         print(file)
     return DONE

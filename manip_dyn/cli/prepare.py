@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 from manip_dyn.cli.options import DONE, add_robot, examples
+from manip_dyn.cli.terminal import Bar, is_terminal
 from manip_dyn.core.generated import cache_directory
-from manip_dyn.prepare import cores, prepare
+from manip_dyn.prepare import cores, count_jobs, prepare
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -24,11 +26,19 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
-    began, count = time.monotonic(), 0
-    for (kind, about), seconds, refused in prepare(options.robot, options.processes):
-        note = f"   (not for this one: {refused})" if refused else ""
-        print(f"{about:<22}{kind:<16}{seconds:>7.1f} s{note}", flush=True)
-        count += not refused
+    began, count, every = time.monotonic(), 0, count_jobs(options.robot)
+    bar = Bar(f"{every} jobs") if is_terminal(sys.stdout) else None
+    try:
+        jobs = prepare(options.robot, options.processes)
+        for number, ((kind, about), seconds, refused) in enumerate(jobs, 1):
+            note = f"   (not for this one: {refused})" if refused else ""
+            print(f"{about:<22}{kind:<16}{seconds:>7.1f} s{note}", flush=True)
+            count += not refused
+            if bar:
+                bar(number / every)
+    finally:
+        if bar:
+            bar.close()
     print(
         f"{count} jobs in {time.monotonic() - began:.0f} s on {options.processes or cores()} "
         f"core(s), the times above in CPU seconds; kept in {cache_directory()}"

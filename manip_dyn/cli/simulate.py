@@ -35,6 +35,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.description = "Integrate an arm's direct dynamics and print its final state."
     command.epilog = examples(
         "manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 0.3",
+        "manip_dyn simulate my_arm.urdf --view",
         "manip_dyn simulate rr --start 0.5,0.3 --plot swing.svg --csv swing.csv",
     )
     add_robot(command)

@@ -26,7 +26,7 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     file = command.add_argument("file", help="a YAML file, or a shipped sweep")
     completed_by(file, shipped_sweeps)
-    command.add_argument("--out", help="folder of the results (default: the file's name)")
+    command.add_argument("--out", help="folder of the results (default: NAME_sweep)")
     command.add_argument("--workers", type=int, help="processes here (default: one for each core)")
     command.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask cluster whose workers do it instead"

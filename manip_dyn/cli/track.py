@@ -69,7 +69,7 @@ def configure(command: argparse.ArgumentParser) -> None:
         "--follow-tangent", action="store_true", help="turn the tool with the radius"
     )
     command.add_argument("--ramp", type=float, default=0.0, help="smooth start, s (default: 0)")
-    command.add_argument("--duration", type=float, help="s (default: the path's, one round)")
+    command.add_argument("--duration", type=float, help="s (default: the path's, one lap)")
     command.add_argument(
         "--start",
         help="joint positions near the first point, or best: what follows the whole path",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.demo.processes import Process
+from manip_dyn.demo.scenarios import Run
 
 NAME = "recorder"
+PATIENCE = 10.0
+"""Wall time for which nodes wait to be heard by it before anything moves, s."""
 
 
 class Recorded:
@@ -46,6 +50,12 @@ class Recorded:
             "recorded_messages": content["messages"],
             "recorded_messages_lost": lost,
         }
+
+
+def awaiting(run: Run, nodes: Sequence[str]) -> Run:
+    """Return the run with nodes that begin when the recorder hears them."""
+    given = tuple((node, "await_recorder", str(PATIENCE)) for node in nodes)
+    return run._replace(overrides=run.overrides + given)
 
 
 def _sentence(words: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.demo.processes import Process, stop
-from manip_dyn.demo.recorded import Recorded
+from manip_dyn.demo.recorded import Recorded, awaiting
 from manip_dyn.demo.scenarios import Run, Scenario
 from manip_dyn.demo.watching import await_watcher, stay
 
@@ -63,6 +63,8 @@ def perform(
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
         nodes: dict[str, Process] = {}
         recorder = None if record is None else Recorded(record, Path(folder))
+        if recorder is not None:
+            run = awaiting(run, scenario.nodes)
         try:
             if view:
                 opens = (("viewer", "open_browser", "true"),)

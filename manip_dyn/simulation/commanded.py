@@ -71,6 +71,14 @@ class CommandedArm:
         last = law.times_ns[-1] if isinstance(law, Schedule) else now
         self._commanded_ns, self.timed_out = max(now, last), False
 
+    def use(self, simulation: Simulation, safe_law: EffortLaw) -> None:
+        """Go on with an arm of other masses, and what is safe for it; commands hold on."""
+        before = self.simulation
+        simulation.go_on_from(before)
+        if before.law is self._safe_law:
+            simulation.law = safe_law
+        self.simulation, self._safe_law = simulation, safe_law
+
     def push(self, effort: Vector, duration_ns: int) -> None:
         """Let efforts (n,) act beside the commands from now on for a while, ns."""
         now = self.time_ns

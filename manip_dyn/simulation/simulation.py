@@ -79,6 +79,7 @@ class Simulation:
 
     time_ns: int
     _y: Vector
+    _energy0: float
 
     def __init__(
         self,
@@ -103,6 +104,17 @@ class Simulation:
             None: constant_propagator(self.kernels, integrator)
         }
         self.integrator, self._motions = integrator, motions
+
+    def go_on_from(self, before: Simulation) -> None:
+        """Take over state, law and disturbance of an arm of the same joints, but other masses.
+
+        What its energy balance had drifted by stays; kinetic and potential energy are from now on
+        those of this arm, and work goes on to be counted.
+        """
+        drifted = before.energy().residual
+        self.time_ns, self._y = before.time_ns, before._y.copy()
+        self.law, self.disturbance = before.law, before.disturbance
+        self._energy0 += self.energy().residual - drifted
 
     @staticmethod
     def check(integrator: Integrator, law: EffortLaw) -> None:

@@ -88,11 +88,11 @@ def view(
     ]
     server = start(host, port, dark)
     shown = View(server, AfterwardsPage(server, motions, dark))
-    print(f"manip_dyn: {shown.url}", flush=True)
-    if browser:
-        show(shown.url)
     if wait is None:
         wait = not hasattr(sys, "ps1") and "ipykernel" not in sys.modules
+    print(f"manip_dyn: {shown.url}{', until Ctrl-C' if wait else ''}", flush=True)
+    if browser:
+        show(shown.url)
     if wait:
         shown.wait()
     return shown

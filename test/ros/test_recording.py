@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 from harness import TIMEOUT, Ros, run_node
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -47,12 +49,11 @@ def file(tmp_path_factory):
         with Ros() as ros:
             space = ["-r", "__ns:=/here"]
             values = {"robot": "ibm7535", "mode": "lockstep", "initial_position": START}
-            ros.start(SimulatorNode, space, **values)
+            ros.start(SimulatorNode, space, await_recorder=TIMEOUT, **values)
             states = ros.listen(JointState, "/here/joint_states")
             commands = ros.publisher(Float64MultiArray, "/here/simulator/commands")
             ros.until(lambda: commands.get_subscription_count() == 2, "no recorder listens")
             ros.until(lambda: states and noted(file), "no parameters were noted")
-            ros.until(lambda: states_in(file), "the recorder hears no state")
             for k in range(PERIODS):
                 # Each third command is dropped by the simulator before a good one comes.
                 if k % 3 == 0:
@@ -68,14 +69,6 @@ def file(tmp_path_factory):
         recorder.wait()
         recorder.stdout.close()
     return file
-
-
-def states_in(file):
-    """Return how many states are on disk, which takes a second."""
-    try:
-        return len(read(file).t)
-    except ManipDynError:
-        return 0
 
 
 def stamp(state):
@@ -119,6 +112,36 @@ def copied(file, to, change):
             recorder.add_raw(*message[:2], message.data, *message[2:5])
         for name, content in source.notes.items():
             recorder.add_note(name, content)
+
+
+def test_a_simulator_that_waits_for_the_recorder_is_recorded_from_its_first_message_on(file):
+    first = next(each for each in MessagesIn(file) if each.topic == "/joint_states")
+    assert first.sequence == 1
+
+
+def test_parameters_that_were_set_on_the_way_are_refused(file, tmp_path):
+    """The noted ones are those of the start."""
+    count = 0
+
+    def change(message):
+        nonlocal count
+        if message.topic == "/parameter_events":
+            return message
+        count += message.topic == "/joint_states"
+        if count != 100:
+            return message
+        count += 1
+        value = Parameter("mass_scale", Parameter.Type.DOUBLE, 2.0).to_parameter_msg()
+        event = ParameterEvent(node="/here/simulator", changed_parameters=[value])
+        return message._replace(
+            topic="/parameter_events",
+            kind="rcl_interfaces/msg/ParameterEvent",
+            data=serialize_message(event),
+        )
+
+    copied(file, tmp_path / "changed.mcap", change)
+    with pytest.raises(ManipDynError, match="whose parameter 'mass_scale' was set while it ran"):
+        check(tmp_path / "changed.mcap")
 
 
 @pytest.mark.parametrize("bit", [0, 40])

@@ -52,8 +52,8 @@ def test_markers_are_drawn_as_the_mechanism_they_are_of():
         )
 
 
-def test_a_running_simulator_is_pushed_by_its_parameters():
-    """One link without weight, I = 10, without a command: 30 N m for 10 ms of lockstep."""
+def test_a_running_simulator_is_pushed_and_made_heavier_by_its_parameters():
+    """One link without weight, I = 10, then 20, no command: 30 N m for 10 ms of lockstep."""
     with Ros() as ros:
         states = ros.listen(JointState, "joint_states")
         given = {"robot": "one_link_horizontal", "mode": "lockstep", "control_period": 0.01}
@@ -71,6 +71,14 @@ def test_a_running_simulator_is_pushed_by_its_parameters():
             ros.call(Trigger, "simulator/step")
         ros.until(lambda: states[-1].velocity[0] > 0.0, "it is not pushed")
         assert states[-1].velocity[0] == pytest.approx(0.03, rel=1e-9)
+        heavier = Parameter("mass_scale", Parameter.Type.DOUBLE, 2.0)
+        request.parameters += [heavier.to_parameter_msg()]
+        answer = ros.call(SetParameters, "simulator/set_parameters", request)
+        assert all(each.successful for each in answer.results), answer
+        for _ in range(3):
+            ros.call(Trigger, "simulator/step")
+        ros.until(lambda: states[-1].velocity[0] > 0.031, "it is not pushed again")
+        assert states[-1].velocity[0] == pytest.approx(0.045, rel=1e-9)
         wrong = Parameter("disturbance", Parameter.Type.DOUBLE_ARRAY, [1.0, 2.0])
         request = SetParameters.Request(parameters=[wrong.to_parameter_msg()])
         (result,) = ros.call(SetParameters, "simulator/set_parameters", request).results

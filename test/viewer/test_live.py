@@ -7,6 +7,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.viewer.figures.robot import robot_figure
+from manip_dyn.viewer.page.frames import Frames
 from manip_dyn.viewer.page.server import start, stop
 from manip_dyn.viewer.scene import Controls, Snapshot
 
@@ -78,3 +79,35 @@ def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
     finally:
         page.close()
         stop(server)
+
+
+class Patient(threading.Event):
+    """A stop that never comes, on a clock that its waits move on, each by a little more."""
+
+    def __init__(self, late):
+        super().__init__()
+        self.now, self._late = 0.0, late
+
+    def wait(self, timeout=None):
+        self.now += timeout + self._late
+        return self.is_set()
+
+
+def test_frames_keep_their_rate_though_waits_last_longer():
+    stop = Patient(0.004)
+    frames = Frames(stop, lambda: stop.now)
+    assert all(frames.wait(50.0) for _ in range(100))
+    assert stop.now == pytest.approx(100 / 50.0 + 0.004)
+
+
+def test_frames_that_were_missed_are_not_made_up_for():
+    stop = Patient(0.0)
+    frames = Frames(stop, lambda: stop.now)
+    stop.now = 1.0
+    assert frames.wait(50.0)
+    assert stop.now == 1.0
+    for k in range(1, 4):
+        assert frames.wait(50.0)
+        assert stop.now == pytest.approx(1.0 + k / 50.0)
+    stop.set()
+    assert not frames.wait(50.0)

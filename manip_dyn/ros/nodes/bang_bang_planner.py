@@ -31,6 +31,7 @@ from manip_dyn.ros.planner.planning import Planning
 from manip_dyn.ros.planner.planning_process.goal_postures import JointGoal
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.planner.trajectories import Trajectories
+from manip_dyn.ros.recording.await_recorder import await_recorder
 from manip_dyn.ros.runtime.introduction import described, introduce
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.runtime.wall_timer import every
@@ -83,6 +84,7 @@ class BangBangPlannerNode:
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         every(node, WATCH_PERIOD, self._watch)
         on_change(node, parameters, self._planning.use, _refused_together)
+        await_recorder(node, parameters.await_recorder)
 
     def close(self) -> None:
         """End what is planned."""

@@ -25,6 +25,7 @@ from manip_dyn.ros.parameters.clik_tracker import (
 from manip_dyn.ros.parameters.declare import declare, declare_joints, on_change
 from manip_dyn.ros.parameters.law import settings_from
 from manip_dyn.ros.parameters.robot import prepare, robot_from
+from manip_dyn.ros.recording.await_recorder import await_recorder
 from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.tracker.calls import Calls
@@ -74,6 +75,7 @@ class ClikTrackerNode:
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
         on_change(node, parameters, self._use, self._refuse)
+        await_recorder(node, parameters.await_recorder)
         self._mode.start()
 
     def close(self) -> None:

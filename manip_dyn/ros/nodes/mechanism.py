@@ -20,6 +20,7 @@ from manip_dyn.ros.messages.topics import EVERY_MESSAGE
 from manip_dyn.ros.parameters.declare import declare, on_change
 from manip_dyn.ros.parameters.mechanism import MechanismParameters
 from manip_dyn.ros.recent_overruns import RecentOverruns
+from manip_dyn.ros.recording.await_recorder import await_recorder
 from manip_dyn.ros.runtime.introduction import introduce, paced
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.stepper import Stepper
@@ -55,6 +56,7 @@ class MechanismNode:
         self._recent_overruns = RecentOverruns()
         publish_every_second(node, self._report, parameters.mechanism)
         on_change(node, parameters, self._use)
+        await_recorder(node, parameters.await_recorder)
         self._stepper.start()
 
     def close(self) -> None:

@@ -33,6 +33,7 @@ from manip_dyn.ros.parameters.simulator import (
     simulation_from,
 )
 from manip_dyn.ros.recent_overruns import RecentOverruns
+from manip_dyn.ros.recording.await_recorder import await_recorder
 from manip_dyn.ros.runtime.introduction import described, introduce, paced
 from manip_dyn.ros.runtime.own_subscription import OwnSubscription
 from manip_dyn.ros.runtime.run import run
@@ -43,7 +44,7 @@ from manip_dyn.ros.simulator.trajectories import Trajectories
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.ros.stepper_services import StepperServices
 from manip_dyn.ros.transforms import Transforms
-from manip_dyn.simulation import driven, held
+from manip_dyn.simulation import EffortLaw, Simulation, driven, held
 from manip_dyn.simulation.commanded import CommandedArm
 from manip_dyn.simulation.joint_stops import GIVE
 
@@ -57,16 +58,13 @@ class SimulatorNode:
         """Declare parameters, load the robot and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, SimulatorParameters)
-        self._robot = robot_from(heard(node, parameters), mass_scale=parameters.mass_scale)
+        self._described = heard(node, parameters)
+        self._robot = robot_from(self._described, mass_scale=parameters.mass_scale)
         declare_joints(node, SimulatorParameters, self._robot.n)
         pace = paced(parameters.mode, parameters.control_period, parameters.real_time_factor)
         introduce(node, described(self._robot), pace, f"by {parameters.integrator}")
-        prepare(self._robot, "inverse_dynamics", "energy", "mass_matrix")
-        self._simulation = simulation_from(parameters, self._robot)
         disturbance = disturbance_from(parameters, self._robot)
-        safe_law = safe_law_from(parameters, self._simulation)
-        for law in (self._simulation.law, safe_law):
-            self._simulation.prepare(law)
+        self._simulation, safe_law = self._prepared(parameters)
         timeout = parameters.command_timeout
         self._arm = CommandedArm(self._simulation, safe_law, timeout, disturbance)
         self._commands = FreshCommands(self._arm)
@@ -99,6 +97,7 @@ class SimulatorNode:
         # rclpy calls the one that was added last first.
         node.add_post_set_parameters_callback(self._push)
         on_change(node, parameters, self._use, self._refuse)
+        await_recorder(node, parameters.await_recorder)
         self._stepper.start()
 
     def close(self) -> None:
@@ -173,7 +172,18 @@ class SimulatorNode:
             return str(error)
         return ""
 
+    def _prepared(self, parameters: SimulatorParameters) -> tuple[Simulation, EffortLaw]:
+        """Return the robot at its start and what is safe for it, compiled."""
+        prepare(self._robot, "inverse_dynamics", "energy", "mass_matrix")
+        simulation = simulation_from(parameters, self._robot)
+        safe_law = safe_law_from(parameters, simulation)
+        for law in (simulation.law, safe_law):
+            simulation.prepare(law)
+        return simulation, safe_law
+
     def _use(self, parameters: SimulatorParameters) -> None:
+        if parameters.mass_scale != self._parameters.mass_scale:
+            self._load(parameters)
         with self._stepper.lock:
             integrator = integrator_from(parameters)
             if integrator != self._simulation.integrator:
@@ -181,6 +191,16 @@ class SimulatorNode:
                 self._simulation.prepare(self._simulation.law)
             self._parameters, self._arm.timeout = parameters, parameters.command_timeout
             self._stepper.use(parameters)
+
+    def _load(self, parameters: SimulatorParameters) -> None:
+        """Go on with other masses; time passes with those of before until they are compiled."""
+        factor = parameters.mass_scale
+        self._robot = robot_from(self._described, mass_scale=factor)
+        simulation, safe_law = self._prepared(parameters)
+        with self._stepper.lock:
+            self._arm.use(simulation, safe_law)
+            self._simulation = simulation
+        self.node.get_logger().info(f"all masses are {factor:g} times those of the description")
 
     def _push(self, given: list[Parameter]) -> None:
         """Push the arm from now on, where that was set."""

@@ -20,6 +20,7 @@ from manip_dyn.ros.messages.topics import LATCHED
 from manip_dyn.ros.monitors.report import say
 from manip_dyn.ros.parameters.declare import declare
 from manip_dyn.ros.parameters.viewer import ViewerParameters
+from manip_dyn.ros.runtime.priority import give_way
 from manip_dyn.ros.runtime.run import run
 from manip_dyn.ros.viewing.heard_plan import HeardPlan
 from manip_dyn.ros.viewing.heard_robot import HeardLevels, HeardRobot
@@ -32,6 +33,8 @@ from manip_dyn.viewer.scene import Figure, Scope, Snapshot
 
 LOOK = 0.1
 """Wall time between looks whether something is heard, s."""
+NICE = 10
+"""It gives way to those it shows, and to who records them."""
 
 
 class ViewerNode:
@@ -124,6 +127,7 @@ class ViewerNode:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node."""
+    give_way(NICE)
     return run(ViewerNode, args)
 
 

@@ -11,6 +11,7 @@ from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
+from manip_dyn.ros.parameters.recorded import RecordedParameters
 from manip_dyn.ros.parameters.robot import RobotParameters
 from manip_dyn.ros.parameters.rows import Numbers, parameter
 
@@ -28,7 +29,7 @@ PLANNERS: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class BangBangPlannerParameters(RobotParameters):
+class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     """The arm, how its motions are planned and how they are executed."""
 
     method: str = parameter(

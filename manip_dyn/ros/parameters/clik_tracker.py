@@ -23,13 +23,16 @@ from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.law import LawParameters, settings_from
 from manip_dyn.ros.parameters.path import PathParameters, path_from
+from manip_dyn.ros.parameters.recorded import RecordedParameters
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.transforms import TransformParameters
 
 
 @dataclass(frozen=True)
-class ClikTrackerParameters(TransformParameters, PathParameters, LawParameters, RobotParameters):
+class ClikTrackerParameters(
+    RecordedParameters, TransformParameters, PathParameters, LawParameters, RobotParameters
+):
     """The arm, the law, the path, and what is done with them."""
 
     mode: str = parameter(

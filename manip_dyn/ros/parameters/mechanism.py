@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from manip_dyn.integrate import METHODS
 from manip_dyn.multibody.simulation import RTOL, MechanismSimulation
+from manip_dyn.ros.parameters.recorded import RecordedParameters
 from manip_dyn.ros.parameters.rows import default_of, parameter
 from manip_dyn.ros.parameters.stepping import SteppingParameters
 
 
 @dataclass(frozen=True)
-class MechanismParameters(SteppingParameters):
+class MechanismParameters(RecordedParameters, SteppingParameters):
     """The mechanism and how it is simulated."""
 
     control_period: float = parameter(

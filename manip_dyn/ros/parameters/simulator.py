@@ -10,6 +10,7 @@ from manip_dyn.control import Brake, JointDrive
 from manip_dyn.integrate import METHODS
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
+from manip_dyn.ros.parameters.recorded import RecordedParameters
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
 from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.stepping import SteppingParameters
@@ -28,7 +29,9 @@ INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 
 
 @dataclass(frozen=True)
-class SimulatorParameters(TransformParameters, SteppingParameters, RobotParameters):
+class SimulatorParameters(
+    RecordedParameters, TransformParameters, SteppingParameters, RobotParameters
+):
     """The arm, its start, its integrator, and what happens to it."""
 
     integrator: str = parameter(
@@ -76,10 +79,11 @@ class SimulatorParameters(TransformParameters, SteppingParameters, RobotParamete
     mass_scale: float = parameter(
         default_of(load_robot, "mass_scale"),
         "Factor of all masses and inertias: an arm that is heavier or lighter than a planner "
-        "thinks",
+        "thinks; set while the node runs, from when its equations are compiled",
         "",
         0.01,
         100.0,
+        dynamic=True,
     )
     disturbance: Numbers = parameter(
         (),

@@ -32,9 +32,11 @@ from manip_dyn.ros.parameters.simulator import (
 )
 from manip_dyn.ros.recording.lockstep_run import (
     DESCRIPTION,
+    EVENTS,
     FOLLOWED,
     STATES,
     State,
+    refuse_changes,
     simulator_parameters,
     states_of,
 )
@@ -74,12 +76,15 @@ def check(file: str | Path) -> Verdict:
         ManipDynError: If it cannot be read, or it is no such recording.
     """
     source = MessagesIn(file)
-    kept = [each for each in source if each.topic in (STATES, DESCRIPTION, FOLLOWED, *KINDS)]
+    kept = [
+        each for each in source if each.topic in (STATES, DESCRIPTION, FOLLOWED, EVENTS, *KINDS)
+    ]
     parameters = simulator_parameters(file, source, kept)
     robot = robot_from(parameters, mass_scale=parameters.mass_scale)
     states = list(states_of(kept, robot))
     if not states:
         raise ManipDynError(f"recording '{file}' has no states of '{robot.name}'; expected some")
+    refuse_changes(file, kept, states)
     commands = deque(sorted((m for m in kept if m.topic in KINDS), key=lambda m: m.sent_ns))
     return _compared(_arm(parameters, robot), parameters, states, commands)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -24,6 +25,7 @@ from manip_dyn.ros.parameters.rows import rows, with_values
 from manip_dyn.ros.parameters.simulator import SimulatorParameters
 
 STATES, DESCRIPTION = "/joint_states", "/robot_description"
+EVENTS = "/parameter_events"
 FOLLOWED = "/simulator/joint_trajectory"
 
 
@@ -66,6 +68,23 @@ def simulator_parameters(
             "expected its description as it was"
         )
     return parameters
+
+
+def refuse_changes(file: str | Path, kept: list[Message], states: list[State]) -> None:
+    """Refuse a recording of a simulator whose parameters were set on the way, such as its masses.
+
+    Raises:
+        ManipDynError: If some were after the first state, which the parameters do not tell of.
+    """
+    for each in kept:
+        if each.topic == EVENTS and len(states) > 1 and each.sent_ns > states[1].sent_ns:
+            event = deserialize_message(each.data, ParameterEvent)
+            if event.node.rpartition("/")[2] == "simulator" and event.changed_parameters:
+                raise ManipDynError(
+                    f"recording '{file}' is of a simulator whose parameter "
+                    f"'{event.changed_parameters[0].name}' was set while it ran; expected one "
+                    "whose parameters stayed"
+                )
 
 
 def states_of(kept: list[Message], robot: Robot) -> Iterator[State]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from manip_dyn.ros.parameters.recorder import RecorderParameters
 from manip_dyn.ros.recording.names import EXPECTED, GLOBAL, recorded_name
 from manip_dyn.ros.recording.noted_parameters import NotedParameters
 from manip_dyn.ros.runtime.batches import UnhurriedExecutor, subscribe_raw
+from manip_dyn.ros.runtime.priority import give_way
 from manip_dyn.ros.runtime.run import run
 
 LOOK = 0.1
@@ -161,7 +161,7 @@ def main(
     refuse: Callable[[str], None] | None = None,
 ) -> int:
     """Run the node; `tell` takes what it has to say, by name, `refuse` why it cannot go on."""
-    os.nice(NICE)
+    give_way(NICE, prompt=True)
     said = {"tell": staticmethod(tell), "refuse": staticmethod(refuse) if refuse else None}
     return run(type("RecorderNode", (RecorderNode,), said), args)
 

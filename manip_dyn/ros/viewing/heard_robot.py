@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -21,6 +22,8 @@ from manip_dyn.ros.messages.geometry import pose_numbers, twist_numbers
 from manip_dyn.ros.messages.joints import by_name
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 from manip_dyn.ros.messages.topics import LATCHED
+from manip_dyn.ros.runtime.own_subscription import OwnSubscription
+from manip_dyn.ros.runtime.run import unless_shut_down
 from manip_dyn.viewer.motions.robot import joint_scopes
 from manip_dyn.viewer.scene import Level, Scope, Snapshot
 
@@ -32,12 +35,17 @@ ENERGY, ERROR = "energy [J]", "error of the tool [m, rad]"
 
 
 class HeardRobot:
-    """The newest of joint states, energies, errors, paths."""
+    """The newest of joint states, energies, errors, paths.
+
+    What comes a thousand times a second is taken when somebody asks, and only its newest message:
+    an executor that is woken by each of them takes a third of a core.
+    """
 
     def __init__(self, node: Node):
         """Subscribe."""
+        self._node = node
         self._robot: Robot | None = None
-        self._lock = threading.Lock()
+        self._lock, self._taking = threading.Lock(), threading.Lock()
         self._origin_ns: int | None = None
         self._t = 0.0
         self._q: Vector | None = None
@@ -45,11 +53,16 @@ class HeardRobot:
         self._lines: dict[str, Matrix] = {}
         self._sent: tuple[Vector, Vector] | None = None
         self._scopes: list[Scope] = []
+        self._often = [
+            OwnSubscription(node, kind, topic, call, NEWEST)
+            for kind, topic, call in (
+                (JointState, "joint_states", self._on_joints),
+                (Float64MultiArray, "simulator/energy", self._on_energy),
+                (PoseStamped, "clik_tracker/desired_pose", self._on_pose),
+                (TwistStamped, "clik_tracker/error", self._on_error),
+            )
+        ]
         hear = node.create_subscription
-        hear(JointState, "joint_states", self._on_joints, NEWEST)
-        hear(Float64MultiArray, "simulator/energy", self._on_energy, NEWEST)
-        hear(PoseStamped, "clik_tracker/desired_pose", self._on_pose, NEWEST)
-        hear(TwistStamped, "clik_tracker/error", self._on_error, NEWEST)
         hear(Path, "clik_tracker/desired_path", self._path("desired path"), LATCHED)
         hear(Path, "clik_tracker/actual_path", self._path("actual path"), NEWEST)
 
@@ -74,6 +87,7 @@ class HeardRobot:
 
     def newest(self) -> Snapshot | None:
         """Return what is known now; None before the first joint state."""
+        unless_shut_down(self._node, self._take)
         with self._lock:
             if self._q is None:
                 return None
@@ -81,7 +95,13 @@ class HeardRobot:
                 self._t, self._q, dict(self._values), dict(self._lines), (), self._sent
             )
 
-    def _on_joints(self, message: JointState) -> None:
+    def _take(self) -> None:
+        """Take what has come, from whichever thread asks."""
+        with self._taking:
+            for each in self._often:
+                each.take()
+
+    def _on_joints(self, message: JointState, _info: Any) -> None:
         stamp, robot = to_nanoseconds(message.header.stamp), self._robot
         if robot is None:
             return
@@ -102,16 +122,16 @@ class HeardRobot:
                 if values is not None:
                     self._values[scope.title] = values
 
-    def _on_energy(self, message: Float64MultiArray) -> None:
+    def _on_energy(self, message: Float64MultiArray, _info: Any) -> None:
         with self._lock:
             self._values[ENERGY] = np.array(message.data[:3])
 
-    def _on_error(self, message: TwistStamped) -> None:
+    def _on_error(self, message: TwistStamped, _info: Any) -> None:
         error = np.array(twist_numbers(message.twist))
         with self._lock:
             self._values[ERROR] = np.array([np.linalg.norm(error[:3]), np.linalg.norm(error[3:])])
 
-    def _on_pose(self, message: PoseStamped) -> None:
+    def _on_pose(self, message: PoseStamped, _info: Any) -> None:
         numbers = np.array(pose_numbers(message.pose))
         with self._lock:
             self._sent = numbers[:3], numbers[[6, 3, 4, 5]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -24,6 +25,8 @@ from manip_dyn.viewer.scene import Controls
 WITH_TIME = ("simulator", "mechanism", "clik_tracker")
 """Who has services for time; the first that is there is asked."""
 PLANNER = "bang_bang_planner"
+LONGEST = 120.0
+"""Wall time after which the simulator is taken to be gone, s: it may have to compile first."""
 
 
 class Spoken:
@@ -41,7 +44,7 @@ class Spoken:
         self._method = client(SetParameters, f"{PLANNER}/set_parameters")
         self._own = client(GetParameters, f"{PLANNER}/get_parameters")
         self._asked: Future | None = None
-        self._pushed = client(SetParameters, "simulator/set_parameters")
+        self._set = client(SetParameters, "simulator/set_parameters")
         self._goals = node.create_publisher(JointState, f"{PLANNER}/goal", 10)
         self._targets = node.create_publisher(PoseStamped, "clik_tracker/target_pose", 10)
 
@@ -61,6 +64,7 @@ class Spoken:
             preview=self.preview,
             abort=lambda: self._call(self._abort, Trigger.Request()),
             push=self.push,
+            mass=self.mass,
             methods=tuple(PLANNERS),
             method=self.method,
         )
@@ -72,7 +76,8 @@ class Spoken:
             "reset": any(each.service_is_ready() for each in self._reset.values()),
             "target": self._targets.get_subscription_count() > 0,
             "goal": self._goals.get_subscription_count() > 0,
-            "push": self._pushed.service_is_ready(),
+            "push": self._set.service_is_ready(),
+            "mass": self._set.service_is_ready(),
         }
         return frozenset(name for name, ready in there.items() if ready)
 
@@ -125,7 +130,22 @@ class Spoken:
             Parameter("disturbance_duration", Parameter.Type.DOUBLE, float(duration)),
         ]
         request = SetParameters.Request(parameters=[each.to_parameter_msg() for each in values])
-        self._call(self._pushed, request)
+        self._call(self._set, request)
+
+    def mass(self, factor: float) -> str:
+        """Make the simulated masses so many times those of the URDF; wait until it is done."""
+        value = Parameter("mass_scale", Parameter.Type.DOUBLE, float(factor)).to_parameter_msg()
+        asked = self._call(self._set, SetParameters.Request(parameters=[value]))
+        if asked is None:
+            raise ManipDynError("there is no simulator any more; expected one that runs")
+        done = Event()
+        asked.add_done_callback(lambda _: done.set())
+        if not done.wait(LONGEST):
+            raise ManipDynError(f"no answer within {LONGEST:g} s; expected the simulator to run")
+        (answer,) = asked.result().results
+        if not answer.successful:
+            raise ManipDynError(answer.reason)
+        return f"{factor:g} times the masses of the description"
 
     def _ask(self, clients, request) -> None:
         """Ask the first of them that is there."""

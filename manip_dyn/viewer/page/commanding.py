@@ -1,4 +1,4 @@
-"""The controls of something that runs: time, a goal for the joints, a push; and what they say."""
+"""The controls of something that runs: time, a goal for the joints, a push, its masses."""
 
 from __future__ import annotations
 
@@ -125,3 +125,29 @@ class PushControls:
         most = self._efforts[place]
         efforts[place] = self._share.value * (most if np.isfinite(most) else 10.0)
         self._controls.push(efforts, self._time.value)
+
+
+class MassControls:
+    """A factor of all masses."""
+
+    def __init__(self, server: Any, controls: Controls):
+        """Add the controls, hidden."""
+        self._controls = controls
+        gui = server.gui
+        self._folder = gui.add_folder("mass", visible=False, expand_by_default=False)
+        with self._folder:
+            self._factor = gui.add_slider("times the masses", 0.5, 2.0, 0.05, 1.0)
+            button = gui.add_button("change")
+            self._said = gui.add_markdown("")
+        button.on_click(lambda _: threading.Thread(target=self._change, daemon=True).start())
+
+    def show(self, able: frozenset[str]) -> None:
+        """Show the controls while somebody listens."""
+        self._folder.visible = "mass" in able
+
+    def _change(self) -> None:
+        self._said.content = "changing ..."
+        try:
+            self._said.content = self._controls.mass(self._factor.value)
+        except ManipDynError as error:
+            self._said.content = f"not changed: {error}"

@@ -13,10 +13,15 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.viewer.page.camera import look_at
 from manip_dyn.viewer.page.charts import legend
-from manip_dyn.viewer.page.commanding import GoalControls, PushControls, TimeControls
+from manip_dyn.viewer.page.commanding import (
+    GoalControls,
+    MassControls,
+    PushControls,
+    TimeControls,
+)
 from manip_dyn.viewer.page.drawing import Drawing, line
+from manip_dyn.viewer.page.frames import RATE, Frames
 from manip_dyn.viewer.page.ground import ground
-from manip_dyn.viewer.page.player import RATE
 from manip_dyn.viewer.page.rolling import RollingChart
 from manip_dyn.viewer.page.server import theme
 from manip_dyn.viewer.scene import Colour, Controls, Figure, Level, Scope, Snapshot
@@ -27,12 +32,21 @@ COLOURS: dict[str, Colour] = {
     "plan": (245, 158, 11),
 }
 LEVELS = ("#10b981", "#f59e0b", "#ef4444")
+UNWATCHED = 20.0
+"""Frames per second while nobody looks: the plots have the last seconds when somebody does."""
+HANDLE = 0.25
+"""Length of the handle's arrows as a share of the arm's reach."""
 PLOTTED, ASKED = 0.2, 1.0
 """Wall time between draws of the plots, and between looks at who listens, s."""
 
 
 class LivePage:
-    """What runs on a page."""
+    """What runs on a page.
+
+    Attributes:
+        server: The page.
+        handle: What is dragged to send the tool somewhere; None while nobody listens to that.
+    """
 
     def __init__(
         self,
@@ -53,7 +67,7 @@ class LivePage:
             scopes: What is plotted.
             dark: Whether the page begins dark.
         """
-        self._server, self._figure, self._newest = server, figure, newest
+        self.server, self._figure, self._newest = server, figure, newest
         self._controls = controls
         self._drawing = Drawing(server, "/live", figure)
         self._lines: dict[str, Matrix] = {}
@@ -71,7 +85,8 @@ class LivePage:
             efforts = next((each.high for each in scopes if "effort" in each.title), np.zeros(0))
             self._parts.append(GoalControls(server, controls, figure, first.coordinates))
             self._parts.append(PushControls(server, controls, figure, efforts))
-        self._handle: Any = None
+            self._parts.append(MassControls(server, controls))
+        self.handle: Any = None
         self._dragged = False
         self._scopes = {scope.title: scope for scope in scopes}
         self._charts: dict[str, RollingChart] = {}
@@ -91,23 +106,25 @@ class LivePage:
             scope = self._scopes[title]
             if scope.names != self._named:
                 self._named = scope.names
-                self._server.gui.add_html(legend(scope.names))
-            self._charts[title] = RollingChart(self._server, scope)
+                self.server.gui.add_html(legend(scope.names))
+            self._charts[title] = RollingChart(self.server, scope)
         self._charts[title].add(t, values)
 
     def _run(self) -> None:
-        plotted = asked = last = 0.0
-        while not self._stop.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
+        plotted = asked = 0.0
+        frames = Frames(self._stop)
+        while frames.wait(RATE if self.server.get_clients() else UNWATCHED):
             last = time.monotonic()
             now = self._newest()
             if now is None:
                 continue
             for title, values in now.values.items():
                 self._plot(now.t, title, values)
-            with self._server.atomic():
+            with self.server.atomic():
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)
                 self._lead_handle(now)
+            self.server.flush()  # else it is sent a frame later
             if last - plotted >= PLOTTED:
                 plotted = last
                 for chart in self._charts.values():
@@ -123,29 +140,29 @@ class LivePage:
         for name, points in now.lines.items():
             if points is not self._lines.get(name):
                 self._lines[name] = points
-                line(self._server, f"/{name}", points, COLOURS[name])
+                line(self.server, f"/{name}", points, COLOURS[name])
 
     def _offer_handle(self, wanted: bool) -> None:
         """Show a handle that sends the tool where it is dragged, while somebody listens."""
-        if not wanted or self._figure.tool is None or self._handle is not None:
+        if not wanted or self._figure.tool is None or self.handle is not None:
             return
-        scale = 0.25 * self._figure.reach
-        self._handle = self._server.scene.add_transform_controls("/target", scale=scale)
-        self._handle.on_update(lambda _: self._send(self._handle.position, self._handle.wxyz))
+        scale = HANDLE * self._figure.reach
+        self.handle = self.server.scene.add_transform_controls("/target", scale=scale)
+        self.handle.on_update(lambda _: self._send(self.handle.position, self.handle.wxyz))
 
     def _lead_handle(self, now: Snapshot) -> None:
         """Keep the handle where the tool is sent, or is, until it is dragged first."""
-        if self._handle is not None and self._figure.tool is not None and not self._dragged:
+        if self.handle is not None and self._figure.tool is not None and not self._dragged:
             place, quaternion = now.tool or self._figure.tool(now.coordinates)
-            self._handle.position, self._handle.wxyz = place, quaternion
+            self.handle.position, self.handle.wxyz = place, quaternion
 
     def _send(self, place: Vector, quaternion: Vector) -> None:
         self._dragged = True
         self._controls.target(np.array(place), np.array(quaternion))
 
     def _shade(self, dark: bool) -> None:
-        theme(self._server, dark)
-        ground(self._server, self._figure.reach, dark)
+        theme(self.server, dark)
+        ground(self.server, self._figure.reach, dark)
 
 
 def _told(levels: Sequence[Level], t: float) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 
 from manip_dyn.viewer.page.charts import Chart
 from manip_dyn.viewer.page.drawing import Drawing
+from manip_dyn.viewer.page.frames import Frames
 from manip_dyn.viewer.scene import Motion
 
-RATE = 60.0
-"""Frames per second."""
 TOLD = 0.1
 """Wall time between moves of slider and plots while it plays, s."""
 REST = 0.6
@@ -92,7 +91,8 @@ class Player:
 
     def _run(self) -> None:
         last = told = time.monotonic()
-        while not self._stop.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
+        frames = Frames(self._stop)
+        while frames.wait():
             wall = time.monotonic()
             passed, last = wall - last, wall
             if not self._playing or not self._server.get_clients():
@@ -102,6 +102,7 @@ class Player:
             if now > self.end + REST * speed:
                 now = 0.0
             self.seek(now)
+            self._server.flush()  # else it is sent a frame later
             if wall - told >= TOLD:
                 told = wall
                 self._tell()

@@ -76,6 +76,8 @@ class Controls:
             and a sentence; it moves nothing, and takes its time.
         abort: Stops and holds.
         push: Pushes the joints with efforts (n,) for a time, s.
+        mass: Makes all masses so many times those of the description, and returns a sentence; it
+            takes its time.
         methods: How can be planned.
         method: Returns how would be planned if nobody chose; empty while that is not known.
     """
@@ -89,5 +91,6 @@ class Controls:
     preview: Callable[[str, Vector], tuple[Matrix, str]]
     abort: Callable[[], None]
     push: Callable[[Vector, float], None]
+    mass: Callable[[float], str]
     methods: tuple[str, ...]
     method: Callable[[], str]
