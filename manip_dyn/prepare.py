@@ -28,6 +28,7 @@ from manip_dyn.core.files import write_whole
 from manip_dyn.core.generated import cache_directory
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.ensembles import simulate_many
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.path_timing import time_path
@@ -81,6 +82,12 @@ def _simulate(robot: Robot) -> None:
     braked = SimulationWithStops(robot, q, zero, Integrator("rk4", PERIOD))
     braked.law = Brake(braked.kernels)
     braked.advance(round(1e9 * PERIOD))
+
+
+def _simulate_many(robot: Robot) -> None:
+    """Simulate two motions side by side."""
+    q, zero = middle_posture(robot), np.zeros(robot.n)
+    simulate_many(robot, [q, q], zero, zero, PERIOD, threads=1)
 
 
 def _track(robot: Robot) -> None:
@@ -169,6 +176,7 @@ def _short_motions(robot: Robot) -> list[tuple[Vector, Vector]]:
 
 JOBS: dict[str, Callable[[Any], None]] = {
     "simulate": _simulate,
+    "simulate_many": _simulate_many,
     "track": _track,
     "zero_net_work": _zero_net_work,
     "minimum_time": _minimum_time,
@@ -222,6 +230,7 @@ def _waves(robots: Sequence[str]) -> Iterator[list[list[Job]]]:
     arm, planned = (robots[0], robots[0]) if robots else FIRST
     first = [
         [Job("simulate", arm), Job("track", arm)],
+        [Job("simulate_many", arm)],
         [Job("zero_net_work", planned)],
         [Job("minimum_time", planned)],
     ]

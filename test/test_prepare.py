@@ -17,6 +17,7 @@ robot = md.load_robot("pa10")
 q, rest = np.array([0.0, 0.5, 0.0, 0.9, 0.0, 0.4, 0.0]), np.zeros(7)
 md.customize(robot).forward_dynamics(q, rest, rest)
 assert md.simulate(robot, q, rest, rest, 0.01).success
+assert md.simulate_many(robot, [q, q], rest, rest, 0.01).success.all()
 tool = md.customize(robot).forward_kinematics(q)
 circle = md.Circle(tool[:3, 3] - [0.1, 0, 0], [0, 0, 1], [1, 0, 0], tool[:3, :3], 0.02)
 assert md.track(robot, circle, q0=q, duration=0.3).position_error[-1] < 1e-3
@@ -35,7 +36,7 @@ def test_after_it_a_fresh_process_compiles_nothing(tmp_path):
     }
     prepared = [sys.executable, "-m", "manip_dyn", "prepare", "pa10"]
     done = subprocess.run(prepared, env=surroundings, capture_output=True, text=True, check=True)
-    assert "3 jobs in" in done.stdout
+    assert "4 jobs in" in done.stdout
     assert str(tmp_path) in done.stdout
     before = machine_code(tmp_path)
     assert before

@@ -2,7 +2,8 @@
 
 Motions of the PA-10 over 1 s with RK4 and 1 ms, from random states under constant efforts, on all
 cores. Slower candidates do a share of the motions; times are those of one step of one motion. The
-arm of two links from many states is timed at equal errors, measured against a tighter tolerance.
+arm of two links from many states is timed at equal errors, measured against a tighter tolerance:
+on the line through a candidate's (error, time) points in logarithms.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.bench.ensemble_peers import frax_motions, heyoka_batches, mujoco_rollout
+from manip_dyn.bench.integrators import time_at
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.core.checks import Matrix
 from manip_dyn.ensembles import simulate_many
@@ -27,8 +29,8 @@ MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
 DURATION, STEP = 1.0, 1e-3
 SOME = 4096
 """Motions of the arm of two links."""
-TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
-EXACT = 1e-15
+TOLERANCES = tuple(10.0**-k for k in range(5, 15))
+EXACT, TARGETS = 1e-15, (1e-6, 1e-9, 1e-12)
 PACKAGES = ("manip_dyn", "numba", "mujoco", "frax", "jax", "heyoka")
 
 
@@ -66,8 +68,23 @@ def table(rows: Sequence[Row]) -> str:
         told = timing_lines(timings)
         if errors:
             told = [f"{line}   error {e:.1e}" for line, e in zip(told, errors, strict=True)]
+            told += _at_equal_errors(timings, errors)
         lines += told
     return "\n".join(lines)
+
+
+def _at_equal_errors(timings: Sequence[Timing], errors: Sequence[float]) -> list[str]:
+    """Return lines with the times at `TARGETS`, between the tolerances of each candidate."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for timing, error in zip(timings, errors, strict=True):
+        name = timing.name.rpartition(",")[0]
+        points.setdefault(name, []).append((error, 1e-3 * timing.microseconds))
+    lines = []
+    for name, found in points.items():
+        times = [time_at(found, target) for target in TARGETS]
+        cells = "".join("       -" if each is None else f"{each:>8.3f}" for each in times)
+        lines.append(f"  {name:<36}{cells} us at error {', '.join(f'{e:g}' for e in TARGETS)}")
+    return lines
 
 
 def measure(motions: int = MOTIONS, some: int = SOME) -> list[Row]:
@@ -123,9 +140,10 @@ def _loop(given: Motions, sample_period: float | None) -> Matrix:
 def _equal_errors(count: int) -> Iterator[Row]:
     given = random_motions(load_robot("rr"), count)
     given = given._replace(efforts=np.zeros_like(given.efforts))
-    exact = _controlled(given, EXACT)
+    exact = _controlled(given, "rkdp87", EXACT)
     candidates: list[tuple[str, Callable[[], Matrix]]] = [
-        (f"manip_dyn, rkdp87, {each:.0e}", partial(_controlled, given, each))
+        (f"manip_dyn, {method}, {each:.0e}", partial(_controlled, given, method, each))
+        for method in ("taylor", "rkdp87")
         for each in TOLERANCES
     ]
     candidates += heyoka_batches(given, DURATION, TOLERANCES)
@@ -135,12 +153,12 @@ def _equal_errors(count: int) -> Iterator[Row]:
     yield Row(problem, compare(timed, ROUNDS, time.thread_time), errors)
 
 
-def _controlled(given: Motions, tolerance: float) -> Matrix:
+def _controlled(given: Motions, method: str, tolerance: float) -> Matrix:
     n = given.robot.n
     q, v = given.starts[:, :n], given.starts[:, n:]
     made = simulate_many(
         *(given.robot, q, v, given.efforts, DURATION),
-        method="rkdp87",
+        method=method,
         rtol=tolerance,
         atol=tolerance,
         threads=1,

@@ -13,6 +13,7 @@ from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.codegen.rigid_body.base_parameters import regrouped
 from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
+from manip_dyn.codegen.taylor.lane_series import LaneSeries, lane_series
 from manip_dyn.core.addresses import address_for
 from manip_dyn.core.checks import Matrix, Tensor
 from manip_dyn.core.errors import ManipDynError
@@ -91,6 +92,14 @@ def arm_rows(
         _base(robot, bodies) if loaded else bodies,
         *_addresses(robot, loaded),
     )
+
+
+@lru_cache(maxsize=64)
+def series_of(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
+    """Return where the series of the motion is, with inertial parameters or not, and its sizes."""
+    found = lane_series(robot, "motion_with_inertias" if loaded else "motion_and_work")
+    signature = (types.int64, *(MATRIX,) * (5 if loaded else 4))
+    return address_for(found.fill, signature), found
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,11 @@ from manip_dyn.ensembles.lanes.sums import terms_of
 from manip_dyn.integrate.choices import StepControl
 from manip_dyn.integrate.loop.space import LIMITS
 from manip_dyn.integrate.methods.runge_kutta import RungeKutta
+from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.simulation.integrator import Integrator
+
+EVENT_TOLERANCE = 1e-12
+"""How well the time is found at which a joint reaches a limit, s; as in `md.simulate`."""
 
 
 class LaneMethod(NamedTuple):
@@ -30,40 +34,55 @@ class LaneMethod(NamedTuple):
 
 
 def lane_method(integrator: Integrator, size: int) -> LaneMethod:
-    """Return the numbers of an explicit Runge-Kutta method for states of `size`.
+    """Return the numbers of an explicit Runge-Kutta method, or of a series, for states of `size`.
 
     Raises:
         ManipDynError: If it is of another family.
     """
     found = integrator.found
+    if isinstance(found, Taylor):
+        return _series(integrator, size)
     if not isinstance(found, RungeKutta):
         raise ManipDynError(
             f"method is '{integrator.method}', a method of the family {found.family}; expected an "
-            "explicit Runge-Kutta method, such as rk4, or rkdp87 with tolerances, for many motions"
+            "explicit Runge-Kutta method, such as rk4, or rkdp87 with tolerances, or taylor, for "
+            "many motions"
         )
     return _numbers(found, integrator, size)
 
 
 @lru_cache(maxsize=64)
 def _numbers(found: RungeKutta, integrator: Integrator, size: int) -> LaneMethod:
-    table, adaptive, control = found.tableau, integrator.adaptive, StepControl()
+    table, adaptive = found.tableau, integrator.adaptive
     wrong = table.error_weights if adaptive else None
     live = table.needed(table.b, wrong)
     if table.fsal and table.stages - 1 not in live:
         live.append(table.stages - 1)
     sums = [_stages(table.a[i]) for i in live]
     sums += [[] if table.fsal else _stages(table.b), _stages(wrong or ())]
-    limits = np.zeros(1, LIMITS)
+    abscissas = np.array([float(table.c[i]) for i in live])
+    method = Method(np.array(live), abscissas, terms_of(sums), *_rules(integrator, size))
+    power = min(found.order, found.embedded_order or 0) + 1
+    return LaneMethod(method, adaptive, table.fsal, table.stages, float(power))
+
+
+def _series(integrator: Integrator, size: int) -> LaneMethod:
+    none = np.zeros(0, np.int64), np.zeros(0), terms_of([[]])
+    method = Method(*none, *_rules(integrator, size))
+    return LaneMethod(method, integrator.adaptive, False, 0, 1.0)
+
+
+def _rules(integrator: Integrator, size: int) -> tuple[Any, Any]:
+    """Return the limits of steps, and the tolerances (2, m)."""
+    control, limits = StepControl(), np.zeros(1, LIMITS)
     limits["step"], limits["max_step"], limits["max_steps"] = integrator.step, np.inf, np.inf
+    limits["order"], limits["absolute_order"] = integrator.orders
+    limits["event_tolerance"] = EVENT_TOLERANCE
     for name in ("fac", "facmin", "facmax"):
         limits[name] = getattr(control, name)
     tolerances = np.empty((2, size))
     tolerances[0], tolerances[1] = integrator.tolerances
-    abscissas = np.array([float(table.c[i]) for i in live])
-    rules: Any = limits.view(np.recarray) if PLAIN else limits
-    method = Method(np.array(live), abscissas, terms_of(sums), rules, tolerances)
-    power = min(found.order, found.embedded_order or 0) + 1
-    return LaneMethod(method, adaptive, table.fsal, table.stages, float(power))
+    return limits.view(np.recarray) if PLAIN else limits, tolerances
 
 
 def _stages(weights: Sequence[Fraction]) -> list[tuple[float, int]]:

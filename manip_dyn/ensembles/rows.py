@@ -30,8 +30,9 @@ def rows_of(name: str, value: Any, size: int) -> Matrix:
     if len(shape) == 2 and shape[0] > 0:
         numbers = np.asarray(value)
         if numbers.dtype.kind == "f" and numbers.shape[1] == size:
-            wrong = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
-            if wrong.size:
+            finite = np.isfinite(numbers)
+            if not finite.all():
+                wrong = np.flatnonzero(~finite.all(axis=1))
                 row = numbers[wrong[0]].tolist()
                 raise ManipDynError(
                     f"{name} of motion {wrong[0]} is {row}; expected finite numbers"

@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.lanes.loop import run
-from manip_dyn.ensembles.lanes.space import Cases, Kept, Method, Rules, kept_for, room_for
+from manip_dyn.ensembles.lanes.series_loop import run_series
+from manip_dyn.ensembles.lanes.space import Cases, Kept, Method, Room, Rules, kept_for, room_for
 
 SHARES = 8
 """Chunks of each thread, so that none waits long for another at the end."""
@@ -24,8 +26,19 @@ def checked_threads(threads: Any) -> int:
     return threads
 
 
-def run_all(cases: Cases, rules: Rules, method: Method, samples: int, threads: int) -> Kept:
-    """Run all motions, and return what is kept of them."""
+def run_all(
+    cases: Cases, rules: Rules, method: Method, samples: int, threads: int, fixed: int
+) -> Kept:
+    """Run all motions, and return what is kept of them.
+
+    Args:
+        cases: The motions.
+        rules: What rules the loop.
+        method: The method's numbers.
+        samples: Samples of each motion.
+        threads: Threads.
+        fixed: Rows that a Taylor series needs once.
+    """
     motions = len(cases.starts)
     try:
         kept = kept_for(motions, samples, rules.joints)
@@ -37,9 +50,17 @@ def run_all(cases: Cases, rules: Rules, method: Method, samples: int, threads: i
 
     def some(first: int) -> None:
         last = min(first + chunk, motions)
-        run(cases, rules, method, room_for(cases, rules), kept, first, last)
+        room = rooms.pop() if rooms else by_reference(room_for(cases, rules, top, fixed))
+        loop(*problem, room, results, first, last)
+        rooms.append(room)
 
-    chunk = max(-(-motions // (threads * SHARES)), LANES)
+    limits = method.limits[0]
+    top = int(max(limits["order"], limits["absolute_order"]))
+    loop: Any = run_series if rules.width else run
+    problem = [by_reference(each) for each in (cases, rules, method)]
+    results, rooms = by_reference(kept), list[Room]()  # rooms that no thread is in
+
+    chunk = max(-(-motions // (threads * SHARES)), LANES) if threads > 1 else motions
     firsts = range(0, motions, chunk)
     if threads == 1 or len(firsts) == 1:
         for first in firsts:

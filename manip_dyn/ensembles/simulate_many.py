@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ensembles.arm_rows import ArmRows, arm_rows
+from manip_dyn.ensembles.arm_rows import ArmRows, arm_rows, series_of
 from manip_dyn.ensembles.ensemble import Ensemble, OverTime
 from manip_dyn.ensembles.lane_laws import LaneLaw, lane_law
 from manip_dyn.ensembles.lane_method import LaneMethod, lane_method
 from manip_dyn.ensembles.lanes import space
+from manip_dyn.ensembles.lanes.law import SCHEDULE
 from manip_dyn.ensembles.lanes.space import Cases, Kept, Rules
 from manip_dyn.ensembles.rows import number_of_motions, rows_of
 from manip_dyn.ensembles.running import checked_threads, run_all
+from manip_dyn.integrate.steps.status import SUCCESS
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -40,6 +42,7 @@ def simulate_many(
     method: str = "rk4",
     rtol: float = 0.0,
     atol: float = 0.0,
+    taylor_order: int = 0,
     stop_at_limits: bool = False,
     damping: ArrayLike | None = None,
     mass_scale: ArrayLike | None = None,
@@ -67,9 +70,11 @@ def simulate_many(
         step: Integration step, s, without tolerances.
         sample_period: Time between samples, s, on which steps end. Default: the duration, so that
             start and end are kept, and `over_time` of what is between.
-        method: An explicit Runge-Kutta method of `md.METHODS`.
+        method: An explicit Runge-Kutta method of `md.METHODS`; or ``taylor`` with tolerances or an
+            order, under efforts that are held from switch to switch and the robot's own damping.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
         atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
+        taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
         stop_at_limits: Whether a motion ends where a joint reaches a position limit.
         damping: Of the joints (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
         mass_scale: Factor of the masses and inertias of the links: a number for all, (n,) for
@@ -87,11 +92,7 @@ def simulate_many(
             f"robot '{robot.name}' has dry friction, which many motions at once do not follow; "
             "expected a robot without it, or md.simulate"
         )
-    if method == "taylor":
-        raise ManipDynError(
-            "method is 'taylor'; expected an explicit Runge-Kutta method of METHODS"
-        )
-    integrator = Integrator(method, step, rtol, atol, 0, stop_at_limits)
+    integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
     duration_ns = nanoseconds("duration", duration)
     period = duration if sample_period is None else sample_period
     period_ns = nanoseconds("sample_period", period)
@@ -105,16 +106,19 @@ def simulate_many(
     starts = np.concatenate([np.broadcast_to(x, (motions, robot.n)) for x in (q, v)], axis=1)
     cases = _cases(robot, starts, law, arm, stop_at_limits)
     numbers = lane_method(integrator, 2 * robot.n + 1)
-    rules = _rules(robot, law, arm, numbers, duration_ns, period_ns)
+    rules, fixed = _rules(robot, law, arm, numbers, duration_ns, period_ns), 0
+    if method == "taylor":
+        rules, fixed = _of_series(robot, rules, arm)
     samples = -(-duration_ns // period_ns) + 1
-    kept = run_all(cases, rules, numbers.method, samples, threads)
+    kept = run_all(cases, rules, numbers.method, samples, threads, fixed)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
     return _ensemble(robot, t, kept, arm)
 
 
 def _check_starts(robot: Robot, q: Matrix) -> None:
-    outside = np.flatnonzero(np.any((q < robot.q_min) | (q > robot.q_max), axis=1))
-    if outside.size:
+    beyond = (q < robot.q_min) | (q > robot.q_max)
+    if beyond.any():
+        outside = np.flatnonzero(beyond.any(axis=1))
         first = int(outside[0])
         more = f" ({outside.size} motions are outside)" if outside.size > 1 else ""
         robot.check_within_limits(f"initial position of motion {first}{more},", q[first])
@@ -165,21 +169,41 @@ def _rules(
         power=numbers.power,
         duration_ns=duration_ns,
         period_ns=period_ns,
+        loaded=int(arm.inertias.shape[1] > 0),
+        width=0,
         motion=arm.motion,
         inverse_dynamics=arm.inverse_dynamics,
         function=law.function,
     )
 
 
+def _of_series(robot: Robot, rules: Rules, arm: ArmRows) -> tuple[Rules, int]:
+    """Return the rules of Taylor series, and the rows that these need once."""
+    if rules.law != SCHEDULE:
+        raise ManipDynError(
+            "method is 'taylor' with efforts that depend on the state; expected efforts, "
+            "schedules or plans, or a Runge-Kutta method such as rkdp87"
+        )
+    if rules.damped:
+        raise ManipDynError(
+            "method is 'taylor' with damping of each motion; expected a Runge-Kutta method such "
+            "as rkdp87"
+        )
+    motion, series = series_of(robot, bool(rules.loaded))
+    return rules._replace(motion=motion, width=series.width), series.fixed
+
+
 def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
     n, ends = robot.n, kept.ends
     q, v = kept.states[:, :, :n], kept.states[:, :, n : 2 * n]
     sampled = arm.energy(kept.states)
-    final = arm.energy(kept.final[:, None])
     with np.errstate(all="ignore"):
-        start = sampled[:, :1].sum(axis=2)
+        start = sampled[:, :1, 0] + sampled[:, :1, 1]
     energy = _balanced(sampled, kept.states[:, :, -1], start)
-    energy_end = _balanced(final, kept.final[:, None, -1], start)[:, 0]
+    energy_end = energy[:, -1]
+    if np.any(ends[:, space.STATUS] != SUCCESS):  # whose last samples are missing
+        final = arm.energy(kept.final[:, None])
+        energy_end = _balanced(final, kept.final[:, None, -1], start)[:, 0]
     finite = np.argwhere(np.isfinite(np.stack([robot.q_min, robot.q_max], axis=1)))
     met = np.full(len(ends), -1)
     stopped = ends[:, space.STATUS] == 1
@@ -219,5 +243,5 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
 def _balanced(energies: Any, work: Any, start: Any) -> Any:
     """Return kinetic, potential, work and residual, (N, s, 4)."""
     with np.errstate(all="ignore"):  # of motions that diverged
-        residual = energies.sum(axis=2) - start - work
+        residual = energies[..., 0] + energies[..., 1] - start - work
     return np.stack([energies[..., 0], energies[..., 1], work, residual], axis=2)

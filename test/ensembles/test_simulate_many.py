@@ -1,9 +1,11 @@
 """Many motions side by side: each is what `md.simulate` makes of it, whatever runs beside it."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
+from fresh import output_of
 
 import manip_dyn as md
 
@@ -66,6 +68,49 @@ def test_each_motion_has_steps_of_its_own_under_control(method):
     for i in (0, 5, N - 1):
         alone = md.simulate(ROBOT, Q0[i], starts[i], TAU[i], DURATION, **named)
         same(made.trajectory(i), alone, rounding=1e-11)
+
+
+TIGHT = {"method": "taylor", "rtol": 1e-10, "atol": 1e-10}
+
+
+@pytest.mark.parametrize("tolerances", [(1e-9, 1e-9), (1e-6, 1e-12), (1e-17, 0.0)])
+def test_series_are_those_of_simulate(tolerances):
+    """Orders that differ from motion to motion, and one beyond those that are unrolled."""
+    named = {"method": "taylor", "rtol": tolerances[0], "atol": tolerances[1]}
+    starts = V0 * np.linspace(0.1, 20.0, N)[:, None]
+    made = md.simulate_many(ROBOT, Q0, starts, TAU, 0.6, sample_period=0.25, **named)
+    assert len(set(made.steps)) > 2
+    for i in (0, 5, N - 1):
+        alone = md.simulate(ROBOT, Q0[i], starts[i], TAU[i], 0.6, sample_period=0.25, **named)
+        same(made.trajectory(i), alone, rounding=1e-12)
+
+
+def test_series_of_fixed_steps_follow_schedules():
+    named = {"method": "taylor", "taylor_order": 7, "step": 0.03}
+    made = many(SCHEDULES, **named)
+    for i in (0, 7, N - 1):
+        same(made.trajectory(i), one(i, SCHEDULES[i], **named))
+    np.testing.assert_array_equal(made.over_time.tau_peak, np.abs(TAU))
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"mass_scale": 1.2 - 0.02 * ROW, "payload": [1.0] + [0.1] * 6 + [0.0] * 3}]
+)
+def test_series_and_runge_kutta_agree(given):
+    """With inertial parameters of each motion, too."""
+    made, other = many(**TIGHT, **given), many(**TIGHT | {"method": "rkdp87"}, **given)
+    np.testing.assert_allclose(made.q, other.q, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(made.energy, other.energy, rtol=0.0, atol=1e-7)
+
+
+def test_a_series_that_fails_disturbs_no_other():
+    wild = V0.copy()
+    wild[3] = 1e200
+    made = md.simulate_many(ROBOT, Q0, wild, TAU, DURATION, sample_period=PERIOD, **TIGHT)
+    calm, good = many(**TIGHT), np.arange(N) != 3
+    np.testing.assert_array_equal(made.q[good], calm.q[good])
+    assert made.status[3] == md.Status.NON_FINITE
+    assert made.success.sum() == N - 1
 
 
 @pytest.mark.parametrize("compensation", ["none", "gravity", "computed_torque"])
@@ -214,13 +259,14 @@ def test_a_motion_is_the_same_whatever_runs_beside_it(threads):
         np.testing.assert_array_equal(getattr(made.over_time, name)[4:6], value)
 
 
-def test_a_joint_limit_ends_a_motion():
+@pytest.mark.parametrize("how", [{}, TIGHT], ids=["rk4", "taylor"])
+def test_a_joint_limit_ends_a_motion(how):
     arm = dataclasses.replace(ROBOT, q_min=np.full(ROBOT.n, -0.6), q_max=np.full(ROBOT.n, 0.6))
     fast = 10.0 * V0
-    made = md.simulate_many(arm, Q0, fast, TAU, DURATION, stop_at_limits=True)
+    named = {"sample_period": DURATION, "stop_at_limits": True} | how
+    made = md.simulate_many(arm, Q0, fast, TAU, DURATION, **named)
     assert 0 < made.success.sum() < N
     for i in range(N):
-        named = {"sample_period": DURATION, "stop_at_limits": True}
         alone = md.simulate(arm, Q0[i], fast[i], TAU[i], DURATION, **named)
         assert made.reason[i] == alone.reason
         np.testing.assert_allclose(made.q_end[i], alone.q[-1], atol=1e-11)
@@ -243,6 +289,32 @@ def test_a_law_without_a_number_ends_its_motion_as_that_of_simulate():
         alone = md.simulate(ROBOT, Q0[i], V0[i], law, 0.1, **named)
         assert alone.status.name == name
         assert alone.reason.split("diverged")[-1] == made.reason[i].split("diverged")[-1]
+
+
+def test_a_limit_in_the_very_first_step_is_found():
+    """At times near zero no two numbers are too close to be told apart: the search has to end."""
+    arm = dataclasses.replace(ROBOT, q_min=np.full(ROBOT.n, -0.6), q_max=np.full(ROBOT.n, 0.6))
+    start = [0.6 - 1e-5, 0.0], [1.0, 0.0], 0.0, 0.01
+    made = md.simulate_many(arm, *start, stop_at_limits=True)
+    assert made.t_end[0] == pytest.approx(1e-5, rel=1e-3)
+    assert made.status[0] == md.Status.EVENT
+
+
+AS_PYTHON = """
+import manip_dyn as md
+robot = md.load_robot("rr")
+named = {"method": "taylor", "rtol": 1e-9, "mass_scale": 1.1}
+made = md.simulate_many(robot, [[0.1, 0.2], [0.3, -0.4]], 1.0, 0.5, 0.3, **named)
+print(made.q_end.tolist())
+"""
+
+
+def test_series_run_as_plain_python():
+    plain, compiled = (
+        np.array(json.loads(output_of(AS_PYTHON, NUMBA_DISABLE_JIT=off).splitlines()[-1]))
+        for off in ("1", "0")
+    )
+    np.testing.assert_allclose(plain, compiled, rtol=0.0, atol=1e-13)
 
 
 # --------------------------------------------------------------------- what is kept
@@ -291,7 +363,9 @@ BAD = {
     "duration is 1e+30 s; expected 4.61169e+09 s at most": {"duration": 1e30},
     "stop_at_limits is 'no'; expected true or false": {"stop_at_limits": "no"},
     "method is '['rk4']', which is no method": {"method": ["rk4"]},
-    "method is 'taylor'; expected an explicit": {"method": "taylor", "rtol": 1e-9},
+    "method 'taylor' has taylor_order 0 and no tolerance": {"method": "taylor"},
+    "'taylor' with efforts that depend on the state": {"effort": md.PDControl(Q0, 1, 1)} | TIGHT,
+    "'taylor' with damping of each motion": {"damping": 1.0} | TIGHT,
     "sample_period is 0 s; expected": {"sample_period": 0.0},
     "q0 has shape (0, 2)": {"q0": np.zeros((0, 2))},
     "expected those of 'pa10'": {"robot": md.load_robot("pa10"), "effort": PLAN, "q0": 0, "v0": 0},

@@ -44,6 +44,22 @@ def one_coefficient(program: Program, order: int | None = None) -> Callable[...,
     return for_order
 
 
+def lane_coefficient(
+    program: Program, products: tuple[tuple[int, int], ...], lanes: int, order: int | None = None
+) -> Callable[..., None]:
+    """Return ``(inputs, out, k)`` for Taylor coefficients of many motions, see `straight_line`."""
+    run = _function(program)
+
+    def for_order(inputs, out, k):
+        rows, row = out.reshape(len(out), -1, lanes), k if order is None else order
+        given = dict(zip(program.inputs, inputs, strict=True))
+        made = {"start": rows[0], "previous": rows[row - 1], "out": rows[row]}
+        sums = [(rows[1:row, a] * rows[1:row, b][::-1]).sum(axis=0) for a, b in products]
+        run(**given, **made, sums=sums, order=float(row), sin=np.sin, cos=np.cos)
+
+    return for_order
+
+
 def _function(program: Program) -> Callable[..., None]:
     """Return the program's lines as a function of the arrays that they name."""
     code = compile(program.text, f"<program {program.name}>", "exec")

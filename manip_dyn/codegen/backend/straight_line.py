@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen.backend import plain_program
+from manip_dyn.codegen.backend.order import depth_first
 from manip_dyn.codegen.backend.pieces import Statement, in_pieces, is_long, parsed, slots_between
 from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator
 from manip_dyn.core.plain import PLAIN
@@ -158,6 +159,46 @@ def one_coefficient(program: Program, width: int, order: int | None = None) -> A
     return run
 
 
+def lane_coefficient(
+    program: Program,
+    width: int,
+    sums: int,
+    products: tuple[tuple[int, int], ...],
+    order: int | None = None,
+) -> Any:
+    """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of `LANES` motions.
+
+    As `one_coefficient`, but every number is a vector, and inputs (.., LANES) are there once. In
+    the program ``sums[i]`` stands for the sum of product i: made where it is used if `order` is
+    given, and otherwise row `sums` + i of the last input.
+
+    Args:
+        program: The program.
+        width: Vectors per coefficient, so that ``out`` is (.., width * LANES).
+        sums: See above.
+        products: Columns of the factors of each product.
+        order: The order, instead of k.
+    """
+    if PLAIN:
+        return plain_program.lane_coefficient(program, products, LANES, order)
+
+    @intrinsic
+    def run(_context, inputs, out, k):
+        _check(program, inputs, out, extra=1)
+
+        def generate(context, builder, signature, values):
+            *values, row = values
+            row = context.cast(builder, row, signature.args[2], types.intp)
+            row = row if order is None else ir.Constant(_INDEX, order)
+            layout = Layout(LANES, row=row, width=width, products=products, sums=sums)
+            _emit(program, context, builder, signature, values, layout)
+            return context.get_dummy_value()
+
+        return types.void(inputs, out, k), generate
+
+    return run
+
+
 def _check(program: Program, inputs, out, extra: int) -> None:
     """Refuse arrays that the generated addresses would misread."""
     names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
@@ -192,7 +233,13 @@ def _emit(program, context, builder, signature, values, layout: Layout) -> None:
 
 
 def _emit_program(program: Program, builder, arrays: dict[str, Place], layout: Layout) -> None:
+    if layout.lanes > 1:
+        # What registers have no room for else lies across two lines of the cache.
+        builder.function.attributes.alignstack = 8 * layout.lanes
+        builder.function.attributes.add("nounwind")  # llvmlite writes none of an empty set
     statements = [parsed(line) for line in program.text.split("\n") if line]
+    if layout.column is not None:
+        statements = depth_first(statements)
     if is_long(statements):
         _emit_in_pieces(program.name, builder, arrays, layout, statements)
     else:

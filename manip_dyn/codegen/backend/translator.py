@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from manip_dyn.codegen.backend.lane_convolution import unrolled_sums, vector_at
 from manip_dyn.codegen.backend.pieces import Statement
 from manip_dyn.codegen.backend.trigonometry import sine_and_cosine, sines_and_cosines
 
@@ -14,6 +15,8 @@ from manip_dyn.codegen.backend.trigonometry import sine_and_cosine, sines_and_co
 FLAGS = ("contract",)
 TOGETHER = 8
 """Angles of one state whose sines and cosines are made side by side, at most."""
+SUMS = 16
+"""Sums of products that are made together, so that factors are read once."""
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
@@ -25,6 +28,8 @@ class Layout(NamedTuple):
         column: Place of the first of them in the last axis, where there are many.
         row: Number of the coefficient, the place in the first axis, in a series.
         width: Numbers per coefficient.
+        products: In a series of many motions: places of the factors of each product.
+        sums: And the place of the first product's sum among what there is once.
         merged: Whether callers take the code in, and so pass in registers what they have just
             written.
     """
@@ -33,6 +38,8 @@ class Layout(NamedTuple):
     column: Any = None
     row: Any = None
     width: int = 0
+    products: tuple[tuple[int, int], ...] = ()
+    sums: int = 0
     merged: bool = False
 
     @property
@@ -70,8 +77,9 @@ class Translator:
         self._names: dict[str, Any] = {}
         self._angles: dict[str, None] = {}
         self._turned: dict[str, tuple[Any, Any]] = {}
+        self._sums: dict[int, list[Any]] = {}
         if layout.row is not None:
-            self._names["order"] = builder.sitofp(layout.row, _NUMBER)
+            self._names["order"] = self._in_all_lanes(builder.sitofp(layout.row, _NUMBER))
         self._operations = {
             ast.Add: builder.fadd,
             ast.Sub: builder.fsub,
@@ -109,6 +117,8 @@ class Translator:
         if isinstance(node, ast.Constant):
             return self._constant(node.value)
         if isinstance(node, ast.Subscript):
+            if ast.unparse(node.value) == "sums":
+                return self._sum(ast.literal_eval(node.slice))
             return self._builder.load(self._address(node), align=8)
         if isinstance(node, ast.UnaryOp):
             return self._builder.fneg(self._value(node.operand))
@@ -123,8 +133,10 @@ class Translator:
     def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
         """Return both for a name, made along with those of other angles that are known by now."""
         value = self._value(angle)
-        if self._layout.lanes > 1 or not isinstance(angle, ast.Name):
+        if not isinstance(angle, ast.Name):
             return sine_and_cosine(self._builder, value)
+        if self._layout.lanes > 1 and angle.id not in self._turned:
+            self._turned[angle.id] = sine_and_cosine(self._builder, value)
         if angle.id not in self._turned:
             known = [each for each in self._angles if each in self._names]
             others = [each for each in known if each not in self._turned and each != angle.id]
@@ -162,9 +174,13 @@ class Translator:
 
     def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
         """Return the array and the place in its memory."""
-        if self._layout.row is not None:
-            return self._arrays["out"], self._place_in_series(name, *index)
+        lanes = ir.Constant(_INDEX, self._layout.lanes)
+        if self._layout.row is not None and name not in self._arrays.keys() - {"out"}:
+            place = self._place_in_series(name, *index)
+            return self._arrays["out"], self._builder.mul(place, lanes)
         array = self._arrays[name]
+        if self._layout.row is not None:
+            return array, ir.Constant(_INDEX, index[0] * self._layout.lanes)
         flat = ir.Constant(_INDEX, index[0])
         for axis, place in enumerate(index[1:], start=1):
             flat = self._builder.mul(flat, array.extents[axis])
@@ -173,6 +189,36 @@ class Translator:
             flat = self._builder.mul(flat, array.extents[-1])
             flat = self._builder.add(flat, self._layout.column)
         return array, flat
+
+    def _in_all_lanes(self, value: Any) -> Any:
+        if self._layout.lanes == 1:
+            return value
+        none = ir.Constant(self._type, ir.Undefined)
+        single = self._builder.insert_element(none, value, _INDEX(0))
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), self._layout.lanes), None)
+        return self._builder.shuffle_vector(single, none, mask)
+
+    def _sum(self, number: int) -> Any:
+        """Return the sum of a product; where the order is known, made here, in a register."""
+        layout, builder = self._layout, self._builder
+
+        def load(array: str, place: int) -> Any:
+            at = _INDEX(place * layout.lanes)
+            return builder.load(
+                vector_at(builder, self._arrays[array].data, at, layout.lanes), align=8
+            )
+
+        if not isinstance(layout.row, ir.Constant):
+            return load("fixed", layout.sums + number)
+        first = number // SUMS * SUMS
+        if first not in self._sums:
+            self._sums[first] = unrolled_sums(
+                builder,
+                lambda k, column: load("out", k * layout.width + column),
+                layout.row.constant,
+                layout.products[first : first + SUMS],
+            )
+        return self._sums[first][number - first]
 
     def _place_in_series(self, name: str, index: int) -> Any:
         row, width = self._layout.row, ir.Constant(_INDEX, self._layout.width)

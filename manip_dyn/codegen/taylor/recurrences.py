@@ -47,8 +47,14 @@ class SeriesWriter:
         factors: Where the factors lie.
     """
 
-    def __init__(self, function: Function, n: int):
-        """Give a place to every quantity that a recurrence looks back at."""
+    def __init__(self, function: Function, n: int, still: tuple[str, ...] = ()):
+        """Give a place to every quantity that a recurrence looks back at.
+
+        Args:
+            function: The graph.
+            n: Number of joints.
+            still: Arguments that do not change with time, nor what is made of them alone.
+        """
         self._operations = function.graph.operations
         self._place = function.graph.place
         self._entries = function.entries
@@ -57,18 +63,23 @@ class SeriesWriter:
         self._products: list[tuple[str, str]] = []
         self._divisors: list[int] = []
         needed = function.graph.needed_for(function.outputs)
+        self._still = self._still_places(needed, still)
         for place in needed:
             self._enter(place)
+        self._dissolved = self._used_in_one_sum(needed)
+        self._depth: dict[int, int] = {}
+        self._columns: dict[str, list[int]] = {}
+        self._lay_out(size, n)
+
+    def _lay_out(self, size: int, n: int) -> None:
+        """Choose where in a row everything lies."""
         self._blocks = {"y": 0, "tau": size, "rate": size + n, "divisor": 2 * size + n}
         count = len(self._products)
         sums, length = whole(self._blocks["divisor"] + len(self._divisors)), whole(count)
         self.factors = Factors(sums + 3 * length, count, sums + length, sums + 2 * length, sums)
-        self._columns: dict[str, list[int]] = {}
         for i, (first, last) in enumerate(self._products):
             self._columns.setdefault(first, []).append(self.factors.first + i)
             self._columns.setdefault(last, []).append(self.factors.last + i)
-        self._dissolved = self._used_in_one_sum(needed)
-        self._depth: dict[int, int] = {}
 
     def first_lines(self) -> list[str]:
         """Return the assignments that make all quantities from y and tau."""
@@ -77,24 +88,25 @@ class SeriesWriter:
             given = self._operations[place].kind == "input"
             value = self._input(place) if given else operation_text(self._operations, place)
             lines += [f"x{place} = {value}", *self._kept(f"x{place}", 1)]
-        lines += [
-            f"out[{self._blocks['divisor'] + i}] = 1.0 / x{place}"
-            for i, place in enumerate(self._divisors)
-        ]
-        return lines + self._rates()
+        lines += [f"{self._reciprocal(place, 'out')} = 1.0 / x{place}" for place in self._divisors]
+        return lines + self._rates(first=True)
 
     def next_lines(self) -> list[str]:
         """Return the assignments that make the coefficients of order k >= 1."""
-        lines = ["reciprocal = 1.0 / order"]
-        for i in range(self._size):
-            lines.append(f"out[{i}] = previous[{self._blocks['rate'] + i}] * reciprocal")
+        lines = self.state_lines()
         for place in self._order:
-            if place in self._dissolved:
+            if place in self._dissolved or place in self._still:
                 continue
             lines += [f"x{place} = {self._coefficient(place)}", *self._kept(f"x{place}")]
             if f"d{place}" in self._columns:
                 lines += [f"d{place} = order * x{place}", *self._kept(f"d{place}")]
         return lines + self._rates()
+
+    def state_lines(self) -> list[str]:
+        """Return the first of them, which make those of the state."""
+        rate = self._blocks["rate"]
+        states = [f"out[{i}] = previous[{rate + i}] * reciprocal" for i in range(self._size)]
+        return ["reciprocal = 1.0 / order", *states]
 
     # ------------------------------------------------------------------------- places
     def _enter(self, place: int) -> None:
@@ -102,16 +114,33 @@ class SeriesWriter:
         if kind == "constant" or place in self._order:
             return
         self._order[place] = None
+        if place in self._still:
+            return
         if kind in SINES:
             sine, cosine = self._sine_and_cosine(operands[0])
             self._order |= {sine: None, cosine: None}
             self._products += [(f"d{operands[0]}", f"x{each}") for each in (sine, cosine)]
         elif kind == "divide":
-            self._products.append((f"x{operands[1]}", f"x{place}"))
+            if not self._constant(operands[1]):
+                self._products.append((f"x{operands[1]}", f"x{place}"))
             if operands[1] not in self._divisors:
                 self._divisors.append(operands[1])
-        elif kind == "multiply" and not self._constant(operands[0]):
+        elif kind == "multiply" and not any(map(self._constant, operands)):
             self._products.append((f"x{operands[0]}", f"x{operands[1]}"))
+
+    def _still_places(self, needed: list[int], arrays: tuple[str, ...]) -> set[int]:
+        """Return the places of what does not change with time, literal constants aside."""
+        still: set[int] = set()
+        for place in needed:
+            kind, operands, _ = self._operations[place]
+            if kind == "input":
+                if self._array_and_index(place)[0] in arrays:
+                    still.add(place)
+            elif kind != "constant" and all(
+                each in still or self._operations[each].kind == "constant" for each in operands
+            ):
+                still.add(place)
+        return still
 
     def _sine_and_cosine(self, argument: int) -> list[int]:
         """Return the places of both: each recurrence needs the other."""
@@ -130,7 +159,7 @@ class SeriesWriter:
         }
         return {
             place
-            for place in summands
+            for place in summands - self._still
             if uses[place] == 1 and self._operations[place].kind in kinds
         }
 
@@ -139,7 +168,7 @@ class SeriesWriter:
         """Return the stores of a quantity into the factors that it is."""
         return [f"out[{column}] = {name}" for column in self._columns.get(name, [])[:most]]
 
-    def _rates(self) -> list[str]:
+    def _rates(self, first: bool = False) -> list[str]:
         return [
             f"out[{self._blocks['rate'] + i}] = {'-' if value.negative else ''}x{value.place}"
             for (i,), value in self._entries
@@ -172,10 +201,14 @@ class SeriesWriter:
         self._depth[place] = depth + (kind == "divide")
         text = "".join((" - " if term.negative else " + ") + term.text for term in terms)
         text = text.removeprefix(" + ").lstrip()
-        if kind == "divide":
-            divisor = self._blocks["divisor"] + self._divisors.index(operands[1])
-            return f"({text}) * start[{divisor}]"
-        return text
+        return f"({text}) * {self._reciprocal(operands[1])}" if kind == "divide" else text
+
+    def _reciprocal(self, divisor: int, row: str = "start") -> str:
+        return f"{row}[{self._blocks['divisor'] + self._divisors.index(divisor)}]"
+
+    def _factor(self, place: int) -> str:
+        """Return the text of a factor that does not change with time."""
+        return operand_text(self._operations, place)
 
     def _terms(self, place: int) -> list[Term]:
         kind, operands, _ = self._operations[place]
@@ -188,10 +221,13 @@ class SeriesWriter:
             inner = Term(0, negative, f"{self._sum(f'd{a}', f'x{other}')} * reciprocal")
             return [inner, self._product(self._start(other), a, negative)]
         if kind == "divide":
+            if self._constant(b):
+                return self._operand(a)
             inner = Term(0, True, self._sum(f"x{b}", f"x{place}"))
             return [*self._operand(a), inner, self._product(self._start(place), b, True)]
-        if self._constant(a):
-            return [self._product(operand_text(self._operations, a), b)]
+        for one, other in ((a, b), (b, a)):
+            if self._constant(one):
+                return [self._product(self._factor(one), other)]
         inner = Term(0, False, self._sum(f"x{a}", f"x{b}"))
         if a == b:
             return [inner, self._product(f"2.0 * {self._start(a)}", a)]
@@ -219,4 +255,4 @@ class SeriesWriter:
         return self._operations[rate.place].kind != "input"
 
     def _constant(self, place: int) -> bool:
-        return self._operations[place].kind == "constant"
+        return self._operations[place].kind == "constant" or place in self._still

@@ -8,13 +8,14 @@ Fixed steps that end at no stop are done without looking at single lanes.
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.core.by_reference import value_of
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.views import unowned
-from manip_dyn.ensembles.lanes.filling import load, write_samples
+from manip_dyn.ensembles.lanes.filling import load
 from manip_dyn.ensembles.lanes.marching import attempt, march
 from manip_dyn.ensembles.lanes.preparing import book, derive, prepare
+from manip_dyn.ensembles.lanes.refilling import refill
 from manip_dyn.ensembles.lanes.settling import go_over, judge_lane
-from manip_dyn.ensembles.lanes.space import IDLE, MOTION, PENDING, SCRATCH, ZERO
+from manip_dyn.ensembles.lanes.space import IDLE, MOTION, SCRATCH, ZERO
 from manip_dyn.ensembles.lanes.starting import plan_first
 from manip_dyn.ensembles.lanes.step_ends import error_norms, pass_on
 from manip_dyn.ensembles.lanes.sums import combine
@@ -23,30 +24,14 @@ from manip_dyn.ensembles.lanes.sums import combine
 @compiled(short=True, counted=False)
 def run(cases, rules, method, room, kept, first, last):
     """Simulate the motions from `first` up to `last`."""
-    cases, method = unowned(cases), unowned(method)
-    room, kept = unowned(room), unowned(kept)
     m, block, where, live = 2 * rules.joints + 1, room.block, room.where, method.live
     waiting = first
     for lane in range(LANES):  # idle lanes do harmless arithmetic
         load(cases, rules, method, room, lane, first)
         where[MOTION, lane] = IDLE
     while True:
-        while True:
-            due = False
-            for lane in range(LANES):
-                if where[MOTION, lane] == IDLE and waiting < last:
-                    load(cases, rules, method, room, lane, waiting)
-                    waiting += 1
-                due = due or (where[MOTION, lane] != IDLE and where[PENDING, lane] != 0)
-            if not due:
-                break
-            for lane in range(LANES):
-                room.h[lane] = 0.0
-            write_samples(cases, rules, room, kept, kept.states.shape[1] > 0)
-        busy = False
-        for lane in range(LANES):
-            busy = busy or where[MOTION, lane] != IDLE
-        if not busy:
+        waiting = refill(cases, rules, method, room, kept, waiting, last)
+        if waiting < 0:
             return
         derive(cases, rules, room)
         if rules.adaptive:
@@ -62,7 +47,7 @@ def run(cases, rules, method, room, kept, first, last):
         else:
             attempt(cases, rules, method, room)
         if rules.adaptive:
-            combine(block, m, SCRATCH, ZERO, room.h, method.terms, live.size + 1)
+            combine(block, m, SCRATCH, ZERO, room.h, value_of(method.terms), live.size + 1)
             error_norms(block, m, method.tolerances, room.times)
         for lane in range(LANES):
             room.passed[lane] = 0.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.core.by_reference import value_of
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.views import unowned
 from manip_dyn.ensembles.lanes.filling import note_efforts
 from manip_dyn.ensembles.lanes.law import SCHEDULE, evaluate
 from manip_dyn.ensembles.lanes.space import K, U, Y
@@ -17,10 +17,10 @@ def attempt(cases, rules, method, room):
     """Try a step of length `room.h` in each lane, from rates that are known."""
     m, live = 2 * rules.joints + 1, method.live
     for stage in range(1, live.size):
-        combine(room.block, m, U, Y, room.h, method.terms, stage)
+        combine(room.block, m, U, Y, room.h, value_of(method.terms), stage)
         evaluate(cases, rules, room, U, K + live[stage], method.abscissas[stage])
     if rules.fsal == 0:
-        combine(room.block, m, U, Y, room.h, method.terms, live.size)
+        combine(room.block, m, U, Y, room.h, value_of(method.terms), live.size)
 
 
 @compiled(python=False, counted=False)
@@ -29,7 +29,6 @@ def march(cases, rules, method, room, count):
 
     Fewer where numbers became infinite or NaN in some lane: that step has been tried, no more.
     """
-    cases, method, room = unowned(cases), unowned(method), unowned(room)
     m, block, step = 2 * rules.joints + 1, room.block, method.limits[0].step
     for lane in range(LANES):
         room.passed[lane] = 1.0

@@ -69,7 +69,7 @@ def go_over(cases, rules, method, room, lane):
     if rules.fsal:
         keep_last_stage(rules, room, lane)
         note_efforts(rules, room, lane)
-    if rules.adaptive:
+    if rules.adaptive and rules.width == 0:
         plan_next(now, limits, rules.power, False, 1.0)
     if cases.places.size > 0:
         for k in range(cases.places.size):

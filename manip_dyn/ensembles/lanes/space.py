@@ -78,7 +78,9 @@ class Rules(NamedTuple):
         power: Power of the step that its error goes with.
         duration_ns: How long motions are, ns.
         period_ns: Time between samples, ns.
-        motion: Address of the batched motion with work.
+        loaded: Whether motions have inertial parameters of their own.
+        width: Of a row of a Taylor series, in vectors; 0: no series.
+        motion: Address of the batched motion with work, or of its series.
         inverse_dynamics: Address of the batched inverse dynamics.
         function: Address of a law that is a function.
     """
@@ -94,6 +96,8 @@ class Rules(NamedTuple):
     power: float
     duration_ns: int
     period_ns: int
+    loaded: int
+    width: int
     motion: Any
     inverse_dynamics: Any
     function: Any
@@ -133,6 +137,9 @@ class Room(NamedTuple):
         single: Positions, velocities and parameters of one lane (3, ..).
         signals: Of the position limits, see `integrate.loop.search` (LANES, 7, k).
         where: Integers of each lane, see `MOTION` and the others (rows, LANES).
+        series: Coefficients of a Taylor series (order + 1, width * LANES).
+        fixed: What belongs to all of them (.., LANES).
+        orders, lengths: Of a step (LANES,).
     """
 
     block: Any
@@ -156,6 +163,10 @@ class Room(NamedTuple):
     single: Any
     signals: Any
     where: Any
+    series: Any
+    fixed: Any
+    orders: Any
+    lengths: Any
 
 
 MOTION, PLACE, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = range(9)
@@ -193,8 +204,15 @@ class Kept(NamedTuple):
     ends: Any
 
 
-def room_for(cases: Cases, rules: Rules) -> Room:
-    """Return the memory of a thread."""
+def room_for(cases: Cases, rules: Rules, top: int = 0, fixed: int = 0) -> Room:
+    """Return the memory of a thread.
+
+    Args:
+        cases: The motions.
+        rules: The rules.
+        top: Highest order of a Taylor series.
+        fixed: Rows of its `Room.fixed`.
+    """
     n, limits = rules.joints, len(cases.places)
 
     def lanes(rows: int) -> Vector:
@@ -217,6 +235,10 @@ def room_for(cases: Cases, rules: Rules) -> Room:
         single=np.zeros((3, max(n, cases.parameters.shape[1]))),
         signals=signals,
         where=where,
+        series=lanes(max(top + 1, 1) * max(rules.width, 1)).reshape(top + 1, -1),
+        fixed=lanes(max(fixed, 1)),
+        orders=lanes(1)[0],
+        lengths=lanes(1)[0],
     )
 
 

@@ -13,7 +13,7 @@ from manip_dyn.export.c99.files import cmake_text, header_text, package_text, wr
 from manip_dyn.export.c99.selftest import selftest_text
 from manip_dyn.export.c99.source.kernels import Style, argument_sizes, definition, prototype
 from manip_dyn.export.c99.source.names import check_distinct, prefix_for
-from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_text
+from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_preamble, sines_text
 from manip_dyn.export.c99.source.series import (
     Series,
     series_of,
@@ -138,7 +138,8 @@ def _source(style: Style, functions: list[Function], series: Series | None) -> s
     if series:
         sources.append(taylor_definition(style, series))
     counts = sorted({count for each in sources for count in each.counts})
-    parts = [f'#include "{style.prefix}.h"\n\n#include <math.h>\n']
+    parts = [f'#include "{style.prefix}.h"\n']
+    parts += [sines_preamble(style.prefix)] if counts else []
     parts += [sines_text(style.precision, style.prefix, count) for count in counts]
     return "\n".join([*parts, *(each.text for each in sources)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctypes import addressof, c_char
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,7 +177,8 @@ def cleared(rows: int, columns: int) -> Vector:
     A vector of SIMD lanes that lies in two lines takes twice as long to read.
     """
     memory = np.zeros(rows * columns + CACHE_LINE)
-    first = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
+    place = addressof(c_char.from_buffer(memory))  # type: ignore[arg-type]
+    first = -(place // memory.itemsize) % CACHE_LINE
     return memory[first : first + rows * columns].reshape(rows, columns)
 
 

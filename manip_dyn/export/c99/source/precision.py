@@ -25,7 +25,8 @@ class Precision(NamedTuple):
         suffix: Of its constants, and of its functions in math.h.
         dtype: The same type of numpy.
         limit: Angle in rad up to which the reduction is exact.
-        offset: More than the quarter turns in `limit`.
+        rounder: Adding it rounds to an integer, whose last bits are then those of the sum.
+        bits: C's unsigned integer of the same size.
         parts: Of pi/2; multiples of the first two are exact.
         sine: Coefficients of (sin r - r) / r^3 as a polynomial in r^2.
         cosine: Coefficients of (cos r - 1 + r^2 / 2) / r^4.
@@ -35,7 +36,8 @@ class Precision(NamedTuple):
     suffix: str
     dtype: type
     limit: float
-    offset: int
+    rounder: float
+    bits: str
     parts: tuple[float, ...]
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
@@ -57,18 +59,33 @@ class Precision(NamedTuple):
         return f"{np.format_float_scientific(number, unique=True, trim='0')}{self.suffix}"
 
 
-DOUBLE = Precision("double", "", np.float64, LIMIT, 65536, PARTS, SINE, COSINE)
+DOUBLE = Precision(
+    *("double", "", np.float64, LIMIT, 6755399441055744.0, "uint64_t"), PARTS, SINE, COSINE
+)
 SINGLE = Precision(
     "float",
     "f",
     np.float32,
     8000.0,
-    8192,
+    12582912.0,
+    "uint32_t",
     (1.5703125, 4.837512969970703125e-4, 7.549789948768648e-8),
     (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
     (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
 )
 
+PREAMBLE = """\
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A sum of the type's own precision, where the processor computes with more. */
+#if FLT_EVAL_METHOD == 0
+#define {P}_STORED const
+#else
+#define {P}_STORED volatile
+#endif
+"""
 TEXT = """\
 /* Sines and cosines of {count} angles in rad. */
 static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{restrict} sine,
@@ -87,10 +104,10 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
         }}
     }} else {{
         for (i = 0; i < {count}; i++) {{
-            /* The sum is positive: to cut it off is to round the quarter turns. */
-            const int32_t quarter = (int32_t)((angle[i] * {two_over_pi}) + {offset}.5{suffix})
-                - {offset};
-            const {kind} turns = ({kind})quarter;
+            /* This sum ends in an integer: the quarter turns. */
+            {P}_STORED {kind} stored = (angle[i] * {two_over_pi}) + {rounder};
+            const {kind} shifted = stored;
+            const {kind} turns = shifted - {rounder};
             const {kind} rest = ((angle[i] - (turns * {part_a})) - (turns * {part_b}))
                 - (turns * {part_c});
             const {kind} square = rest * rest;
@@ -99,20 +116,31 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
             const {kind} s = rest + ((rest * square) * ({sine}));
             const {kind} c = most + (((1.0{suffix} - most) - half)
                 + ((square * square) * ({cosine})));
-            const {kind} first = ((quarter & 1) != 0) ? c : s;
-            const {kind} other = ((quarter & 1) != 0) ? s : c;
+            {bits} quarter;
 
-            sine[i] = ((quarter & 2) != 0) ? -first : first;
-            cosine[i] = (((quarter + 1) & 2) != 0) ? -other : other;
+            (void)memcpy(&quarter, &shifted, sizeof quarter);
+            {{
+                const {kind} first = ((quarter & 1u) != 0u) ? c : s;
+                const {kind} other = ((quarter & 1u) != 0u) ? s : c;
+
+                sine[i] = ((quarter & 2u) != 0u) ? -first : first;
+                cosine[i] = (((quarter + 1u) & 2u) != 0u) ? -other : other;
+            }}
         }}
     }}
 }}
 """
 
 
+def sines_preamble(prefix: str) -> str:
+    """Return what stands before all such functions."""
+    return PREAMBLE.format(P=prefix.upper())
+
+
 def sines_text(precision: Precision, prefix: str, count: int) -> str:
     """Return the C function for so many angles at once."""
-    parts = [precision.literal(each) for each in precision.parts]
+    # A processor that computes with more digits may read a decimal constant with more, too.
+    parts = [f"{float(precision.dtype(x)).hex()}{precision.suffix}" for x in precision.parts]
     return TEXT.format(
         prefix=prefix,
         restrict=f"{prefix.upper()}_RESTRICT",
@@ -120,7 +148,9 @@ def sines_text(precision: Precision, prefix: str, count: int) -> str:
         kind=precision.kind,
         suffix=precision.suffix,
         limit=precision.literal(precision.limit),
-        offset=precision.offset,
+        rounder=precision.literal(precision.rounder),
+        bits=precision.bits,
+        P=prefix.upper(),
         two_over_pi=precision.literal(TWO_OVER_PI),
         part_a=parts[0],
         part_b=parts[1],

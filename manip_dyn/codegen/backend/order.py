@@ -1,9 +1,10 @@
-"""The order of a program's statements in C.
+"""The order of a program's statements.
 
 Compilers keep near to the order in which they read a long function. Each result is best made just
 before what needs it, deepest operand first: fewer values wait in registers, or in memory (Sethi,
-Ullman 1970). That makes the forward dynamics of an arm a tenth faster than in the order in which
-the graph has grown.
+Ullman 1970). That makes the forward dynamics of an arm of seven joints a tenth faster, in C and in
+SIMD lanes, than in the order in which the graph has grown. One state alone, which LLVM finds pairs
+of operations in, is a fifth slower so.
 """
 
 from __future__ import annotations
@@ -12,28 +13,6 @@ import ast
 from collections.abc import Sequence
 
 from manip_dyn.codegen.backend.pieces import Statement
-
-
-def with_arguments(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements with entries of arguments where they are used, by no other name."""
-    entries: dict[str, ast.expr] = {}
-    kept = []
-    for target, value, names, size in statements:
-        if isinstance(value, ast.Subscript) and isinstance(target, ast.Name):
-            entries[target.id] = value
-            continue
-        arrays = [ast.unparse(entries[each].value) for each in names if each in entries]  # type: ignore[attr-defined]
-        others = [each for each in names if each not in entries]
-        kept.append(Statement(target, _Entries(entries).visit(value), others + arrays, size))
-    return kept
-
-
-class _Entries(ast.NodeTransformer):
-    def __init__(self, entries: dict[str, ast.expr]):
-        self._entries = entries
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._entries.get(node.id, node)
 
 
 def depth_first(statements: Sequence[Statement]) -> list[Statement]:

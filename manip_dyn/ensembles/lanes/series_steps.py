@@ -1,0 +1,238 @@
+"""Steps of Taylor series in all lanes at once: how long they may be, and where they end.
+
+The order and the length follow from the tolerances as in `integrate.steps.series_step`; logarithms
+and powers leave 1e-11 here, so that a step is that much longer or shorter.
+"""
+
+from __future__ import annotations
+
+from math import e, log2
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.translator import FLAGS
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.ensembles.lanes.powers import NUMBERS, constant, logarithm, power
+from manip_dyn.ensembles.lanes.space import U, Y
+from manip_dyn.ensembles.lanes.sums import spread
+
+SHORTER = 0.7 * log2(e)
+"""A step is divided by 2 to the power of this over (order - 1)."""
+TINY = 1e-300
+TOGETHER = 5
+"""Components summed side by side: an arm of two links and its work, two groups of seven links."""
+_INDEX, _BITS = ir.IntType(64), ir.IntType(LANES)
+_ZERO, _NONE = ir.Constant(NUMBERS, None), _INDEX(0)
+
+
+class _Places(NamedTuple):
+    """Reads vectors: of row k of the series (width vectors each), and of the block's rows."""
+
+    builder: ir.IRBuilder
+    series: Any
+    width: Any
+    block: Any
+    size: Any
+
+    def at(self, data, place) -> Any:
+        start = self.builder.gep(data, [self.builder.mul(place, _INDEX(LANES))])
+        return self.builder.bitcast(start, NUMBERS.as_pointer())
+
+    def read(self, data, place=_NONE) -> Any:
+        return self.builder.load(self.at(data, place), align=8)
+
+    def term(self, k, i) -> Any:
+        return self.read(self.series, self.builder.add(self.builder.mul(k, self.width), i))
+
+    def of_block(self, row: int, i) -> Any:
+        return self.builder.add(self.builder.mul(_INDEX(row), self.size), i)
+
+
+def _larger(builder, a, b) -> Any:
+    """Return the larger numbers; b where a is NaN."""
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _size(builder, value) -> Any:
+    below = builder.fcmp_ordered("<", value, _ZERO)
+    return builder.select(below, builder.fneg(value), value)
+
+
+def _largest(places: _Places, *reads: Any) -> list[Any]:
+    """Return the largest of all components, without signs, of what each of `reads` emits."""
+    builder = places.builder
+    totals = [cgutils.alloca_once_value(builder, _ZERO) for _ in reads]
+    with cgutils.for_range(builder, places.size) as loop:
+        for read, total in zip(reads, totals, strict=True):
+            now = _size(builder, read(loop.index))
+            builder.store(_larger(builder, now, builder.load(total)), total)
+    return [builder.load(total) for total in totals]
+
+
+def _number(builder, value) -> Any:
+    """Return an integer as a number in all lanes."""
+    return spread(builder, builder.sitofp(value, NUMBERS.element))
+
+
+def _where(context, builder, kinds, values) -> _Places:
+    """Return the places of the first four arguments: series, width, block, size."""
+    series, block = (
+        arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2)
+    )
+    width, size = (context.cast(builder, values[k], kinds[k], types.intp) for k in (1, 3))
+    return _Places(builder, series, width, block, size)
+
+
+def _plan(_typing, series, width, block, size, tolerances, relative, absolute, orders, lengths):
+    def generate(context, builder, signature, values):
+        kinds = signature.args
+        places = _where(context, builder, kinds, values)
+        bounds, orders, lengths = (
+            arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (4, 7, 8)
+        )
+        relative, absolute = (
+            context.cast(builder, values[k], kinds[k], types.intp) for k in (5, 6)
+        )
+
+        top = builder.select(builder.icmp_signed(">", relative, absolute), relative, absolute)
+        below = builder.sub(top, _INDEX(1))
+        size, *ends = _largest(
+            places,
+            lambda i: places.read(places.block, places.of_block(Y, i)),
+            *(lambda i, k=k: places.term(k, i) for k in (top, below)),
+        )
+        rtol = spread(builder, builder.load(bounds))
+        atol = spread(builder, builder.load(builder.gep(bounds, [places.size])))
+        ruled = builder.fmul(rtol, size)
+        order = builder.select(
+            builder.fcmp_ordered(">", ruled, atol),
+            _number(builder, relative),
+            _number(builder, absolute),
+        )
+        unit = builder.fadd(builder.fadd(atol, ruled), constant(TINY))
+        lowest = builder.fsub(builder.fmul(order, constant(0.5)), constant(1.0))
+
+        def look(k, term, level, looked) -> tuple[Any, Any, Any]:
+            """Emit a look at one term; return level and count, and whether to look on."""
+            number = _number(builder, k)
+            wanted = builder.fcmp_ordered("<=", number, order)
+            for left, right in ((lowest, number), (looked, constant(2.0)), (constant(TINY), term)):
+                wanted = builder.and_(wanted, builder.fcmp_ordered("<", left, right))
+            ratio = builder.fdiv(unit, _larger(builder, term, constant(TINY)))
+            ratio = _larger(builder, ratio, constant(TINY))
+            length = builder.fmul(logarithm(builder, ratio), builder.fdiv(constant(1.0), number))
+            better = builder.and_(wanted, builder.fcmp_ordered("<", length, level))
+            level = builder.select(better, length, level)
+            looked = builder.select(wanted, builder.fadd(looked, constant(1.0)), looked)
+            next_one = builder.sub(k, _INDEX(1))
+            more = builder.and_(
+                builder.fcmp_ordered("<", looked, constant(2.0)),
+                builder.fcmp_ordered("<", lowest, _number(builder, next_one)),
+            )
+            more = builder.icmp_unsigned("!=", builder.bitcast(more, _BITS), _BITS(0))
+            return level, looked, builder.and_(more, builder.icmp_signed(">", next_one, _INDEX(0)))
+
+        found, count, _ = look(top, ends[0], constant(1000.0), _ZERO)
+        found, count, more = look(below, ends[1], found, count)
+        level, looked = (cgutils.alloca_once_value(builder, each) for each in (found, count))
+        last = cgutils.alloca_once_value(builder, builder.sub(below, _INDEX(1)))
+        looking, after = builder.append_basic_block("look"), builder.append_basic_block("after")
+        builder.cbranch(more, looking, after)
+        builder.position_at_end(looking)  # where terms vanish, or another lane's order is less
+        k = builder.load(last)
+        (term,) = _largest(places, lambda i: places.term(k, i))
+        found, count, more = look(k, term, builder.load(level), builder.load(looked))
+        for value, place in ((found, level), (count, looked), (builder.sub(k, _INDEX(1)), last)):
+            builder.store(value, place)
+        builder.cbranch(more, looking, after)
+        builder.position_at_end(after)
+        shorter = builder.fdiv(constant(SHORTER), builder.fsub(order, constant(1.0)))
+        exponent = builder.fsub(builder.load(level), shorter)
+        low = constant(-1000.0)
+        made = power(builder, _larger(builder, exponent, low))
+        builder.store(order, places.at(orders, _INDEX(0)), align=8)
+        builder.store(made, places.at(lengths, _INDEX(0)), align=8)
+        return context.get_dummy_value()
+
+    given = (series, width, block, size, tolerances, relative, absolute, orders, lengths)
+    return types.void(*given), generate
+
+
+def _sum(_typing, series, width, block, size, top, orders, h):
+    def generate(context, builder, signature, values):
+        kinds = signature.args
+        places = _where(context, builder, kinds, values)
+        top = context.cast(builder, values[4], kinds[4], types.intp)
+        order, h = (
+            places.read(arrayobj.make_array(kinds[k])(context, builder, values[k]).data)
+            for k in (5, 6)
+        )
+        groups = builder.sdiv(places.size, _INDEX(TOGETHER))
+        with cgutils.for_range(builder, groups) as group:
+            first = builder.mul(group.index, _INDEX(TOGETHER))
+            _emit_sums(places, first, TOGETHER, top, order, h)
+        done = builder.mul(groups, _INDEX(TOGETHER))
+        with cgutils.for_range(builder, builder.sub(places.size, done)) as rest:
+            _emit_sums(places, builder.add(done, rest.index), 1, top, order, h)
+        return context.get_dummy_value()
+
+    return types.void(series, width, block, size, top, orders, h), generate
+
+
+def _emit_sums(places: _Places, first, count: int, top, order, h) -> None:
+    """Emit Horner's rule for some components, side by side."""
+    builder = places.builder
+    components = [builder.add(first, _INDEX(i)) for i in range(count)]
+    totals = [cgutils.alloca_once_value(builder, _ZERO) for _ in components]
+    with cgutils.for_range(builder, top) as loop:
+        k = builder.sub(top, loop.index)
+        beyond = builder.fcmp_ordered(">", _number(builder, k), order)
+        for i, total in zip(components, totals, strict=True):
+            term = builder.select(beyond, _ZERO, places.term(k, i))
+            moved = builder.fmul(builder.load(total), h, flags=FLAGS)
+            builder.store(builder.fadd(moved, term, flags=FLAGS), total)
+    for i, total in zip(components, totals, strict=True):
+        start = places.read(places.block, places.of_block(Y, i))
+        moved = builder.fmul(builder.load(total), h, flags=FLAGS)
+        end = places.at(places.block, places.of_block(U, i))
+        builder.store(builder.fadd(start, moved, flags=FLAGS), end, align=8)
+
+
+def _plain_plan(series, width, block, size, tolerances, relative, absolute, orders, lengths):
+    start = np.abs(block[Y * size : (Y + 1) * size])
+    terms = np.abs(series.reshape(len(series), width, -1)[:, :size])
+    rtol, atol = tolerances[:, 0]
+    for lane in range(start.shape[1]):
+        ruled = rtol * start[:, lane].max()
+        order = relative if ruled > atol else absolute
+        level, looked = 1000.0, 0
+        for k in range(order, max(order // 2 - 1, 0), -1):
+            term = terms[k, :, lane].max()
+            if term > TINY and looked < 2:
+                looked += 1
+                level = min(level, (np.log2(atol + ruled + TINY) - np.log2(term)) / k)
+        orders[lane] = order
+        lengths[lane] = 2.0 ** max(level - SHORTER / (order - 1), -1000.0)
+
+
+def _plain_sum(series, width, block, size, top, orders, h):
+    terms = series.reshape(len(series), width, -1)
+    total = np.zeros((size, len(h)))
+    for k in range(top, 0, -1):
+        total = (total + np.where(k <= orders, terms[k, :size], 0.0)) * h
+    block[U * size : (U + 1) * size] = block[Y * size : (Y + 1) * size] + total
+
+
+plan_lengths: Any = _plain_plan if PLAIN else intrinsic(_plan)
+"""``plan_lengths(series, width, block, m, tolerances, relative, absolute, orders, lengths)``:
+write orders and lengths (LANES,) of steps from coefficients in rows of `series`, where the two
+orders are those for either tolerance (2, m), the same for all components."""
+sum_up: Any = _plain_sum if PLAIN else intrinsic(_sum)
+"""``sum_up(series, width, block, m, top, orders, h)``: row `U` becomes the sum of the series over
+`h` (LANES,), from row `Y` on, up to the orders (LANES,), the largest of which is `top`."""
