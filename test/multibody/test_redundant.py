@@ -250,6 +250,19 @@ def test_a_slider_crank_of_equal_lengths_passes_its_change_points(rtol):
     assert motion.q[-1, 14] == pytest.approx(np.cos(angle), abs=300 * rtol)
 
 
+@pytest.mark.parametrize("method", ["rosenbrock_nystrom", "rkdp54"])
+@pytest.mark.parametrize(("rtol", "within"), [(1e-1, 2.0), (1e-2, 1.0), (1e-3, 0.1)])
+def test_wide_tolerances_do_not_lose_the_motion(method, rtol, within):
+    """One step may go past a whole change point; narrow tolerances tell what is behind it."""
+    mechanism = slider_crank(0.5, 4.0)
+    motion = simulate_mechanism(mechanism, 2.0, rtol=rtol, method=method)
+    assert motion.success, motion.reason
+    np.testing.assert_allclose(motion.q[:, 14], 4 * motion.q[:, 0], atol=1e-9)  # not folded
+    start = energy(mechanism, motion.q[0], motion.v[0])
+    assert drift(mechanism, motion) < within * start
+    assert motion.q[:, 14].min() < -0.99  # past both points
+
+
 def test_a_parallelogram_of_four_revolute_joints_stays_one():
     corners = ((0, 0, 0), (0, 1.0, 0), (2.0, 1.0, 0), (2.0, 0, 0))
     swing = {"velocity": (-1.5, 0, 0), "spin": 3.0}
