@@ -78,7 +78,7 @@ def followed(
         worst: As `expand` takes it.
         closely: Whether to follow wide steps in small ones.
     """
-    solved = _assembled(t[-1], y[-1], memory, len(start[0]))
+    solved = _assembled(y[-1], memory, len(start[0]))
     q, v = _expanded(y, memory, start, worst)
     counts = _counts(q) if closely and len(q) > 1 else np.ones(1)
     condition = 0.0
@@ -88,14 +88,17 @@ def followed(
         q, v = _expanded(states, memory, start, worst)
         places = places[places < len(q)]
         q, v = q[places], v[places]
-    strayed = len(q) < len(y) or bool(np.abs(solved - q[-1]).max() > APART)
+    elsewhere = solved is not None and bool(np.abs(solved - q[-1]).max() > APART)
+    strayed = len(q) < len(y) or elsewhere
     return Followed(q, v, strayed, condition)
 
 
-def _assembled(t: float, y: Vector, memory: Memory, size: int) -> Vector:
-    """Return the coordinates (N,) on the branch that the memory is on."""
-    needs_repartition(t, y, memory, np.zeros(1))
-    return memory.tables.motion.q[:size].copy()
+def _assembled(y: Vector, memory: Memory, size: int) -> Vector | None:
+    """Return the coordinates (N,) on the branch that the memory is on; None if it is not there."""
+    tables = memory.tables
+    here = y[: len(y) // 2]
+    reached = bool((tables.motion.q[tables.links.independent] == here).all())
+    return tables.motion.q[:size].copy() if reached else None
 
 
 def _stand(memory: Memory, start: tuple[Vector, Vector]) -> None:

@@ -50,7 +50,7 @@ NARROW = (1e-6, 1e-9)
 gone over to another motion."""
 TENTH = 0.1
 """After a step to where the mechanism cannot be assembled, tolerances are so much narrower."""
-CLOSE = 10.0
+CLOSE = 100.0
 """A condition number by so much larger than the least one is near."""
 CONSISTENT = 1e-8
 """Largest violation of constraints that were left out because they follow from the others."""
