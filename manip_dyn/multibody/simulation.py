@@ -16,6 +16,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, StepControl, integrate
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.multibody.branch import Followed, followed, has_loops
 from manip_dyn.multibody.change_point import (
     BESIDE,
     KINK,
@@ -26,6 +27,7 @@ from manip_dyn.multibody.change_point import (
     kink,
 )
 from manip_dyn.multibody.equations.expansion import expand
+from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
 from manip_dyn.multibody.model.mechanism import Mechanism
@@ -43,6 +45,13 @@ AGAIN = 8.0
 """A change point that could not be crossed is tried again where the number is so much larger."""
 MOST_STEPS = 300
 """From one end of a step across a change point to that of a longer one, to compare."""
+NARROW = (1e-6, 1e-9)
+"""Tolerances by which wide ones are replaced near a change point; the second where the first has
+gone over to another motion."""
+TENTH = 0.1
+"""After a step to where the mechanism cannot be assembled, tolerances are so much narrower."""
+CLOSE = 100.0
+"""A condition number by so much larger than the least one is near."""
 CONSISTENT = 1e-8
 """Largest violation of constraints that were left out because they follow from the others."""
 
@@ -53,6 +62,15 @@ class Samples(NamedTuple):
     t: Vector
     q: Vector
     v: Vector
+
+
+class Begin(NamedTuple):
+    """Where a part of the motion began: time, s, coordinates, rates (N,), and springs' angles."""
+
+    t: float
+    q: Vector
+    v: Vector
+    angles: Vector
 
 
 class MechanismSimulation:
@@ -79,8 +97,12 @@ class MechanismSimulation:
         atol: float | None = None,
         step: float | None = None,
         control: StepControl | None = None,
+        jacobian: Jacobian | None = None,
     ):
-        """Begin at the assembly; the arguments are those of `simulate_mechanism`."""
+        """Begin at the assembly; the arguments are those of `simulate_mechanism`.
+
+        A `jacobian` with a mass, see `linearized`, takes the place of the exact one.
+        """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
         if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
@@ -93,9 +115,12 @@ class MechanismSimulation:
             rtol = RTOL if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
         if isinstance(METHODS.get(method), Rosenbrock):
-            options["jacobian"] = Jacobian(linearized, mechanism.freedoms, mass=True)
+            exact = Jacobian(linearized, mechanism.freedoms, mass=True)
+            options["jacobian"] = exact if jacobian is None else jacobian
         self.mechanism = mechanism
         self._options, self._given_control = options, control or StepControl()
+        self._memory: Memory
+        self._looped = has_loops(mechanism)
         self.reset()
 
     def reset(self) -> None:
@@ -106,6 +131,8 @@ class MechanismSimulation:
         self._worst = np.zeros(2)
         self._bridge: tuple[State, State] | None = None
         self._control, self._least, self._refused = self._given_control, np.inf, 0.0
+        self._narrow: float | None = None
+        self._since, self._until = 0.0, np.inf
         self._use(self.mechanism.partition, None)
 
     @property
@@ -119,12 +146,25 @@ class MechanismSimulation:
         if self._bridge is not None and self.t < end:
             parts.append(self._over(*self._bridge, end))
         while self.t < end and not self.reason:
-            solution = self._solved(end)
-            parts.append(self._expanded(solution))
-            self._y = solution.y_last
-            self._stand_at(parts[-1])
+            self._widen()
+            begin = Begin(self.t, self.q, self.v, self._memory.tables.forces.angles.copy())
+            solution = self._solved(min(end, self._until))
             for name in ("steps", "failures", "evaluations"):
                 self.statistics[name] += getattr(solution, name)
+            found, narrower = self._expanded(solution, begin), self._narrower()
+            if narrower is not None and self._is_doubtful(found, solution):
+                until = float(solution.t[-1])
+                if self._has_failed(solution) and len(found.q) > 1 and not self._is_near(found):
+                    begin = self._before_last(parts, found, solution)
+                    narrower = max(narrower, TENTH * self._active.get("rtol", 0.0))
+                self._go_back(begin, until if until > begin.t else end, narrower)
+                continue
+            if len(found.q) < len(solution.t):
+                where = solution.t[len(found.q)]
+                raise ManipDynError(f"the mechanism cannot be assembled at t = {where:g} s")
+            parts.append(Samples(solution.t, found.q, found.v))
+            self._y = solution.y_last
+            self._stand_at(parts[-1])
             if self._worst[1] > CONSISTENT:
                 self._stop(
                     f"constraints that were left out as redundant are violated by "
@@ -138,6 +178,61 @@ class MechanismSimulation:
             elif not solution.success:
                 self.status, self.reason = solution.status, solution.reason
         return parts
+
+    # ----------------------------------------------------- narrow tolerances for a while
+    @property
+    def _active(self) -> dict[str, Any]:
+        """The options of the present part: those that are given, or with narrow tolerances."""
+        if self._narrow is None:
+            return self._options
+        atol = min(self._narrow, self._options.get("atol", np.inf))
+        return self._options | {"step": None, "rtol": self._narrow, "atol": atol}
+
+    def _narrower(self) -> float | None:
+        """Return the next tolerance that is narrower than the present one, if there is any."""
+        now = self._active.get("rtol", np.inf)
+        return next((each for each in NARROW if each < now), None) if self._looped else None
+
+    def _is_doubtful(self, found: Followed, solution: Solution) -> bool:
+        """Return whether narrower tolerances should tell the motion that a solution is of."""
+        if found.strayed or self._narrow is not None:
+            return found.strayed
+        if self._active.get("rtol", np.inf) <= NARROW[0]:
+            return False
+        if self._has_failed(solution):
+            return True
+        return self._is_near(found, ended=solution.status is Status.EVENT)
+
+    def _is_near(self, found: Followed, ended: bool = True) -> bool:
+        """Return whether a part comes near a change point on the way, or where it has `ended`."""
+        last = self._condition_at(found.q[-1]) if ended else 0.0
+        return max(found.condition, last) > CLOSE * self._least
+
+    def _has_failed(self, solution: Solution) -> bool:
+        return not solution.success and solution.status is not Status.EVENT
+
+    def _before_last(self, parts: list[Samples], found: Followed, solution: Solution) -> Begin:
+        """Keep what was found before the last step, and return where that began."""
+        kept = min(len(found.q), len(solution.t) - 1)
+        parts.append(Samples(solution.t[:kept], found.q[:kept], found.v[:kept]))
+        here = (float(solution.t[kept - 1]), found.q[kept - 1], found.v[kept - 1])
+        return Begin(*here, self._memory.tables.forces.angles.copy())
+
+    def _go_back(self, begin: Begin, until: float, rtol: float) -> None:
+        """Stand where a part began, with narrower tolerances up to its end."""
+        self._narrow, self._since, self._until = rtol, begin.t, until
+        self._control = self._given_control
+        self.t, self.q, self.v = begin.t, begin.q, begin.v
+        self._use(self._roles(self.q), begin.angles)
+
+    def _widen(self) -> None:
+        """Take the given tolerances again behind the part, unless a change point is near."""
+        if self.t < self._until:
+            return
+        if self._condition_at(self.q) > NEAR * self._least:
+            self._until = self.t + (self.t - self._since)
+        else:
+            self._narrow, self._until, self._control = None, np.inf, self._given_control
 
     def _stand_at(self, samples: Samples) -> None:
         self.t, self.q, self.v = samples.t[-1], samples.q[-1], samples.v[-1]
@@ -185,7 +280,7 @@ class MechanismSimulation:
                 return False
         state = State(last.t[place], last.q[place], last.v[place], np.nan)
         lengths = (float(last.t[place + 1] - state.t), self._least)
-        rtol = self._options.get("rtol", RTOL)
+        rtol = self._active.get("rtol", RTOL)
         found = across(state, *lengths, self._one_step, self._steps, rtol, kinked)
         if found is None:
             return False
@@ -233,7 +328,7 @@ class MechanismSimulation:
         angles = self._memory.tables.forces.angles
         roles = self._roles(state.q)
         memory, y = prepared(self.mechanism, state.q, state.v, roles, angles)
-        options = self._options | options
+        options = self._active | options
         if options["step"] is not None:
             options = options | {"step": end - state.t}
             for name in ("rtol", "atol"):
@@ -256,21 +351,21 @@ class MechanismSimulation:
             events=events,
             t_switch=switches or None,
             control=self._control,
-            **self._options,
+            **self._active,
         )
-        if len(solution.t) > 1 and "rtol" in self._options:
+        if len(solution.t) > 1 and "rtol" in self._active:
             # The last step was shortened if it met the end.
             last = float(np.diff(solution.t[-3:]).max())
             self._control = replace(self._control, first_step=last)
         return solution
 
-    def _expanded(self, solution: Solution) -> Samples:
-        """Return all coordinates and all velocities of a solution's samples."""
-        size, tables = self.mechanism.size, self._memory.tables
-        q, v = np.empty((len(solution.t), size)), np.empty((len(solution.t), size))
-        tables.links.flags[0] = 0
-        tables.motion.q[:size] = self.q
-        done = expand(solution.y, self._memory, q, v, self._worst)
-        if done < len(q):
-            raise ManipDynError(f"the mechanism cannot be assembled at t = {solution.t[done]:g} s")
-        return Samples(solution.t, q, v)
+    def _expanded(self, solution: Solution, begin: Begin) -> Followed:
+        """Return all coordinates of a solution's samples, as far as they can be assembled."""
+        return followed(
+            solution.t,
+            solution.y,
+            self._memory,
+            (begin.q, begin.angles),
+            self._worst,
+            self._looped and self._narrower() is not None,
+        )

@@ -60,9 +60,10 @@ def study(
     if name != ALL:
         item = _item(name, item)
     folder = None if out is None else _folder(out)
-    told = {}
+    told, sources = {}, {}
     for each in names:
         found, record = _run(each, item)
+        sources[each] = str(found.published["source"])
         told[each] = found.content() if as_json else None
         if not as_json:
             print(found, flush=True)
@@ -71,7 +72,7 @@ def study(
         if keep is not None:
             record.keep(Path(keep))
     if folder is not None and name == ALL:
-        html.write(folder / "index.html", html.index(names))
+        html.write(folder / "index.html", html.index(sources))
     if as_json:
         print(json.dumps(told if name == ALL else told[name], indent=2, allow_nan=False))
     return 0
@@ -107,14 +108,14 @@ def _written(found: Findings, record: Record, folder: Path, item: str, apart: bo
     """Write files and the page of a paper, the files into a folder of its own if `apart`."""
     beside = f"{found.paper}/" if apart else ""
     items = read_items(Path(__file__).parent / found.paper) if item == ALL else []
-    tables = [items_table(items, record)] if items else []
-    tables += [claims_page_table(record.claims)] if record.claims else []
+    tables = [claims_page_table(record.claims)] if record.claims else []
+    tables += record.tables.values()
+    tables += [items_table(items, record)] if items else []
     lines = (str(found.published["source"]), setting_text(record))
     try:
         (folder / beside).mkdir(exist_ok=True)
         files = found.write(folder / beside)
-        shown = (*tables, *record.tables.values())
-        text = html.page(found.paper, lines, shown, found.pictures(), beside)
+        text = html.page(found.paper, lines, tables, found.pictures(), beside)
         files.append(html.write(folder / f"{found.paper}.html", text))
     except OSError as error:
         raise ManipDynError(f"files in '{folder}' cannot be written: {error}") from error

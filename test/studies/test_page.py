@@ -1,6 +1,7 @@
 """The page of studies is what the kept runs say, and cheap rows come out again."""
 
 import json
+import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from manip_dyn.studies.report.items import MISSING, Item, items_table, read_item
 from manip_dyn.studies.report.markdown import claims_markdown, claims_page_table, markdown
 from manip_dyn.studies.report.record import read_record, stale
 from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.studies.report.status import counted, kind_of, parts
 from manip_dyn.studies.report.tables import Table
 
 ROOT = Path(md.__file__).parents[1]
@@ -143,7 +145,7 @@ def test_a_kept_run_has_what_was_found(record, found):
     assert record.charts == ["curve"]
     assert [each["verdict"] for each in record.claims] == [
         "confirmed",
-        "refuted; partly confirmed with times 10% off",
+        "refuted (partly confirmed with times 10% off)",
         "not reproducible",
     ]
     assert stale(record, found.record(1.0)) == []
@@ -195,7 +197,7 @@ def test_items_have_the_status_of_their_evidence(record):
     ]
     statuses = [row[2] for row in items_table(items, record).rows]
     assert statuses == [
-        "reproduced; 1 reproduced, 1 differs",
+        "reproduced; 1 \u00d7 reproduced, 1 \u00d7 differs",
         "drawn",
         "confirmed",
         "missing",
@@ -207,11 +209,37 @@ def test_a_page_of_html_has_everything_and_escapes_it(found, record):
     tables = (claims_page_table(record.claims), record.tables["numbers"])
     page = html.page("nobody1900", ["<source>"], tables, found.pictures(), "there/")
     assert "<p>&lt;source&gt;</p>" in page
-    assert "it &lt;rises&gt;" in page
+    assert "<b>it &lt;rises&gt;</b>" in page
     assert '<img src="there/curve.png" alt="A &quot;curve&quot;"' in page
-    assert '<td class="good">reproduced</td>' in page
-    assert '<td class="part">refuted; partly confirmed with times 10% off</td>' in page
+    assert '<span class="good">reproduced</span>' in page
+    assert '<span class="part">refuted (partly confirmed with times 10% off)</span>' in page
+    assert '<td class="n">2</td>' in page
     assert page.count("<table>") == page.count("</table>") == 2
+
+
+def test_evidence_says_where_it_stands_and_leads_there(found, record):
+    evidence = ("numbers: a", "numbers: ", "chart: curve", "claim: rises", "test: test/x.py")
+    table = items_table([Item("All", "", "", evidence)], record)
+    told = ("table numbers, a", "table numbers", "chart curve", "claim rises", "test/x.py")
+    assert table.rows[0][3] == told
+    tables = (claims_page_table(record.claims), record.tables["numbers"], table)
+    page = html.page("nobody1900", [], tables, found.pictures(), "")
+    for place, text in (("table-numbers", told[0]), ("chart-curve", told[2])):
+        assert f'<a href="#{place}">{text}</a>' in page
+    targets = set(re.findall(r'id="([^"]+)"', page))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= targets
+    assert "; test/x.py</td>" in page
+
+
+def test_each_part_of_a_status_has_its_kind():
+    joined = counted(["reproduced", "arrives, not at the printed time", "reproduced"])
+    assert parts(f"{joined}; drawn") == [
+        "2 \u00d7 reproduced",
+        "1 \u00d7 arrives, not at the printed time",
+        "drawn",
+    ]
+    kinds = [kind_of(each) for each in parts(f"{joined}; drawn; above; not above")]
+    assert kinds == ["good", "part", "", "bad", "good"]
 
 
 # ------------------------------------------------------------------------ the command

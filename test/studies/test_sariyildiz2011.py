@@ -172,7 +172,7 @@ def test_verdicts_follow_from_the_cases():
     assert found["CPU time of a step, rk4 / the method; above 1"].status == "refuted"
     found = judged(cheap | {"rk2": 1.05e-6})
     told = found["CPU time of a step / that of Euler; above 1"].verdict
-    assert told == "confirmed; partly confirmed with times 10% off"
+    assert told == "confirmed (partly confirmed with times 10% off)"
 
 
 def test_adams_methods_start_as_the_paper_does_and_keep_their_order():

@@ -49,7 +49,7 @@ def _costates(case: CaseFindings, name: str) -> Chart:
         Line(labels[k], _floats(times), _floats(values[:, k]), k, "--" if k else "-")
         for k in range(2)
     )
-    panel = _panel("", "costates [s/rad, s^2/rad]", lines)
+    panel = _panel("", "costates [s/rad, s²/rad]", lines)
     return _chart(case, name, "costates of the minimum-time motion", (panel,), 3.6)
 
 

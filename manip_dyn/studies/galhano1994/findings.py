@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
 from manip_dyn.studies.galhano1994.customizing import CustomRow
-from manip_dyn.studies.report.charts import Chart, Line, Panel
+from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.tables import Table, cell, columns, number, table_of
@@ -237,7 +237,7 @@ def figure_chart(figure: Figure) -> Chart:
     for curve in figure.curves:
         color += not curve.dashed
         lines.append(_line(curve, color))
-    title = f"{figure.robot}, {figure.name}: {figure.title}"
+    title = f"{figure_name(figure.name)}, {figure.robot.upper()}: {figure.title}"
     time = "computing time of the motion, one CPU core [s]"
     panel = Panel("", time, figure.quantity, tuple(lines), log_x=True, log_y=True)
     return Chart(f"{figure.name}_{figure.robot}", title, (panel,), 1, (8.0, 5.4))

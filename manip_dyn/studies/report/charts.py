@@ -10,6 +10,10 @@ from manip_dyn.plots import figure_type
 from manip_dyn.studies.report.tables import Table
 
 MARKERS = "os^Dv<>PX*"
+LONG = 26
+"""Characters of a vertical label that has its unit in a line of its own."""
+FEW = 300.0
+"""Between the ends of a logarithmic axis with few powers of ten."""
 
 
 class Line(NamedTuple):
@@ -95,6 +99,11 @@ class Chart(NamedTuple):
         return Table(self.name, self.title, ("panel", "line", "x", "y"), tuple(rows))
 
 
+def figure_name(item: str) -> str:
+    """Return "Figure 7" for ``fig7``; other items as they are."""
+    return f"Figure {item[3:]}" if item[:3] == "fig" else item.capitalize()
+
+
 def draw(chart: Chart, folder: Path) -> list[Path]:
     """Write a chart as PNG and SVG; return the files."""
     picture = figure_type()(figsize=chart.size, layout="constrained")
@@ -118,7 +127,7 @@ def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
         _line(axes, line)
     if panel.log_x:
         axes.set_xscale("log")
-        axes.tick_params(axis="x", which="minor", labelbottom=False)
+        _label_decades(axes)
     if panel.log_y:
         axes.set_yscale("log")
     if panel.ticks and panel.lines[0].style == "bar":
@@ -130,11 +139,25 @@ def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
         axes.set_aspect("equal", adjustable="datalim")
     if panel.bottom is not None or panel.top is not None:
         axes.set_ylim(panel.bottom, panel.top)
-    axes.set(title=panel.title, xlabel=panel.x if labelled else "", ylabel=panel.y)
+    upright = panel.y.replace(" [", "\n[") if len(panel.y) > LONG else panel.y
+    axes.set(title=panel.title, xlabel=panel.x if labelled else "", ylabel=upright)
     axes.title.set_fontsize(10)
     axes.xaxis.label.set_fontsize(9)
     axes.yaxis.label.set_fontsize(9)
     axes.grid(which="major", alpha=0.35)
+    axes.set_axisbelow(True)
+
+
+def _label_decades(axes: Any) -> None:
+    """Label the powers of ten of a horizontal axis; where that are few, 2 and 5 of each too."""
+    from matplotlib.ticker import LogLocator
+
+    low, high = axes.get_xlim()
+    few = low > 0.0 and high < FEW * low
+    if few:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter("{x:g}")
+    axes.tick_params(axis="x", which="minor", labelbottom=False)
 
 
 def _line(axes: Any, line: Line) -> None:

@@ -102,7 +102,7 @@ class Claim:
         """The status, and whether a load on the machine may flip it."""
         if not self.others:
             return self.status
-        return f"{self.status}; {' or '.join(self.others)} with times {OFF:.0%} off"
+        return f"{self.status} ({' or '.join(self.others)} with times {OFF:.0%} off)"
 
     @property
     def holds(self) -> tuple[str, ...]:

@@ -1,38 +1,45 @@
-"""A study as a page of HTML: claims, tables published beside computed, pictures. No library."""
+"""A study as a page of HTML: claims, pictures, tables published beside computed. No library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from manip_dyn.studies.report.charts import Chart
+from manip_dyn.studies.report.items import EVIDENCE
+from manip_dyn.studies.report.status import kind_of, parts
 from manip_dyn.studies.report.tables import Table, cell
 
 STYLE = """
-:root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,-apple-system,Segoe UI,Roboto,sans-serif;max-width:75rem;
-margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;font-size:13px;margin:.5rem 0 2rem}
-td,th{border:1px solid #8886;padding:.2rem .5rem;text-align:left;vertical-align:top}
-.table{overflow-x:auto}tr:nth-child(even){background:#8881}
-figure{margin:1.5rem 0}img{max-width:100%;background:white}
-.good{color:#1a7f37}.bad{color:#cf222e}.part{color:#9a6700}
-@media(prefers-color-scheme:dark){.good{color:#57ab5a}.bad{color:#f47067}.part{color:#c69026}}
+:root{color-scheme:light dark;--line:#8884;--good:#1a7f37;--bad:#cf222e;--part:#9a6700;
+--open:#656d76}
+@media(prefers-color-scheme:dark){
+:root{--good:#57ab5a;--bad:#f47067;--part:#c69026;--open:#909dab}}
+body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;
+max-width:78rem;margin:2rem auto;padding:0 1rem}
+h1{margin-bottom:0}h2{margin-top:3rem;border-bottom:1px solid var(--line)}
+h3{font-size:1rem;margin:2rem 0 .4rem}h3 small{font-weight:normal;opacity:.75;margin-left:.6em}
+nav{font-size:13px}nav a{margin-right:1em;white-space:nowrap}
+table{border-collapse:collapse;font-size:12.5px;line-height:1.4;margin:.4rem 0 1rem}
+td,th{border:1px solid var(--line);padding:.15rem .45rem;text-align:left;vertical-align:top}
+th{background:#8882;vertical-align:bottom}
+td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+td.s,td span{white-space:nowrap}td code{font-size:11.5px}
+.table{overflow-x:auto}tr:nth-child(even) td{background:#8881}
+figure{margin:1.5rem 0;max-width:60rem}img{max-width:100%;height:auto;background:white}
+figcaption{font-size:13px}figcaption b{margin-right:.5em}
+.good{color:var(--good)}.bad{color:var(--bad)}.part{color:var(--part)}.open{color:var(--open)}
+.good::before{content:"\\2713\\a0"}.bad::before{content:"\\2717\\a0"}
+.part::before{content:"\\25d0\\a0"}.open::before{content:"\\2013\\a0"}
+@media(max-width:40rem){body{margin:1rem auto;padding:0 .6rem}table{font-size:12px}}
+@media print{.table{overflow:visible}table{font-size:8px}nav{display:none}
+tr,figure{break-inside:avoid}}
 """
-PART = "part"
-COLORS = (
-    ("partly", PART),
-    ("close", PART),
-    ("confirmed", "good"),
-    ("reproduced", "good"),
-    ("as published", "good"),
-    ("has its order", "good"),
-    ("refuted", "bad"),
-    ("differs", "bad"),
-    ("missing", "bad"),
-)
-"""Words of a status and how they are coloured; several kinds in one status are mixed."""
+SHORT = 24
+"""Characters of a text that stands in one line."""
 
 
 def page(
@@ -47,19 +54,32 @@ def page(
     Args:
         name: The paper.
         lines: What stands at the top.
-        tables: Items, claims, published beside computed.
+        tables: Claims, published beside computed, items.
         pictures: What is drawn.
         beside: Folder of the pictures as seen from the page, with its slash; empty: the same.
     """
-    parts = [f"<h1>{escape(name)}</h1>", *(f"<p>{escape(line)}</p>" for line in lines)]
-    parts += [_table(each.title, each) for each in tables]
-    parts += [_picture(each, beside) for each in pictures]
-    return _document(name, parts)
+    charts = list(pictures)
+    names = {f"table {each.name}" for each in tables} | {f"chart {each.name}" for each in charts}
+    pages = [f"<h1>{escape(name)}</h1>", *(f"<p>{escape(line)}</p>" for line in lines)]
+    pages += [_contents(tables, charts)]
+    claims = [each for each in tables if each.name == "claims"]
+    others = [each for each in tables if each.name != "claims"]
+    sections = {
+        "Claims": [_table(each, names) for each in claims],
+        "Figures": [_picture(each, beside) for each in charts],
+        "Tables": [_table(each, names) for each in others],
+    }
+    for title, found in sections.items():
+        pages += [f"<h2>{title}</h2>", *found] if found else []
+    return _document(name, pages)
 
 
-def index(papers: Iterable[str]) -> str:
-    """Return the page that leads to those of the papers."""
-    rows = "".join(f'<li><a href="{name}.html">{escape(name)}</a></li>' for name in papers)
+def index(papers: Mapping[str, str]) -> str:
+    """Return the page that leads to those of the papers: name -> what it is."""
+    rows = "".join(
+        f'<li><a href="{name}.html">{escape(name)}</a>: {escape(source)}</li>'
+        for name, source in papers.items()
+    )
     return _document("Studies", ["<h1>Papers recomputed</h1>", f"<ul>{rows}</ul>"])
 
 
@@ -69,37 +89,84 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def _document(title: str, parts: Sequence[str]) -> str:
+def _document(title: str, sections: Sequence[str]) -> str:
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
     )
-    return "\n".join([head, *parts, "</body></html>", ""])
+    return "\n".join([head, *sections, "</body></html>", ""])
 
 
-def _table(title: str, table: Table) -> str:
-    head = "".join(f"<th>{escape(each)}</th>" for each in table.head)
+def _contents(tables: Sequence[Table], charts: Sequence[Chart]) -> str:
+    links = [
+        *(_link("chart", each.name, each.name) for each in charts),
+        *(_link("table", each.name, each.name) for each in tables),
+    ]
+    return f"<nav>{' '.join(links)}</nav>"
+
+
+def _link(kind: str, name: str, text: str) -> str:
+    return f'<a href="#{kind}-{escape(name, quote=True)}">{escape(text)}</a>'
+
+
+# ---------------------------------------------------------------------------- tables
+def _table(table: Table, names: Collection[str]) -> str:
+    head = "".join(f"<th>{escape(each.replace('_', ' '))}</th>" for each in table.head)
     rows = "".join(
-        f"<tr>{''.join(_cell(cell(value, table.digits)) for value in row)}</tr>\n"
+        "<tr>"
+        + "".join(
+            _cell(column, value, table.digits, names)
+            for column, value in zip(table.head, row, strict=True)
+        )
+        + "</tr>\n"
         for row in table.rows
     )
-    body = f"<table><tr>{head}</tr>\n{rows}</table>"
-    return f'<h2>{escape(title)}</h2>\n<div class="table">{body}</div>'
+    name = escape(table.name, quote=True)
+    title = f'<h3 id="table-{name}">{escape(table.title)}<small>{name}</small></h3>'
+    return f'{title}\n<div class="table"><table><tr>{head}</tr>\n{rows}</table></div>'
 
 
-def _cell(text: str) -> str:
-    plain = text.replace("**", "").replace("`", "")
-    kinds = {kind for word, kind in COLORS if len(plain) < 90 and word in plain}
-    kind = PART if len(kinds) > 1 else "".join(kinds)
-    mark = f' class="{kind}"' if kind else ""
-    return f"<td{mark}>{escape(plain)}</td>"
+def _cell(column: str, value: Any, digits: int, names: Collection[str]) -> str:
+    if column == EVIDENCE:
+        return f"<td>{'; '.join(_linked(each, names) for each in value) or '-'}</td>"
+    text = cell(value, digits)
+    if column in ("status", "verdict"):
+        return f"<td>{_status(text)}</td>"
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    kind = "n" if number or text == "-" else "s" if len(text) < SHORT else ""
+    return f'<td class="{kind}">{_marked(text)}</td>' if kind else f"<td>{_marked(text)}</td>"
 
 
+def _status(text: str) -> str:
+    """Return a status in its parts, each with the colour and the sign of its kind."""
+    told = []
+    for part in parts(text):
+        kind = kind_of(part)
+        told.append(f'<span class="{kind}">{escape(part)}</span>' if kind else escape(part))
+    return "<br>".join(told)
+
+
+def _linked(evidence: str, names: Collection[str]) -> str:
+    """Return a piece of evidence with a link to the table or chart that it is in."""
+    if evidence.startswith("claim "):
+        return _link("table", "claims", evidence)
+    place = evidence.split(", ")[0]
+    kind, _, name = place.partition(" ")
+    return _link(kind, name, evidence) if place in names else escape(evidence)
+
+
+def _marked(text: str) -> str:
+    """Return text with the marks of Markdown, ** and `, as HTML."""
+    plain = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", plain)
+
+
+# -------------------------------------------------------------------------- pictures
 def _picture(chart: Chart, beside: str) -> str:
-    title = escape(chart.title, quote=True)
+    title, name = escape(chart.title, quote=True), escape(chart.name, quote=True)
     source = f"{beside}{chart.name}"
     return (
-        f'<figure><a href="{source}.svg"><img src="{source}.png" alt="{title}" loading="lazy"></a>'
-        f"<figcaption>{title}</figcaption></figure>"
+        f'<figure id="chart-{name}"><a href="{source}.svg"><img src="{source}.png" alt="{title}" '
+        f'loading="lazy"></a><figcaption><b>{name}</b>{title}</figcaption></figure>'
     )

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from manip_dyn.studies.report.record import Record
+from manip_dyn.studies.report.status import counted
 from manip_dyn.studies.report.tables import Table
 
-HEAD = ("item", "what", "status", "evidence", "command")
+EVIDENCE = "evidence"
+HEAD = ("item", "what", "status", EVIDENCE, "command")
 MISSING = "missing"
 ASKED = re.compile(r"(fig|table|section)(?:ure)?s?\.? ?(\d+(?:\.\d+)*)$")
 
@@ -90,10 +91,21 @@ def items_table(items: list[Item], record: Record) -> Table:
     rows = []
     for each in items:
         found = [status(reference, record) for reference in each.evidence]
-        told = "; ".join(dict.fromkeys(filter(None, [each.status, *found])))
+        words = "; ".join(dict.fromkeys(filter(None, [each.status, *found])))
         command = f"`{each.command}`" if each.command else "-"
-        rows.append((each.item, each.about, told or MISSING, each.evidence, command))
+        evidence = tuple(map(told, each.evidence))
+        rows.append((each.item, each.about, words or MISSING, evidence, command))
     return Table("items", "Every section, table, figure and claim", HEAD, tuple(rows))
+
+
+def told(reference: str) -> str:
+    """Return where the evidence of a reference stands, in words."""
+    kind, _, key = reference.partition(": ")
+    if kind == "test":
+        return key
+    if kind in ("chart", "claim"):
+        return f"{kind} {key}"
+    return f"table {kind}, {key}" if key else f"table {kind}"
 
 
 def status(reference: str, record: Record) -> str:
@@ -116,10 +128,7 @@ def status(reference: str, record: Record) -> str:
 
 def _counted(statuses: list[str]) -> str:
     """Return statuses with how often each is there; what was not printed is left out."""
-    told = [each for each in statuses if each != "not published"]
-    if not told:
+    compared = [each for each in statuses if each != "not published"]
+    if not compared:
         return "computed" if statuses else MISSING
-    counts = Counter(told)
-    if len(counts) == 1:
-        return told[0]
-    return ", ".join(f"{count} {each}" for each, count in counts.items())
+    return counted(compared)

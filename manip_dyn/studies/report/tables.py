@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 WIDTH = 99
+LARGE = 1e5
+"""From here on a page shows a number with a power of ten."""
 
 
 class Table(NamedTuple):
@@ -83,7 +85,10 @@ def cell(value: Any, digits: int = 3) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return format(value, f".{digits}g") if math.isfinite(value) else "-"
+        if not math.isfinite(value):
+            return "-"
+        told = format(value, f".{digits}g")
+        return f"{float(told):.0f}" if 10.0**digits <= abs(value) < LARGE else told
     return str(value)
 
 

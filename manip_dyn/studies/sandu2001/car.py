@@ -1,8 +1,8 @@
 """Tables 3 and 4 and figure 5: what the HMMWV costs, explicitly and by the paper's method.
 
-Explicit times come from the first part of the bump by Adams methods of variable order, as the
-paper's; stability rules their steps, at every tolerance, and they are scaled by the number of
-steps. The paper's method runs with its own step control, eq. 13 to 16, and with ours.
+Explicit times come from the front wheels' whole way over the bump by Adams methods of variable
+order, as the paper's; stability rules their steps, at every tolerance, and longer times are
+scaled. The paper's method runs with its own step control, eq. 13 to 16, and with ours.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def controls(settings: Settings) -> dict[str, StepControl]:
 def explicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield table 3, from the first part of the bump."""
+    """Yield table 3: the front wheels' way over the bump as measured, and longer times scaled."""
     car, short = hmmwv(hit=0.0), settings.explicit_duration
     simulate_by_adams(car, 1e-5, rtol=1e-3)
     for tolerance in tolerances:
@@ -43,6 +43,11 @@ def explicit_rows(
         began = time.process_time()
         motion = simulate_by_adams(car, short, rtol=tolerance)
         seconds = time.process_time() - began
+        step = f"{short / motion.steps:.2g} s a step"
+        cost = (seconds, motion.steps, motion.evaluations)
+        yield TimeRow(
+            "table3", "Adams", short, tolerance, float("nan"), *cost, f"as measured, {step}"
+        )
         for duration in DURATIONS:
             times = duration / short
             yield TimeRow(
@@ -54,7 +59,7 @@ def explicit_rows(
                 seconds * times,
                 round(motion.steps * times),
                 round(motion.evaluations * times),
-                f"{short:g} s on the bump, {short / motion.steps:.2g} s a step, scaled",
+                f"{short:g} s on the bump, scaled",
             )
 
 
@@ -79,7 +84,7 @@ def implicit_rows(
                     time.process_time() - began,
                     motion.steps,
                     motion.evaluations,
-                    "",
+                    "" if motion.success else f"ended early: {motion.reason}",
                 )
 
 

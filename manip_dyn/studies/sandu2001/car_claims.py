@@ -262,7 +262,7 @@ def _fewer_steps(rows: Times) -> Iterable[Evidence]:
         yield Evidence(_who(row), ratio, ratio < 1.0)
 
 
-def _by_duration(rows: Times) -> Iterable[tuple[TimeRow, dict[int, TimeRow]]]:
+def _by_duration(rows: Times) -> Iterable[tuple[TimeRow, dict[float, TimeRow]]]:
     """Yield the rows over 4 s, each with all of its control and tolerance by their duration."""
     for row in rows:
         if row.duration_s == DURATIONS[-1]:

@@ -36,7 +36,7 @@ class TimeRow(NamedTuple):
 
     table: str
     control: str
-    duration_s: int
+    duration_s: float
     tolerance: float
     published_s: float
     computed_s: float
@@ -53,6 +53,18 @@ class GrowthRow(NamedTuple):
     published_time: float
     evaluations: float
     time: float
+
+
+class VariantRow(NamedTuple):
+    """Evaluations of a variant over 4 s at each tolerance, and by what they grow."""
+
+    variant: str
+    at_1e_2: float
+    at_1e_3: float
+    at_1e_4: float
+    at_1e_5: float
+    growth: float
+    last_decade: float
 
 
 class LeadRow(NamedTuple):

@@ -95,7 +95,7 @@ def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
                 )
             )
     head = ("circle", "gain [1/s]", *methods, "rk2, first lap", "rk4, first lap")
-    head += ("q(2) [rad/s2]", "q(5) [rad/s5]", "smallest singular value", "within joint range")
+    head += ("q(2) [rad/s^2]", "q(5) [rad/s^5]", "smallest singular value", "within joint range")
     title = (
         "Position errors after the first lap at 100 ms, m; largest second and fifth derivatives "
         "of joint positions; whether one lap is within the PA-10's joint range"
@@ -180,7 +180,7 @@ def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
             panels.append(
                 Panel(
                     title,
-                    "K h [1]",
+                    "K h",
                     "position error [m]",
                     tuple(lines),
                     log_x=True,

@@ -10,7 +10,7 @@ import numpy as np
 from manip_dyn.clik import ClikSettings
 from manip_dyn.clik.law.workspace import memory_of
 from manip_dyn.clik.tracking.program import tracking_engine
-from manip_dyn.studies.report.charts import Chart, Line, Panel
+from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.stopwatch import Timed, median_seconds
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.cases import LABELS
@@ -77,13 +77,13 @@ def chart(name: str, found: Mapping[str, Cost]) -> Chart:
         Panel(
             "evaluations of the inverse per step",
             "",
-            "evaluations [1]",
+            "evaluations",
             (counts,),
             ticks=ticks,
             top=most,
         ),
     )
-    return Chart(name, f"Cost of the {what} methods, PA-10", panels, 2, (9.0, 3.8))
+    return Chart(name, f"{figure_name(name)}: cost of the {what} methods", panels, 2, (9.0, 3.8))
 
 
 def table(found: Mapping[str, Cost]) -> Table:

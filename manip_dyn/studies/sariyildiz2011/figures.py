@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from manip_dyn.clik import TrackResult
-from manip_dyn.studies.report.charts import Chart, Line, Panel
+from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.cases import LABELS, Case, Run, shown
 from manip_dyn.studies.sariyildiz2011.runs import Runs
@@ -34,7 +34,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
     for circle in runs.settings.shown_circles:
         case = Case(circle, PATH_METHOD, PATH_STEP, runs.settings.gain, laps=1)
         panels.append(drawn[name](circle, runs.tracking(case)))
-    title = f"PA-10, {what[name]}; RK4 at 100 ms, K = {runs.settings.gain:g} / s"
+    title = f"{figure_name(name)}: {what[name]}; RK4 at 100 ms, K = {runs.settings.gain:g} / s"
     return Chart(name, title, tuple(panels), len(panels), (5.2 * len(panels), 4.6))
 
 
@@ -69,7 +69,7 @@ def error_chart(name: str, method: str, steps: Sequence[float], runs: Runs) -> C
         }
         upper.append(_errors(found, f"position, h = {step:g} s", "position"))
         lower.append(_errors(found, f"orientation, h = {step:g} s", "orientation"))
-    title = f"PA-10, {LABELS[method]}, K = {chosen.gain:g} / s"
+    title = f"{figure_name(name)}: {LABELS[method]}, K = {chosen.gain:g} / s"
     return Chart(name, title, (*upper, *lower), len(steps), (3.6 * len(steps), 6.4))
 
 
@@ -121,7 +121,7 @@ def singular_chart(name: str, runs: Runs) -> Chart:
         what = f"{LABELS[method]}, damped least squares"
     found = {label: runs.run(case) for label, case in cases.items()}
     panels = tuple(_singular_panel(found, which) for which in ("position", "orientation"))
-    title = f"PA-10 around a singular posture ({shown(chosen.shown)}), 100 ms; {what}"
+    title = f"{figure_name(name)}: a singular posture ({shown(chosen.shown)}), 100 ms; {what}"
     return Chart(name, title, panels, 2, (11.0, 4.8))
 
 
