@@ -23,7 +23,7 @@ from manip_dyn.planning.at_rest import (
     checked_postures,
     holding_effort,
 )
-from manip_dyn.planning.certificate import FULL, Searched
+from manip_dyn.planning.certificate import FORCE, FULL, Searched
 from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
@@ -45,6 +45,8 @@ from manip_dyn.planning.minimum_time.initial_guesses import CELLS
 from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
 from manip_dyn.planning.minimum_time.passed_limits import within_limits
 from manip_dyn.planning.minimum_time.reading import read_off
+from manip_dyn.planning.minimum_time.refined_reading import guesses_of
+from manip_dyn.planning.minimum_time.released_limits import with_released_limits
 from manip_dyn.planning.minimum_time.revision import revised
 from manip_dyn.planning.minimum_time.sampling import trajectory_of
 from manip_dyn.planning.minimum_time.sequential_programs import (
@@ -57,6 +59,7 @@ from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_z
 from manip_dyn.planning.minimum_time.structure import Switching
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.planner import converged_plan
+from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.planning.transcription.spline import Ends
 from manip_dyn.planning.transcription.stopping import why_not_stopped
 from manip_dyn.planning.transcription.straight import straight_path
@@ -304,6 +307,36 @@ class _Search:
                 return [latest]
         return []
 
+    def near_refined(self, solved: Solved) -> Candidate | None:
+        """Return the extremal near a motion that was refined on grids, one that holds if any."""
+        latest = None
+        for switching, costate, jumps in guesses_of(self._robot, solved):
+            trail = list[Candidate]()
+            found = self._revised(switching, costate, trail, jumps)
+            if found is None:
+                continue
+            if found.holds:
+                return found
+            latest = found
+            other = (
+                self._with_released_limits(trail)
+                or self._with_lift_offs(trail)
+                or self._within_limits(trail)
+            )
+            if other is not None:
+                return other
+        return latest
+
+    def _with_released_limits(self, tries: list[Candidate]) -> Candidate | None:
+        """Return an extremal that leaves a limit for a while where that would pull."""
+        pulling = [each for each in tries if each.certificate.limit_force < FORCE]
+        for each in sorted(pulling, key=lambda each: each.certificate.lack)[:1]:
+            for switching in with_released_limits(each.along, each.extremal.switching):
+                found = self._revised(switching, each.extremal.costate, [], each.extremal.jumps)
+                if found is not None and found.holds:
+                    return found
+        return None
+
     def told(self, found: list[Candidate]) -> Searched:
         """Return what was searched."""
         times = [each.t_final for each in different(found)]
@@ -378,7 +411,11 @@ class _Search:
                 yield switching
 
     def _revised(
-        self, switching: Switching, costate: Vector | None, trail: list[Candidate]
+        self,
+        switching: Switching,
+        costate: Vector | None,
+        trail: list[Candidate],
+        jumps: Vector | None = None,
     ) -> Candidate | None:
         """Return the extremal of a structure, changed to what its own conditions ask for.
 
@@ -386,10 +423,10 @@ class _Search:
         """
         latest = None
         for _ in range(REVISIONS):
-            found = self._extremal(switching, costate)
+            found = self._extremal(switching, costate, jumps)
             if found is None:
                 return latest
-            latest, costate = found, found.extremal.costate
+            latest, costate, jumps = found, found.extremal.costate, None
             trail.append(found)
             if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
                 return latest
@@ -463,10 +500,12 @@ class _Search:
                 return found
         return None
 
-    def _extremal(self, switching: Switching, costate: Vector | None) -> Candidate | None:
+    def _extremal(
+        self, switching: Switching, costate: Vector | None, jumps: Vector | None = None
+    ) -> Candidate | None:
         """Return the extremal of a structure with its evidence, if Newton's method finds one."""
         self._structures_tried.add(switching.key())
-        extremal = self._shooter.solve(switching, costate)
+        extremal = self._shooter.solve(switching, costate, jumps)
         if extremal is None:
             return None
         along = trajectory_of(self._robot, self._start, extremal)

@@ -72,18 +72,23 @@ class Shooter:
         self._kernels = customize(robot).unchecked
         self._flow = Flow(robot)
 
-    def solve(self, switching: Switching, costate: Vector | None = None) -> Extremal | None:
+    def solve(
+        self,
+        switching: Switching,
+        costate: Vector | None = None,
+        jumps: Vector | None = None,
+    ) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
 
         The structure may come out with fewer switches: those that meet cancel. A guess of the
-        costates (2 n,) is needed only where there are singular arcs.
+        costates (2 n,), and of their jumps, is needed only where there are singular arcs.
         """
         for _ in range(4):
             with np.errstate(all="ignore"):  # what is not finite is refused
-                found = self._newton(switching, costate)
+                found = self._newton(switching, costate, jumps)
             if found is None:
                 return None
-            switching, costate = found.switching, found.costate
+            switching, costate, jumps = found.switching, found.costate, found.jumps
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
@@ -91,7 +96,9 @@ class Shooter:
             switching = switching.tidied()
         return None
 
-    def _newton(self, switching: Switching, costate: Vector | None) -> Extremal | None:
+    def _newton(
+        self, switching: Switching, costate: Vector | None, jumping: Vector | None
+    ) -> Extremal | None:
         n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
         unknown = np.concatenate(
             [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
@@ -101,6 +108,8 @@ class Shooter:
             if costate is None:
                 return None
             unknown[: 2 * n] = costate
+            if jumping is not None and len(jumping) == jumps:
+                unknown[2 * n + m + 1 :] = jumping
         shot = self.shoot(switching, unknown)
         if shot is None:
             return None
@@ -206,7 +215,7 @@ class Shooter:
             speed, position = limits_of(self._robot, joint, limiting)
             found.append((1.0, float(v[kept] - speed), unit[n + kept]))
             if position is not None:
-                found.append((1.0, float(q[joint] - position), unit[joint]))
+                found.append((1.0, float(q[kept] - position), unit[kept]))
             return found
         # Neither the switching function nor its slopes depend on the efforts.
         curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
@@ -263,11 +272,10 @@ def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float 
 
     The limit is that at which the effort of `joint` keeps its own joint or another one.
     """
-    side = control.direction
-    kept = (joint, side) if control.kind == Kind.CONTACT_SPEED else control.kept(joint)
-    if kept is not None:
-        return float(kept[1] * robot.v_max[kept[0]]), None
-    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
+    kept, side = control.held(joint) or (joint, control.direction)
+    if control.is_about_speed:
+        return float(side * robot.v_max[kept]), None
+    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[kept])
 
 
 def _solved(matrix: Vector, right: Vector) -> Vector:

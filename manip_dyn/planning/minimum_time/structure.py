@@ -60,8 +60,10 @@ class Switching(NamedTuple):
         n, arcs, found = len(self.controls), self.arcs(), []
         for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
             before = arcs[place][2][joint]
-            if value.kind == Kind.CONTACT_POSITION or before.is_boundary_arc_of_position:
+            if value.kind == Kind.CONTACT_POSITION:
                 found.append((place, 2 * n + joint))
+            elif before.is_boundary_arc_of_position:
+                found.append((place, 2 * n + before.kept_or_own(joint)))
             elif value.kind == Kind.CONTACT_SPEED:
                 found.append((place, 3 * n + joint))
             elif smooth(before, value):
