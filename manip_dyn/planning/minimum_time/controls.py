@@ -34,7 +34,8 @@ class Control:
     Attributes:
         kind: What it does.
         direction: Sign of a full effort; the side of its own joint's limit, 1 for the upper one;
-            in which direction it pushes another joint further into the limit; 0 if singular.
+            in which direction it pushes another joint further into the limit; 0 if singular, or
+            if it pushes that one by its own joint's speed only.
         joint: The other joint that it keeps at its limit of speed or position, else -1.
         side: The side of that joint's limit.
         brakes: Whether the effort that has kept the joint until now goes to its limit that pulls
@@ -76,6 +77,14 @@ class Control:
     def is_boundary_arc_of_position(self) -> bool:
         """Whether the effort keeps a joint at its limit of position."""
         return self.kind in (Kind.POSITION, Kind.ANOTHERS_POSITION)
+
+    @property
+    def is_indirect(self) -> bool:
+        """Whether it keeps another joint at a limit of position by its own joint's speed only.
+
+        It adds nothing to that joint's acceleration.
+        """
+        return self.kind == Kind.ANOTHERS_POSITION and self.direction == 0.0
 
     @property
     def is_about_speed(self) -> bool:

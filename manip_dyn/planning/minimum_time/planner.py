@@ -8,8 +8,9 @@ moving starts and goals, and where no certificate holds, it is a motion refined 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +62,7 @@ from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.planner import converged_plan
 from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.planning.transcription.spline import Ends
+from manip_dyn.planning.transcription.spline_motion import SplineMotion
 from manip_dyn.planning.transcription.stopping import why_not_stopped
 from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot import Robot
@@ -138,18 +140,20 @@ def plan_minimum_time(
         return _on_grids(robot, ends, hold, exhaustive)
     if robot.n == EXACT:
         return _made_exact(robot, ends, hold, _on_grids(robot, ends, hold, exhaustive))
+    refined = cache(partial(_refined, robot, ends, hold, exhaustive))
     try:
-        plan = _exact(robot, start, goal, hold, exhaustive)
+        plan = _exact(robot, ends, hold, exhaustive, refined)
     except ManipDynError:
-        refined = _refined(robot, ends, hold, exhaustive)
-        if refined is None or not refined.success:
+        other = refined()
+        if other is None or not other.success:
             raise
-        return refined
+        return other
     if plan.success:
         return plan
-    refined = _refined(robot, ends, hold, exhaustive)
-    better = refined is not None and refined.success and refined.t_final < CLOSE * plan.t_final
-    return refined if better and refined is not None else plan
+    other = refined()
+    if other is None or not other.success or other.t_final > CLOSE * plan.t_final:
+        return plan
+    return other
 
 
 def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
@@ -207,10 +211,17 @@ def _made_exact(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
     return _plan(robot, ends.q0, ends.qf, hold, best, np.inf, "")
 
 
-def _exact(robot: Robot, start: Vector, goal: Vector, hold: Vector, exhaustive: float) -> Plan:
+def _exact(
+    robot: Robot,
+    ends: Ends,
+    hold: Vector,
+    exhaustive: float,
+    refined: Callable[[], Plan | None],
+) -> Plan:
     """Return the fastest extremal."""
+    start, goal = ends.q0, ends.qf
     search = _Search(robot, start, goal, exhaustive)
-    found = search.candidates()
+    found = search.candidates(refined)
     best = best_of(robot, found, search.on_grid)
     proof = replace(best.certificate, searched=search.told(found))
     told = told_besides(found, best, search.on_grid)
@@ -266,8 +277,11 @@ class _Search:
         self._structures_tried = set[tuple]()
         self.on_grid = np.inf
 
-    def candidates(self) -> list[Candidate]:
-        """Return the extremals that are worth a comparison, the fastest that holds last."""
+    def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
+        """Return the extremals that are worth a comparison, the fastest that holds last.
+
+        Where none that a grid led to holds, `refined` is asked for a motion on finer grids.
+        """
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
         self._grid.search(swings(self._robot, distance))
@@ -286,14 +300,28 @@ class _Search:
                 fine = self._fine_grid.solved(motion.swing)
                 if fine is not None:
                     self._compare(fine.as_solution(), found)
+        if self._lacks(found):
+            self._add_near_refined(refined(), found)
         lots = slp_solutions(self._robot, self._start, self._goal)
-        while least_time(found) > SLACK * self.on_grid or least_time(found) == np.inf:
+        while self._lacks(found):
             lot = next(lots, None)
             if lot is None:
                 break
             for solution in sorted(lot, key=lambda each: each.duration):
                 self._compare(solution, found)
         return found
+
+    def _lacks(self, found: list[Candidate]) -> bool:
+        """Return whether nothing is certified that is as fast as motions on grids."""
+        least = least_time(found)
+        return least > SLACK * self.on_grid or least == np.inf
+
+    def _add_near_refined(self, plan: Plan | None, found: list[Candidate]) -> None:
+        """Add the extremal near a motion that was refined on grids, if there is one."""
+        if plan is not None and isinstance(plan.extremal, SplineMotion):
+            self.on_grid = min(self.on_grid, plan.t_final)
+            candidate = self.near_refined(plan.extremal.solved)
+            found += [] if candidate is None else [candidate]
 
     def nearest(self) -> list[Candidate]:
         """Return the extremal whose structure is that of the fastest motion on a grid, if any."""

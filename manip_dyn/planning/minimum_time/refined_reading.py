@@ -34,12 +34,19 @@ NEAR = (2e-5, 2e-4, 3e-6)
 order of trial."""
 BETWEEN = (0.9, 0.98)
 """Efforts below this share of their limit lie between their limits."""
-LONG = (24, 8)
-"""Cells of a singular arc at least; a switch takes less."""
+LONG = (24, 8, 10**6)
+"""Cells of a singular arc at least; a switch takes less. At last there are none."""
 BRIEF = (3, 1)
 """Cells of a boundary arc at least, else it is a contact point."""
+PULSE = 0.25
+"""How far an effort leaves its limit at least, over the way to the other one, to be there for less
+than a singular arc takes."""
+NOTHING = 1e-9
+"""What an effort adds to a joint's acceleration at least, over what the joint's own one does."""
 GAP = 4
 """Cells between two times at a limit that are one."""
+SAME = 1e-3
+"""Share of the duration by less than which the times of one structure differ."""
 FIT = slice(4, 40)
 """Nodes from which the costates at the start are extrapolated."""
 
@@ -66,12 +73,19 @@ class _AtLimit(NamedTuple):
 def guesses_of(robot: Robot, solved: Solved) -> Iterator[Guess]:
     """Yield structures that a refined motion may have, the likeliest first."""
     shares = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
-    costate, known = _first_costate(robot, solved), set[tuple]()
+    costate, known = _first_costate(robot, solved), list[Switching]()
     for brief, long, between, near in product(BRIEF, LONG, BETWEEN, NEAR):
         switching = _Reading(robot, solved, shares, near, between, long, brief).switching()
-        if switching.key() not in known:
-            known.add(switching.key())
+        if not any(_alike(switching, each) for each in known):
+            known.append(switching)
             yield Guess(switching, costate, _jumps(robot, solved, switching))
+
+
+def _alike(one: Switching, other: Switching) -> bool:
+    """Return whether two structures are the same but for little of their times."""
+    if one.key() != other.key():
+        return False
+    return bool(np.all(np.abs(one.times - other.times) < SAME * one.t_final))
 
 
 class _Reading:
@@ -131,7 +145,8 @@ class _Reading:
         q, _, _ = self._solved.spline.joints(self._h * np.array([begin for _, begin, _ in keepers]))
         before: tuple[int, float] | None = None
         for (keeper, begin, end), place in zip(keepers, q, strict=True):
-            gain = float(np.linalg.inv(mass_matrix(place))[at.joint, keeper])
+            gains = np.linalg.inv(mass_matrix(place))[at.joint]
+            gain = gains[keeper] if abs(gains[keeper]) > NOTHING * abs(gains[at.joint]) else 0.0
             pushes = at.side * float(np.sign(gain))
             control = keeps(keeper, at.joint, at.side, pushes, at.kind)
             if before is not None:
@@ -178,7 +193,7 @@ class _Reading:
             if each is not None or b - a >= self._long
         ] or [(full(self._shares[0, joint]), 0, len(does))]
         for (before, _, end), (after, begin, _) in pairwise(kept):
-            if before == after or (after.is_full and self._is_relieved(joint, before, begin)):
+            if after.is_full and self._is_relieved(joint, before, begin):
                 continue
             rows += [
                 (node * self._h, joint, control)
@@ -194,10 +209,14 @@ class _Reading:
         Before the joint comes to rest at a limit of position it is braked, and pushed off when it
         leaves.
         """
+        if before == after:
+            return self._pulse(joint, before, end, begin)
         if before.is_full and after.is_full:
             return [(self._zero(joint, before.direction, end, begin), after)]
         middle, change = 0.5 * (end - 1 + begin), full(-before.direction)
         against = np.flatnonzero(before.direction * self._shares[:, joint] < 0.0)
+        if before.is_indirect or after.is_indirect:
+            return [(middle, after)]
         if after.is_boundary_arc_of_position and before == full(after.direction):
             near = against[(against >= end) & (against <= begin + GAP)]
             first = float(near[0]) - 0.5 if near.size else begin - GAP
@@ -207,6 +226,17 @@ class _Reading:
             first, last = (near[0], near[-1]) if near.size else (end, end + GAP)
             return [(first - 0.5, change), (last + 0.5, after)]
         return [(middle, after)]
+
+    def _pulse(
+        self, joint: int, control: Control, end: int, begin: int
+    ) -> list[tuple[float, Control]]:
+        """Return when an effort leaves its limit for the other one, and comes back, if it does."""
+        against = 0.5 * (1.0 - control.direction * self._shares[end:begin, joint])
+        if not (control.is_full and against.size and against.max() > PULSE):
+            return []
+        middle = end + float(against @ np.arange(len(against)) / against.sum())
+        half = 0.5 * float(against.sum())
+        return [(middle - half, full(-control.direction)), (middle + half, control)]
 
     def _zero(self, joint: int, sign: float, end: int, begin: int) -> float:
         """Return at which node, and share of the next cell, an effort passes zero."""

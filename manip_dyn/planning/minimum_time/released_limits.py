@@ -33,18 +33,30 @@ def with_released_limits(along: Trajectory, switching: Switching) -> Iterator[Sw
         begin, end = arcs[place + 1][0], arcs[place + 1][1]
         first, last = times[pulls[0]], times[pulls[-1]]
         rest = SHORTEST * (end - begin)
+        leave = (max(float(first), begin + rest), effort, SINGULAR)
         if pulls[0] > 0 and pulls[-1] == len(times) - 1:
-            yield _with(switching, (max(float(first), begin + rest), effort, SINGULAR))
+            if _hands_over(switching, place):
+                later = 0.5 * (leave[0] + end)
+                yield _with(switching, leave, (later, effort, full(value.direction)))
+                yield _with(switching, (leave[0], effort, full(value.direction)))
+            else:
+                yield _with(switching, leave)
         elif pulls[0] == 0 and pulls[-1] < len(times) - 1:
             kept = [row for k, row in enumerate(switching.rows()) if k != place]
+            back = (min(float(last), end - rest), effort, value)
             yield assembled(
-                switching.controls,
-                [*kept, (begin, effort, SINGULAR), (float(last), effort, value)],
-                switching.t_final,
+                switching.controls, [*kept, (begin, effort, SINGULAR), back], switching.t_final
             )
         elif pulls[0] > 0:
-            rows = [(float(first), effort, SINGULAR), (float(last), effort, value)]
-            yield _with(switching, *rows)
+            yield _with(switching, leave, (float(last), effort, value))
+
+
+def _hands_over(switching: Switching, place: int) -> bool:
+    """Return whether another effort takes a joint over at the end of a boundary arc."""
+    held = switching.values[place].held(switching.joints[place])
+    if place + 1 == len(switching.joints):
+        return False
+    return held == switching.values[place + 1].held(switching.joints[place + 1])
 
 
 def _with(switching: Switching, *rows: tuple[float, int, Control]) -> Switching:

@@ -29,7 +29,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.newton import Damping, damped_newton
-from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, smooth
+from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, full, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.robot import Robot
@@ -174,6 +174,8 @@ class Shooter:
                     if where == place:
                         y[component] += unknown[column]
                         by_unknown[component, column] += 1.0
+                if _stays_zero(arcs, place, joint):
+                    continue
                 conditions = self._conditions(y, joint, controls[joint], value, arcs[place + 1][2])
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
@@ -214,6 +216,10 @@ class Shooter:
             kept = limiting.kept_or_own(joint)
             speed, position = limits_of(self._robot, joint, limiting)
             found.append((1.0, float(v[kept] - speed), unit[n + kept]))
+            if before.is_indirect:
+                free = list(later)
+                free[joint] = full(1.0)
+                found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, tuple(free))))
             if position is not None:
                 found.append((1.0, float(q[kept] - position), unit[kept]))
             return found
@@ -260,6 +266,18 @@ class Shooter:
         hessian = jumps[:, None] * kept
         reduced = free @ (0.5 * (hessian + hessian.T)) @ free.T
         return float(np.linalg.eigvalsh(reduced)[0])
+
+
+def _stays_zero(arcs: list[tuple[float, float, Controls]], place: int, joint: int) -> bool:
+    """Return whether the rate of a switching function is known to be zero after a singular arc.
+
+    So it is behind an arc on which the effort keeps another joint indirectly: no jump of the
+    costates changes it.
+    """
+    begun = place
+    while begun > 0 and arcs[begun][2][joint].is_singular:
+        begun -= 1
+    return arcs[place][2][joint].is_singular and arcs[begun][2][joint].is_indirect
 
 
 def _size(shot: Shot) -> float:
