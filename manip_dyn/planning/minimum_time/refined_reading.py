@@ -36,7 +36,7 @@ BETWEEN = (0.9, 0.98)
 """Efforts below this share of their limit lie between their limits."""
 LONG = (24, 8, 10**6)
 """Cells of a singular arc at least; a switch takes less. At last there are none."""
-BRIEF = (3, 1)
+BRIEF = (3, 1, 64)
 """Cells of a boundary arc at least, else it is a contact point."""
 PULSE = 0.25
 """How far an effort leaves its limit at least, over the way to the other one, to be there for less
