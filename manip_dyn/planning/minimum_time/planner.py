@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector, finite_vector, not_negative
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.at_rest import (
     check_effort_limits,
@@ -338,9 +338,9 @@ class _Search:
     def near_refined(self, solved: Solved) -> Candidate | None:
         """Return the extremal near a motion that was refined on grids, one that holds if any."""
         latest = None
-        for switching, costate, jumps in guesses_of(self._robot, solved):
+        for switching, costate, jumps, nodes in guesses_of(self._robot, solved):
             trail = list[Candidate]()
-            found = self._revised(switching, costate, trail, jumps)
+            found = self._revised(switching, costate, trail, jumps, nodes)
             if found is None:
                 continue
             if found.holds:
@@ -444,6 +444,7 @@ class _Search:
         costate: Vector | None,
         trail: list[Candidate],
         jumps: Vector | None = None,
+        nodes: Matrix | None = None,
     ) -> Candidate | None:
         """Return the extremal of a structure, changed to what its own conditions ask for.
 
@@ -451,10 +452,10 @@ class _Search:
         """
         latest = None
         for _ in range(REVISIONS):
-            found = self._extremal(switching, costate, jumps)
+            found = self._extremal(switching, costate, jumps, nodes)
             if found is None:
                 return latest
-            latest, costate, jumps = found, found.extremal.costate, None
+            latest, costate, jumps, nodes = found, found.extremal.costate, None, None
             trail.append(found)
             if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
                 return latest
@@ -529,11 +530,15 @@ class _Search:
         return None
 
     def _extremal(
-        self, switching: Switching, costate: Vector | None, jumps: Vector | None = None
+        self,
+        switching: Switching,
+        costate: Vector | None,
+        jumps: Vector | None = None,
+        nodes: Matrix | None = None,
     ) -> Candidate | None:
         """Return the extremal of a structure with its evidence, if Newton's method finds one."""
         self._structures_tried.add(switching.key())
-        extremal = self._shooter.solve(switching, costate, jumps)
+        extremal = self._shooter.solve(switching, costate, jumps, nodes)
         if extremal is None:
             return None
         along = trajectory_of(self._robot, self._start, extremal)

@@ -24,7 +24,7 @@ from manip_dyn.planning.minimum_time.controls import (
     keeps,
 )
 from manip_dyn.planning.minimum_time.structure import Switching, assembled
-from manip_dyn.planning.transcription.costates import costates_of
+from manip_dyn.planning.transcription.costates import Costates, costates_of
 from manip_dyn.planning.transcription.efforts import efforts_of
 from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.robot import Robot
@@ -52,11 +52,19 @@ FIT = slice(4, 40)
 
 
 class Guess(NamedTuple):
-    """Where Newton's method may begin: a structure, costates (2 n,) at the start, and jumps."""
+    """Where Newton's method may begin.
+
+    Attributes:
+        switching: A structure.
+        costate: Costates (2 n,) at the start, s per unit of the state.
+        jumps: By how much costates jump at `Switching.jumps`.
+        nodes: State and costate (arcs, 4 n) at the begins of the arcs.
+    """
 
     switching: Switching
     costate: Vector
     jumps: Vector
+    nodes: Matrix
 
 
 class _AtLimit(NamedTuple):
@@ -73,12 +81,14 @@ class _AtLimit(NamedTuple):
 def guesses_of(robot: Robot, solved: Solved) -> Iterator[Guess]:
     """Yield structures that a refined motion may have, the likeliest first."""
     shares = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
-    costate, known = _first_costate(robot, solved), list[Switching]()
+    along, known = costates_of(robot, solved), list[Switching]()
+    costate = _first_costate(along)
     for brief, long, between, near in product(BRIEF, LONG, BETWEEN, NEAR):
         switching = _Reading(robot, solved, shares, near, between, long, brief).switching()
         if not any(_alike(switching, each) for each in known):
             known.append(switching)
-            yield Guess(switching, costate, _jumps(robot, solved, switching))
+            nodes = _nodes(solved, along, switching, costate)
+            yield Guess(switching, costate, _jumps(robot, solved, switching), nodes)
 
 
 def _alike(one: Switching, other: Switching) -> bool:
@@ -266,11 +276,37 @@ def _contact_of_speed(side: float) -> Control:
     return Control(Kind.CONTACT_SPEED, side)
 
 
-def _first_costate(robot: Robot, solved: Solved) -> Vector:
+def _first_costate(along: Costates) -> Vector:
     """Return the costates (2 n,) at the start, extrapolated."""
-    along = costates_of(robot, solved)
     line = np.polyfit(along.times[FIT], along.costates[FIT], 1)
     return np.asarray(line[1], dtype=np.float64)
+
+
+def _nodes(solved: Solved, along: Costates, switching: Switching, costate: Vector) -> Matrix:
+    """Return state and costate (arcs, 4 n) at the begins of the arcs.
+
+    Costates are from a little later, as at limits they jump. On a boundary arc of position that of
+    the joint's position is what it was before it, see `equations`.
+    """
+    h, arcs = switching.t_final / solved.spline.cells, switching.arcs()
+    begins = np.array([begin for begin, _, _ in arcs])
+    q, v, _ = solved.spline.joints(begins)
+    n, later = q.shape[1], [min(begin + GAP * h, 0.5 * (begin + end)) for begin, end, _ in arcs]
+    p = np.array([np.interp(later, along.times, each) for each in along.costates.T]).T
+    p[0] = costate
+    for joint in range(n):
+        entered = -1
+        for place, (_, _, controls) in enumerate(arcs):
+            kept = any(
+                each.is_boundary_arc_of_position and each.kept_or_own(k) == joint
+                for k, each in enumerate(controls)
+            )
+            entered = (place if entered < 0 else entered) if kept else -1
+            if kept:
+                first, last = int(begins[entered] / h) - GAP, int(later[place] / h) + 1
+                impulse = solved.place[max(first, 0) : last, joint].sum() / solved.scale
+                p[place, joint] += switching.t_final * float(impulse)
+    return np.hstack([q, v, p])
 
 
 def _jumps(robot: Robot, solved: Solved, switching: Switching) -> Vector:

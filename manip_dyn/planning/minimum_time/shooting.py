@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, full, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
@@ -46,6 +46,10 @@ class Shot(NamedTuple):
         residual: Final state minus goal (2 n,), what has to be zero at switches, H (1,).
         jacobian: Its derivatives by costates, switches, final time and jumps.
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
+        offset: What the residual will be besides, by the gaps between the arcs.
+        gaps: Distances of (x, p) at the ends of arcs from the begins of the next ones.
+        nodes: (x, p) at the begins of the arcs (arcs, 4 n), if these need not fit together.
+        follow: Derivatives of these by the unknowns, and what closes the gaps (arcs, 4 n, all + 1).
         weights: What makes the equations comparable: short distances and speeds times time over
             the distance, efforts at limits.
     """
@@ -54,6 +58,10 @@ class Shot(NamedTuple):
     jacobian: Vector
     by_unknown: Matrix
     weights: Vector
+    offset: Vector
+    gaps: Vector
+    nodes: Matrix
+    follow: Tensor
 
 
 class Shooter:
@@ -77,18 +85,22 @@ class Shooter:
         switching: Switching,
         costate: Vector | None = None,
         jumps: Vector | None = None,
+        nodes: Matrix | None = None,
     ) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
 
         The structure may come out with fewer switches: those that meet cancel. A guess of the
-        costates (2 n,), and of their jumps, is needed only where there are singular arcs.
+        costates (2 n,), and of their jumps, is needed only where there are singular arcs. With a
+        guess of (x, p) at the begins of all arcs (arcs, 4 n) these need not fit together at first:
+        multiple shooting (Bock, Plitt 1984).
         """
         for _ in range(4):
             with np.errstate(all="ignore"):  # what is not finite is refused
-                found = self._newton(switching, costate, jumps)
+                found = self._newton(switching, costate, jumps, nodes)
             if found is None:
                 return None
             switching, costate, jumps = found.switching, found.costate, found.jumps
+            nodes = None
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
@@ -97,23 +109,28 @@ class Shooter:
         return None
 
     def _newton(
-        self, switching: Switching, costate: Vector | None, jumping: Vector | None
+        self,
+        switching: Switching,
+        costate: Vector | None,
+        jumping: Vector | None,
+        nodes: Matrix | None,
     ) -> Extremal | None:
         n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
         unknown = np.concatenate(
             [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
         )
         linear = np.r_[: 2 * n, 2 * n + m + 1 : len(unknown)]
-        if switching.has_singular:
+        is_guessed = switching.has_singular or nodes is not None
+        if is_guessed:
             if costate is None:
                 return None
             unknown[: 2 * n] = costate
             if jumping is not None and len(jumping) == jumps:
                 unknown[2 * n + m + 1 :] = jumping
-        shot = self.shoot(switching, unknown)
+        shot = self.shoot(switching, unknown, nodes)
         if shot is None:
             return None
-        if not switching.has_singular:
+        if not is_guessed:
             # From zero costates: the switching functions and H are linear in them.
             rows = shot.jacobian[2 * n :, linear]
             unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
@@ -123,13 +140,22 @@ class Shooter:
 
         def step(_: Vector, here: Shot) -> tuple[Vector, float]:
             weights = here.weights
-            step = -_solved(weights[:, None] * here.jacobian, weights * here.residual)
+            right = weights * (here.residual + here.offset)
+            step = -_solved(weights[:, None] * here.jacobian, right)
             longest = np.abs(step[2 * n : 2 * n + m + 1]).max()
+            if nodes is not None:
+                step = np.append(step, here.follow @ np.append(step, 1.0))
             return step, min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
 
-        unknown, end, _ = damped_newton(
-            unknown, shot, lambda x: self.shoot(switching, x), _size, step, DAMPING
-        )
+        def reach(x: Vector) -> Shot | None:
+            begins = None if nodes is None else x[count:].reshape(-1, 4 * n)
+            return self.shoot(switching, x[:count], begins)
+
+        count = len(unknown)
+        if nodes is not None:
+            unknown = np.append(unknown, shot.nodes)
+        unknown, end, _ = damped_newton(unknown, shot, reach, _size, step, DAMPING)
+        unknown = unknown[:count]
         if not _size(end) <= ARRIVED:
             return None
         t_final = float(unknown[2 * n + m])
@@ -139,14 +165,21 @@ class Shooter:
         curvature = self._curvature(found, end) if free else np.inf
         return Extremal(found, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
 
-    def shoot(self, switching: Switching, unknown: Vector) -> Shot | None:
-        """Return where the unknowns lead to, or None where the numbers end."""
+    def shoot(
+        self, switching: Switching, unknown: Vector, nodes: Matrix | None = None
+    ) -> Shot | None:
+        """Return where the unknowns lead to, or None where the numbers end.
+
+        With (x, p) at the begins of the arcs (arcs, 4 n) each arc begins there.
+        """
         n = self.n
         states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
         last = states + switches
         y = np.concatenate([self.start, unknown[:states]])
         by_unknown = np.zeros((2 * states, len(unknown)))
         by_unknown[states:, :states] = np.eye(states)
+        lacks, offset = np.zeros(2 * states), [0.0] * states
+        begins, follow, gaps = list[Vector](), list[Matrix](), [0.0]
         moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
         weights: list[float] = [1.0 / self._distance] * n + [
             switching.t_final / self._distance
@@ -159,6 +192,12 @@ class Shooter:
             flow = self._flow.along(controls)
             if flow is None:
                 return None
+            if nodes is not None:
+                gap = y - nodes[place] if place > 0 else lacks
+                lacks, y = lacks + gap, y - gap
+                gaps.append(float(np.abs(gap).max()))
+                begins.append(y)
+                follow.append(np.column_stack([by_unknown, lacks]))
             if place > 0:
                 by_unknown[:, states + place - 1] -= flow.rates(y)
             flown = flow.moved_with_derivatives(y, end - begin)
@@ -166,7 +205,7 @@ class Shooter:
                 return None
             y, by_start = flown
             rates = flow.rates(y)
-            by_unknown = by_start @ by_unknown
+            by_unknown, lacks = by_start @ by_unknown, by_start @ lacks
             by_unknown[:, states + place] += rates
             if place < switches:
                 joint, value = switching.joints[place], switching.values[place]
@@ -181,16 +220,28 @@ class Shooter:
                     weights.append(weight)
                     residual.append(zero)
                     jacobian.append(slopes @ by_unknown)
+                    offset.append(float(slopes @ lacks))
         jacobian[:states] = by_unknown[:states]
         residual[:states] = y[:states] - self.goal
         gradient = np.concatenate([-rates[states:], rates[:states]])
         residual.append(float(1.0 + y[states:] @ rates[:states]))
         jacobian.append(gradient @ by_unknown)
+        offset[:states] = lacks[:states]
+        offset.append(float(gradient @ lacks))
         weights.append(1.0)
         rows = np.array(jacobian)
         if not np.all(np.isfinite(rows)):
             return None
-        return Shot(np.array(residual), rows, by_unknown, np.array(weights))
+        return Shot(
+            np.array(residual),
+            rows,
+            by_unknown,
+            np.array(weights),
+            np.array(offset),
+            np.array(gaps),
+            np.array(begins),
+            np.array(follow),
+        )
 
     def _conditions(
         self, y: Vector, joint: int, before: Control, value: Control, later: Controls
@@ -281,8 +332,8 @@ def _stays_zero(arcs: list[tuple[float, float, Controls]], place: int, joint: in
 
 
 def _size(shot: Shot) -> float:
-    """Return the largest weighted residual."""
-    return float(np.abs(shot.weights * shot.residual).max())
+    """Return the largest weighted residual, or gap."""
+    return max(float(np.abs(shot.weights * shot.residual).max()), float(shot.gaps.max()))
 
 
 def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:
