@@ -203,7 +203,7 @@ class _Reading:
             if each is not None or b - a >= self._long
         ] or [(full(self._shares[0, joint]), 0, len(does))]
         for (before, _, end), (after, begin, _) in pairwise(kept):
-            if after.is_full and self._is_relieved(joint, before, begin):
+            if after.is_full and self._is_relieved(joint, before, end):
                 continue
             rows += [
                 (node * self._h, joint, control)
@@ -235,6 +235,14 @@ class _Reading:
             near = against[(against >= end - GAP) & (against <= begin)]
             first, last = (near[0], near[-1]) if near.size else (end, end + GAP)
             return [(first - 0.5, change), (last + 0.5, after)]
+        pushing = np.arange(end, begin)[after.direction * self._shares[end:begin, joint] > 0.0]
+        if after.is_boundary_arc_of_speed and before == full(-after.direction) and pushing.size:
+            if pushing.size >= BRIEF[0]:
+                return [(pushing[0] - 0.5, full(after.direction)), (float(begin), after)]
+        pulling = np.arange(end, begin)[before.direction * self._shares[end:begin, joint] < 0.0]
+        if before.is_boundary_arc_of_speed and after == full(before.direction) and pulling.size:
+            if pulling.size >= BRIEF[0]:
+                return [(end - 0.5, full(-before.direction)), (pulling[-1] + 0.5, after)]
         return [(middle, after)]
 
     def _pulse(
@@ -261,9 +269,9 @@ class _Reading:
         return [(does[a], a, b) for a, b in pairwise([0, *edges, len(does)])]
 
     def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
-        """Return whether another effort takes over at a node what one has kept until then."""
+        """Return whether another effort takes over near a node what one has kept until then."""
         held = before.held(joint)
-        near = range(max(node - 2 * GAP, 0), min(node + GAP, len(self._shares)))
+        near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._shares)))
         return held is not None and any(
             each is not None and each.held(other) == held
             for other, does in enumerate(self._does)
