@@ -31,7 +31,7 @@ from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, full, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
-from manip_dyn.planning.minimum_time.structure import Extremal, Switching
+from manip_dyn.planning.minimum_time.structure import Extremal, Guess, Switching
 from manip_dyn.robot import Robot
 
 DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
@@ -49,7 +49,8 @@ class Shot(NamedTuple):
         offset: What the residual will be besides, by the gaps between the arcs.
         gaps: Distances of (x, p) at the ends of arcs from the begins of the next ones.
         nodes: (x, p) at the begins of the arcs (arcs, 4 n), if these need not fit together.
-        follow: Derivatives of these by the unknowns, and what closes the gaps (arcs, 4 n, all + 1).
+        follow: Derivatives of these by the unknowns, and what closes the gaps
+            (arcs, 4 n, all + 1).
         weights: What makes the equations comparable: short distances and speeds times time over
             the distance, efforts at limits.
     """
@@ -80,27 +81,18 @@ class Shooter:
         self._kernels = customize(robot).unchecked
         self._flow = Flow(robot)
 
-    def solve(
-        self,
-        switching: Switching,
-        costate: Vector | None = None,
-        jumps: Vector | None = None,
-        nodes: Matrix | None = None,
-    ) -> Extremal | None:
+    def solve(self, switching: Switching, guess: Guess | None = None) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
 
         The structure may come out with fewer switches: those that meet cancel. A guess of the
-        costates (2 n,), and of their jumps, is needed only where there are singular arcs. With a
-        guess of (x, p) at the begins of all arcs (arcs, 4 n) these need not fit together at first:
-        multiple shooting (Bock, Plitt 1984).
+        costates is needed only where there are singular arcs.
         """
         for _ in range(4):
             with np.errstate(all="ignore"):  # what is not finite is refused
-                found = self._newton(switching, costate, jumps, nodes)
+                found = self._newton(switching, guess)
             if found is None:
                 return None
-            switching, costate, jumps = found.switching, found.costate, found.jumps
-            nodes = None
+            switching, guess = found.switching, Guess(found.costate, found.jumps)
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
@@ -108,25 +100,20 @@ class Shooter:
             switching = switching.tidied()
         return None
 
-    def _newton(
-        self,
-        switching: Switching,
-        costate: Vector | None,
-        jumping: Vector | None,
-        nodes: Matrix | None,
-    ) -> Extremal | None:
+    def _newton(self, switching: Switching, guess: Guess | None) -> Extremal | None:
         n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
         unknown = np.concatenate(
             [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
         )
         linear = np.r_[: 2 * n, 2 * n + m + 1 : len(unknown)]
+        nodes = None if guess is None else guess.nodes
         is_guessed = switching.has_singular or nodes is not None
         if is_guessed:
-            if costate is None:
+            if guess is None:
                 return None
-            unknown[: 2 * n] = costate
-            if jumping is not None and len(jumping) == jumps:
-                unknown[2 * n + m + 1 :] = jumping
+            unknown[: 2 * n] = guess.costate
+            if guess.jumps is not None and len(guess.jumps) == jumps:
+                unknown[2 * n + m + 1 :] = guess.jumps
         shot = self.shoot(switching, unknown, nodes)
         if shot is None:
             return None
