@@ -82,7 +82,8 @@ class ExtremalSearch:
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
         """Return the extremals that are worth a comparison, the fastest that holds last.
 
-        Where none that a grid led to holds, `refined` is asked for a motion on finer grids.
+        Where none that a grid led to holds, `refined` is asked for a motion on finer grids. Where
+        that has not converged, other initial guesses are tried.
         """
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
@@ -103,7 +104,10 @@ class ExtremalSearch:
                 if fine is not None:
                     self._compare(fine.as_solution(), found)
         if self._lacks(found):
-            self._add_near_refined(refined(), found)
+            finer = refined()
+            self._add_near_refined(finer, found)
+            if finer is not None and finer.success:
+                return found
         lots = slp_solutions(self._robot, self._start, self._goal)
         while self._lacks(found):
             lot = next(lots, None)
