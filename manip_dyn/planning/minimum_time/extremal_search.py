@@ -77,19 +77,40 @@ class ExtremalSearch:
         self._changed = set[tuple]()
         self._seen: list[tuple] = []
         self._structures_tried = set[tuple]()
+        self._is_thorough = False
         self.on_grid = np.inf
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
         """Return the extremals that are worth a comparison, the fastest that holds last.
 
-        Where none that a grid led to holds, `refined` is asked for a motion on finer grids. Where
-        that has not converged, other initial guesses are tried.
+        Where none that a grid led to holds at once, `refined` is asked for a motion on finer
+        grids. Where that has not converged, other structures and initial guesses are tried.
         """
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
         self._grid.search(swings(self._robot, distance))
         if self._exhaustive > 0.0:
             self._grid.search(random_swings(self._robot, distance), self._exhaustive)
+        self._compare_motions(found)
+        if self._lacks(found):
+            finer = refined()
+            self._add_near_refined(finer, found)
+            if finer is not None and finer.success:
+                return found
+            self._is_thorough = True
+            self._seen.clear()
+            self._compare_motions(found)
+        lots = slp_solutions(self._robot, self._start, self._goal)
+        while self._lacks(found):
+            lot = next(lots, None)
+            if lot is None:
+                break
+            for solution in sorted(lot, key=lambda each: each.duration):
+                self._compare(solution, found)
+        return found
+
+    def _compare_motions(self, found: list[Candidate]) -> None:
+        """Add the extremals near the motions on the grid that are fast enough."""
         fastest = self._grid.motions[0] if self._grid.motions else None
         for motion in self._grid.motions:
             if motion.duration > GRID_SLACK * least_time(found):
@@ -103,19 +124,6 @@ class ExtremalSearch:
                 fine = self._fine_grid.solved(motion.swing)
                 if fine is not None:
                     self._compare(fine.as_solution(), found)
-        if self._lacks(found):
-            finer = refined()
-            self._add_near_refined(finer, found)
-            if finer is not None and finer.success:
-                return found
-        lots = slp_solutions(self._robot, self._start, self._goal)
-        while self._lacks(found):
-            lot = next(lots, None)
-            if lot is None:
-                break
-            for solution in sorted(lot, key=lambda each: each.duration):
-                self._compare(solution, found)
-        return found
 
     def _lacks(self, found: list[Candidate]) -> bool:
         """Return whether nothing is certified that is as fast as motions on grids."""
@@ -206,7 +214,7 @@ class ExtremalSearch:
         latest = None
         for attempt in range(2):
             if attempt == 1:
-                if len(solution.controls) > CELLS:
+                if len(solution.controls) > CELLS or not self._is_thorough:
                     break
                 solution = self._programs.refined(solution)
                 if solution.miss > ARRIVED:
@@ -220,7 +228,7 @@ class ExtremalSearch:
             found = (
                 self._within_limits(trail)
                 or self._with_lift_offs(trail)
-                or self._with_handovers(trail)
+                or (self._with_handovers(trail) if self._is_thorough else None)
                 or self._with_singular_arc(solution, found)
             )
             if found is not None:
