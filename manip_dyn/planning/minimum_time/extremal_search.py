@@ -84,7 +84,8 @@ class ExtremalSearch:
         """Return the extremals that are worth a comparison, the fastest that holds last.
 
         Where none that a grid led to holds at once, `refined` is asked for a motion on finer
-        grids. Where that has not converged, other structures and initial guesses are tried.
+        grids. Where none near that holds either, more structures are tried, and more initial
+        guesses where it has not converged.
         """
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
@@ -95,11 +96,12 @@ class ExtremalSearch:
         if self._lacks(found):
             finer = refined()
             self._add_near_refined(finer, found)
+            if self._lacks(found):
+                self._is_thorough = True
+                self._seen.clear()
+                self._compare_motions(found)
             if finer is not None and finer.success:
                 return found
-            self._is_thorough = True
-            self._seen.clear()
-            self._compare_motions(found)
         lots = slp_solutions(self._robot, self._start, self._goal)
         while self._lacks(found):
             lot = next(lots, None)
