@@ -216,7 +216,7 @@ class ExtremalSearch:
         latest = None
         for attempt in range(2):
             if attempt == 1:
-                if len(solution.controls) > CELLS or not self._is_thorough:
+                if len(solution.controls) > CELLS:
                     break
                 solution = self._programs.refined(solution)
                 if solution.miss > ARRIVED:
