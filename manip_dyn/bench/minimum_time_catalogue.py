@@ -41,6 +41,7 @@ WORDS = {
     Kind.CONTACT_POSITION: "touches position limit",
     Kind.CONTACT_SPEED: "touches speed limit",
     Kind.ANOTHERS_SPEED: "keeps another at its speed limit",
+    Kind.ANOTHERS_POSITION: "keeps another at its position limit",
 }
 
 

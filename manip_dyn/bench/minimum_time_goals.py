@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,8 +26,6 @@ from manip_dyn.planning.convergence import Convergence
 from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 
-PIECES = 16
-"""Cells of a motion refined on grids that are simulated at once."""
 ROBOTS = ("rr", "ibm7535", "cylindrical")
 
 
@@ -63,13 +62,9 @@ class Outcome(NamedTuple):
 
 def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
     """Plan between `goals` random pairs of postures and count what comes out."""
-    rng, counts, worst = np.random.default_rng(seed), Counter[str](), 0.0
-    low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
+    counts, worst = Counter[str](), 0.0
     times, gains, gaps = list[float](), list[float](), list[float]()
-    while len(times) < goals:
-        start, goal = rng.uniform(low, high), rng.uniform(low, high)
-        if not (_is_held(robot, start) and _is_held(robot, goal)):
-            continue
+    for start, goal in random_pairs(robot, goals, seed):
         began = time.process_time()
         try:
             plan = plan_minimum_time(robot, start, goal)
@@ -95,6 +90,17 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
         np.nanquantile(gains or [np.nan], [0.0, 0.5, 1.0]),
         np.quantile(gaps or [0.0], [0.5, 1.0]),
     )
+
+
+def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
+    """Yield random postures (n,) in pairs, where the arm can be held."""
+    rng, found = np.random.default_rng(seed), 0
+    low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
+    while found < count:
+        start, goal = rng.uniform(low, high), rng.uniform(low, high)
+        if _is_held(robot, start) and _is_held(robot, goal):
+            found += 1
+            yield start, goal
 
 
 def _is_held(robot: Robot, q: Vector) -> bool:
@@ -126,16 +132,12 @@ def final_state(plan: Plan) -> Vector:
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
     y = np.concatenate(plan.state(0.0))
-    ends = plan.knots[::PIECES] if plan.switching is None else [*_begins(plan), plan.t_final]
-    for begin, end in pairwise(ends):
+    # Efforts are smooth between knots only: across them a step's error is not what it seems.
+    for begin, end in pairwise(plan.knots):
         if end > begin:
             run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
             y = run.y[:, -1]
     return y
-
-
-def _begins(plan: Plan) -> list[float]:
-    return [begin for begin, _, _ in plan.switching.arcs()]
 
 
 def arm(name: str) -> Robot:

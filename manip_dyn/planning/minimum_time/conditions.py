@@ -123,11 +123,11 @@ NO_LIMIT = ("", 0.0)
 
 def _limit(controls: Controls, joint: int) -> tuple[str, float]:
     """Return the kind and the side of the limit at which a joint is, or `NO_LIMIT`."""
-    if controls[joint].is_boundary_arc_of_position:
-        return "position", controls[joint].direction
-    kept = [each.kept(effort) for effort, each in enumerate(controls)]
-    sides = [each[1] for each in kept if each is not None and each[0] == joint]
-    return ("speed", sides[0]) if sides else NO_LIMIT
+    for effort, each in enumerate(controls):
+        held = each.held(effort)
+        if held is not None and held[0] == joint:
+            return ("speed" if each.is_about_speed else "position"), held[1]
+    return NO_LIMIT
 
 
 def _margin(along: Trajectory, switching: Switching, joint: int, largest: float) -> float:

@@ -24,6 +24,7 @@ class Kind(IntEnum):
     CONTACT_POSITION = 4
     CONTACT_SPEED = 5
     ANOTHERS_SPEED = 6
+    ANOTHERS_POSITION = 7
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,19 @@ class Control:
     Attributes:
         kind: What it does.
         direction: Sign of a full effort; the side of its own joint's limit, 1 for the upper one;
-            in which direction it pushes another joint further into the limit; 0 if singular.
-        joint: The other joint that it keeps at its limit of speed, else -1.
+            in which direction it pushes another joint further into the limit; 0 if singular, or
+            if it pushes that one by its own joint's speed only.
+        joint: The other joint that it keeps at its limit of speed or position, else -1.
         side: The side of that joint's limit.
+        brakes: Whether the effort that has kept the joint until now goes to its limit that pulls
+            it inside, not to the one that pushes it further.
     """
 
     kind: Kind
     direction: float
     joint: int = -1
     side: float = 0.0
+    brakes: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -70,8 +75,16 @@ class Control:
 
     @property
     def is_boundary_arc_of_position(self) -> bool:
-        """Whether the effort keeps its joint at its limit of position."""
-        return self.kind == Kind.POSITION
+        """Whether the effort keeps a joint at its limit of position."""
+        return self.kind in (Kind.POSITION, Kind.ANOTHERS_POSITION)
+
+    @property
+    def is_indirect(self) -> bool:
+        """Whether it keeps another joint at a limit of position by its own joint's speed only.
+
+        It adds nothing to that joint's acceleration.
+        """
+        return self.kind == Kind.ANOTHERS_POSITION and self.direction == 0.0
 
     @property
     def is_about_speed(self) -> bool:
@@ -80,14 +93,18 @@ class Control:
 
     def kept(self, effort: int) -> tuple[int, float] | None:
         """Return the joint that an effort keeps at a limit of speed, and the side, if it does."""
-        if self.kind == Kind.SPEED:
+        return self.held(effort) if self.is_boundary_arc_of_speed else None
+
+    def held(self, effort: int) -> tuple[int, float] | None:
+        """Return the joint that an effort keeps at any limit, and the side, if it does."""
+        if self.kind in (Kind.SPEED, Kind.POSITION):
             return effort, self.direction
-        return (self.joint, self.side) if self.kind == Kind.ANOTHERS_SPEED else None
+        return (self.joint, self.side) if self.joint >= 0 else None
 
     def kept_or_own(self, effort: int) -> int:
-        """Return the joint that an effort keeps at a limit of speed, else its own."""
-        kept = self.kept(effort)
-        return effort if kept is None else kept[0]
+        """Return the joint that an effort keeps at a limit, else its own."""
+        held = self.held(effort)
+        return effort if held is None else held[0]
 
     def shrunk(self) -> Control:
         """Return the contact point to which a boundary arc of the own joint shrinks."""
@@ -126,18 +143,22 @@ def contact(side: float) -> Control:
     return Control(Kind.CONTACT_POSITION, side)
 
 
-def keeps(effort: int, joint: int, side: float, direction: float) -> Control:
-    """Return that an effort keeps a joint at its limit of speed.
+def keeps(
+    effort: int, joint: int, side: float, direction: float, kind: Kind = Kind.SPEED
+) -> Control:
+    """Return that an effort keeps a joint at its limit of speed, or position.
 
     Args:
         effort: The joint whose effort it is.
         joint: The joint that is kept.
         side: 1 at the upper limit, -1 at the lower one.
         direction: `side` times the sign of what the effort adds to the joint's acceleration.
+        kind: `Kind.SPEED` or `Kind.POSITION`.
     """
     if effort == joint:
-        return Control(Kind.SPEED, side)
-    return Control(Kind.ANOTHERS_SPEED, direction, joint, side)
+        return Control(kind, side)
+    anothers = Kind.ANOTHERS_SPEED if kind == Kind.SPEED else Kind.ANOTHERS_POSITION
+    return Control(anothers, direction, joint, side)
 
 
 def smooth(before: Control, after: Control) -> bool:
@@ -149,19 +170,20 @@ def smooth(before: Control, after: Control) -> bool:
     """
     toward = before.direction * after.direction
     if after.is_boundary_arc_of_speed:
-        return before.is_full and toward < 0.0
+        return before.is_full and toward < 0.0 and not after.brakes
     return before.is_boundary_arc_of_speed and after.is_full and toward > 0.0
 
 
 def changed(controls: Controls, joint: int, control: Control) -> Controls:
     """Return what efforts (n,) do after one of them changed.
 
-    At a handover from another effort, that one goes to its limit that pushes further.
+    At a handover from another effort, that one goes to its limit that pushes further, or to the
+    other one where the new effort says so.
     """
-    after, mine = list(controls), control.kept(joint)
+    after, mine = list(controls), control.held(joint)
     for other, each in enumerate(controls):
-        if mine is not None and other != joint and each.kept(other) == mine:
-            after[other] = full(each.direction)
+        if mine is not None and other != joint and each.held(other) == mine:
+            after[other] = full(-each.direction if control.brakes else each.direction)
     after[joint] = control
     return tuple(after)
 

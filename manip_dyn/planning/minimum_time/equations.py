@@ -139,6 +139,7 @@ class ConstrainedArc(NamedTuple):
         arc: Efforts, kernels and more arrays.
         limits: Limits (n,) of the efforts, N m or N.
         joint: The joint whose effort is singular, or -1 (1,).
+        indirect: The effort that keeps another joint at its limit by its speed only, or -1 (1,).
         kept: Which joint each effort keeps at its limit, -1 for none (n,).
         share: The singular effort over its limit, and by how much S'' rises with it (2,).
         forces: What the limits add to -p_v' (n,).
@@ -154,6 +155,7 @@ class ConstrainedArc(NamedTuple):
     arc: Arc
     limits: Vector
     joint: NDArray[np.int64]
+    indirect: NDArray[np.int64]
     kept: NDArray[np.int64]
     share: Vector
     forces: Vector
@@ -174,6 +176,7 @@ def constrained_arc_of(robot: Robot) -> ConstrainedArc:
         arc_of(robot),
         np.array(robot.tau_max),
         np.zeros(1, dtype=np.int64),
+        np.full(1, -1, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.empty(2),
         forces,
@@ -192,6 +195,8 @@ def constrained(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along a `ConstrainedArc`."""
     if p.joint[0] >= 0:
         singular(y, p, out)
+    elif p.indirect[0] >= 0:
+        indirect(y, p, out)
     else:
         boundary(y, p, out)
 
@@ -230,6 +235,38 @@ def switching_rates(y, arc, rows):
         arc.adjoint[i] = y[3 * n + i]
         arc.a[i] = y[2 * n + i]
     call_kernel(arc.kernels.switching_rates, (arc.q, arc.v, arc.a, arc.adjoint, rows))
+
+
+@compiled(short=True, python=False)
+def indirect(y, p, out):
+    """Write the rates of (x, p) while effort k keeps joint i at a limit by k's own speed.
+
+    The effort adds nothing to the joint's acceleration, but to its rate, which it makes zero; so
+    the force of the limit on the costates adds nothing to S', and makes S'' zero.
+    """
+    arc, other, rows, slopes, k = p.arc, p.other, p.rows, p.arc.slopes, p.indirect[0]
+    n, i = arc.tau.shape[0], p.kept[k]
+    arc.tau[k] = p.limits[k]
+    canonical(0.0, y, arc, other)
+    arc.tau[k] = 0.0
+    canonical(0.0, y, arc, out)
+    call_kernel(arc.kernels.forward_dynamics_derivatives, (arc.q, arc.v, arc.tau, slopes))
+    switching_rates(y, arc, rows)
+    without = more = 0.0
+    for j in range(n):
+        without += slopes[0, i, j] * arc.v[j] + slopes[1, i, j] * out[n + j]
+        more += slopes[1, i, j] * (other[n + j] - out[n + j])
+    share = -without / more
+    rate = 0.0
+    for j in range(4 * n):
+        out[j] += share * (other[j] - out[j])
+        rate += rows[k, 1 + j] * out[j]
+    for j in range(n):
+        p.forces[j] = 0.0
+    p.forces[i] = rate / rows[k, 1 + 3 * n + i]
+    out[3 * n + i] -= p.forces[i]
+    out[n + i] = 0.0
+    arc.tau[k] = share * p.limits[k]
 
 
 @compiled(short=True, python=False)

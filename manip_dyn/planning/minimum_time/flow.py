@@ -90,6 +90,9 @@ class ConstrainedFlow:
         """Set what the efforts (n,) do."""
         arc, singular = self._arc, [k for k, each in enumerate(controls) if each.is_singular]
         arc.joint[0] = singular[0] if singular else -1
+        arc.indirect[0] = max(
+            (effort for effort, each in enumerate(controls) if each.is_indirect), default=-1
+        )
         for effort, each in enumerate(controls):
             arc.kept[effort] = each.kept_or_own(effort) if each.is_at_limit else -1
         arc.arc.tau[:] = directions(controls) * arc.limits

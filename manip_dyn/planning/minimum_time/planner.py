@@ -8,8 +8,9 @@ moving starts and goals, and where no certificate holds, it is a motion refined 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,38 +24,14 @@ from manip_dyn.planning.at_rest import (
     checked_postures,
     holding_effort,
 )
-from manip_dyn.planning.certificate import FULL, Searched
-from manip_dyn.planning.interior_points.detours import random_swings, swings
-from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
     Candidate,
     best_of,
-    different,
     is_beaten,
-    least_time,
-    limit_passed,
     told_besides,
 )
-from manip_dyn.planning.minimum_time.conditions import certificate
-from manip_dyn.planning.minimum_time.controls import Kind
 from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
-from manip_dyn.planning.minimum_time.grid_search import GridSearch
-from manip_dyn.planning.minimum_time.handovers import with_handovers
-from manip_dyn.planning.minimum_time.improvement import SlpSolution
-from manip_dyn.planning.minimum_time.initial_guesses import CELLS
-from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
-from manip_dyn.planning.minimum_time.passed_limits import within_limits
-from manip_dyn.planning.minimum_time.reading import read_off
-from manip_dyn.planning.minimum_time.revision import revised
-from manip_dyn.planning.minimum_time.sampling import trajectory_of
-from manip_dyn.planning.minimum_time.sequential_programs import (
-    ARRIVED,
-    SequentialPrograms,
-    slp_solutions,
-)
-from manip_dyn.planning.minimum_time.shooting import Shooter
-from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
-from manip_dyn.planning.minimum_time.structure import Switching
+from manip_dyn.planning.minimum_time.extremal_search import ExtremalSearch
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.planner import converged_plan
 from manip_dyn.planning.transcription.spline import Ends
@@ -70,21 +47,6 @@ CLOSE = 1.001
 ratio."""
 STILL = 1e-6
 """Start and goal that differ by less in every joint (rad or m) are the same."""
-SLACK = 1.002
-"""An SLP solution slower than a certified motion by this ratio is not looked at."""
-GRID_SLACK = 1.01
-"""The same for a motion on the coarser grid of positions."""
-FINE_GRID = 128, 1e-6
-"""Cells and barrier of the grid that shows brief arcs."""
-AGREE = 1.0005
-"""Durations with a smaller ratio are the same."""
-REVISIONS = 4
-"""How often a structure is changed to what its own switching functions ask for."""
-HANDOVERS = 4
-"""How many extremals along limits of speed are changed at the ends of their boundary arcs."""
-SINGULAR_TRIES, WITH_LIMITS = 10, 4
-"""How many structures with a singular arc are tried where no bang-bang one holds; along limits,
-where each takes longer."""
 
 
 def plan_minimum_time(
@@ -135,18 +97,20 @@ def plan_minimum_time(
         return _on_grids(robot, ends, hold, exhaustive)
     if robot.n == EXACT:
         return _made_exact(robot, ends, hold, _on_grids(robot, ends, hold, exhaustive))
+    refined = cache(partial(_refined, robot, ends, hold, exhaustive))
     try:
-        plan = _exact(robot, start, goal, hold, exhaustive)
+        plan = _exact(robot, ends, hold, exhaustive, refined)
     except ManipDynError:
-        refined = _refined(robot, ends, hold, exhaustive)
-        if refined is None or not refined.success:
+        other = refined()
+        if other is None or not other.success:
             raise
-        return refined
+        return other
     if plan.success:
         return plan
-    refined = _refined(robot, ends, hold, exhaustive)
-    better = refined is not None and refined.success and refined.t_final < CLOSE * plan.t_final
-    return refined if better and refined is not None else plan
+    other = refined()
+    if other is None or not other.success or other.t_final > CLOSE * plan.t_final:
+        return plan
+    return other
 
 
 def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
@@ -195,7 +159,7 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
 
 def _made_exact(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
     """Return the extremal near a motion that was refined on grids, if its certificate holds."""
-    search = _Search(robot, ends.q0, ends.qf)
+    search = ExtremalSearch(robot, ends.q0, ends.qf)
     found = search.nearest()
     if not found or not found[0].holds or found[0].t_final > refined.t_final:
         return refined
@@ -204,10 +168,17 @@ def _made_exact(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
     return _plan(robot, ends.q0, ends.qf, hold, best, np.inf, "")
 
 
-def _exact(robot: Robot, start: Vector, goal: Vector, hold: Vector, exhaustive: float) -> Plan:
+def _exact(
+    robot: Robot,
+    ends: Ends,
+    hold: Vector,
+    exhaustive: float,
+    refined: Callable[[], Plan | None],
+) -> Plan:
     """Return the fastest extremal."""
-    search = _Search(robot, start, goal, exhaustive)
-    found = search.candidates()
+    start, goal = ends.q0, ends.qf
+    search = ExtremalSearch(robot, start, goal, exhaustive)
+    found = search.candidates(refined)
     best = best_of(robot, found, search.on_grid)
     proof = replace(best.certificate, searched=search.told(found))
     told = told_besides(found, best, search.on_grid)
@@ -246,231 +217,3 @@ def _plan(
         certificate=proof,
         extremal=motion,
     )
-
-
-class _Search:
-    """The search for extremals between one start and goal."""
-
-    def __init__(self, robot: Robot, start: Vector, goal: Vector, exhaustive: float = 0.0):
-        self._robot, self._start, self._goal = robot, start, goal
-        self._shooter = Shooter(robot, start, goal)
-        self._programs = SequentialPrograms(robot, start, goal)
-        self._grid = GridSearch(robot, start, goal)
-        self._fine_grid = GridSearch(robot, start, goal, *FINE_GRID)
-        self._exhaustive = exhaustive
-        self._changed = set[tuple]()
-        self._seen: list[tuple] = []
-        self._structures_tried = set[tuple]()
-        self.on_grid = np.inf
-
-    def candidates(self) -> list[Candidate]:
-        """Return the extremals that are worth a comparison, the fastest that holds last."""
-        found: list[Candidate] = []
-        distance = float(np.abs(self._goal - self._start).max())
-        self._grid.search(swings(self._robot, distance))
-        if self._exhaustive > 0.0:
-            self._grid.search(random_swings(self._robot, distance), self._exhaustive)
-        fastest = self._grid.motions[0] if self._grid.motions else None
-        for motion in self._grid.motions:
-            if motion.duration > GRID_SLACK * least_time(found):
-                break
-            self._compare(motion.as_solution(), found)
-            if motion.duration < least_time(found) / GRID_SLACK:
-                self.on_grid = min(self.on_grid, GRID_SLACK * motion.duration)
-                polished = self._programs.polished(motion.u, motion.duration)
-                self._compare(polished, found)
-            if motion is fastest and motion.duration < least_time(found) / GRID_SLACK:
-                fine = self._fine_grid.solved(motion.swing)
-                if fine is not None:
-                    self._compare(fine.as_solution(), found)
-        lots = slp_solutions(self._robot, self._start, self._goal)
-        while least_time(found) > SLACK * self.on_grid or least_time(found) == np.inf:
-            lot = next(lots, None)
-            if lot is None:
-                break
-            for solution in sorted(lot, key=lambda each: each.duration):
-                self._compare(solution, found)
-        return found
-
-    def nearest(self) -> list[Candidate]:
-        """Return the extremal whose structure is that of the fastest motion on a grid, if any."""
-        distance = float(np.abs(self._goal - self._start).max())
-        self._grid.search(swings(self._robot, distance))
-        fine = self._fine_grid.solved(self._grid.motions[0].swing) if self._grid.motions else None
-        latest = None
-        for switching in [] if fine is None else self._structures(fine.as_solution()):
-            latest = self._revised(switching, None, []) or latest
-            if latest is not None and latest.holds:
-                return [latest]
-        return []
-
-    def told(self, found: list[Candidate]) -> Searched:
-        """Return what was searched."""
-        times = [each.t_final for each in different(found)]
-        return Searched(
-            guesses=self._grid.guesses,
-            motions=len(self._grid.motions),
-            structures=len(self._structures_tried),
-            extremals=len(times),
-            second=times[1] if len(times) > 1 else np.inf,
-            on_grid=self.on_grid,
-        )
-
-    def _compare(self, solution: SlpSolution, found: list[Candidate]) -> None:
-        """Add the extremal near a solution to those found, if it is worth it and there is one."""
-        duration = solution.duration
-        if 0.0 < solution.miss <= ARRIVED:
-            self.on_grid = min(self.on_grid, duration)
-        if solution.miss > ARRIVED or duration > SLACK * least_time(found):
-            return
-        key = self._read_off(solution).key()
-        for other, t in self._seen:
-            if key == other and abs(duration / t - 1.0) < AGREE - 1.0:
-                return
-        self._seen.append((key, duration))
-        candidate = self._near(solution)
-        if candidate is not None:
-            found.append(candidate)
-
-    def _near(self, solution: SlpSolution) -> Candidate | None:
-        """Return the extremal near a solution: bang-bang if that holds, else a singular arc."""
-        latest = None
-        for attempt in range(2):
-            if attempt == 1:
-                if len(solution.controls) > CELLS:
-                    break
-                solution = self._programs.refined(solution)
-                if solution.miss > ARRIVED:
-                    break
-            found, trail = None, list[Candidate]()
-            for switching in self._structures(solution):
-                found = self._revised(switching, None, trail) or found
-                if found is not None and found.holds:
-                    return found
-            latest = found or latest
-            found = (
-                self._within_limits(trail)
-                or self._with_lift_offs(trail)
-                or self._with_handovers(trail)
-                or self._with_singular_arc(solution, found)
-            )
-            if found is not None:
-                return found
-        return latest
-
-    def _read_off(self, solution: SlpSolution) -> Switching:
-        arcs = boundary_arcs_of(self._robot, solution)
-        return read_off(solution.controls, solution.duration, arcs)
-
-    def _structures(self, solution: SlpSolution) -> Iterator[Switching]:
-        """Yield the structures that a solution may have.
-
-        Brief times at limits of position are contact points or boundary arcs, and other efforts
-        may keep joints at limits of speed.
-        """
-        known: list[tuple] = []
-        contact = Kind.CONTACT_POSITION
-        for brief, beside in ((contact, None), (Kind.POSITION, None), (contact, 0), (contact, 1)):
-            arcs = boundary_arcs_of(self._robot, solution, brief, beside)
-            switching = read_off(solution.controls, solution.duration, arcs)
-            if switching.key() not in known:
-                known.append(switching.key())
-                yield switching
-
-    def _revised(
-        self, switching: Switching, costate: Vector | None, trail: list[Candidate]
-    ) -> Candidate | None:
-        """Return the extremal of a structure, changed to what its own conditions ask for.
-
-        All on the way go to `trail`.
-        """
-        latest = None
-        for _ in range(REVISIONS):
-            found = self._extremal(switching, costate)
-            if found is None:
-                return latest
-            latest, costate = found, found.extremal.costate
-            trail.append(found)
-            if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
-                return latest
-            changed = revised(found.along, found.extremal.switching)
-            if changed.key() == switching.key():
-                return latest
-            switching = changed
-        return latest
-
-    def _with_handovers(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal with another end of a boundary arc of speed, if one holds.
-
-        Of the candidates to try that one is changed which lacks least; each only once.
-        """
-        new: dict[tuple, Candidate] = {}
-        for each in tries:
-            switching = each.extremal.switching
-            new[(switching.key(), round(switching.t_final, 7))] = each
-        marks = [mark for mark in new if mark not in self._changed]
-        if not marks or len(self._changed) >= HANDOVERS:
-            return None
-        mark = min(marks, key=lambda each: new[each].certificate.lack)
-        self._changed.add(mark)
-        best, seen = new[mark], {each.extremal.switching.key() for each in tries}
-        for switching in with_handovers(self._robot, best.along, best.extremal.switching):
-            if switching.key() in seen:
-                continue
-            seen.add(switching.key())
-            found = self._extremal(switching, best.extremal.costate)
-            if found is not None and found.holds:
-                return found
-        return None
-
-    def _within_limits(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal that keeps to limits of position and speed where others pass them."""
-        passing = [
-            each for each in tries if each.passed and each.certificate.singular_effort <= FULL
-        ]
-        for each in sorted(passing, key=lambda each: each.certificate.lack)[:1]:
-            for switching in within_limits(self._robot, each.along, each.extremal.switching):
-                more: list[Candidate] = []
-                found = self._revised(switching, each.extremal.costate, more)
-                found = found if found is None or found.holds else self._with_lift_offs(more)
-                if found is not None and found.holds:
-                    return found
-        return None
-
-    def _with_lift_offs(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal that lifts off where efforts cannot keep a joint at its limit."""
-        weak = [each for each in tries if each.certificate.singular_effort > FULL]
-        for each in sorted(weak, key=lambda each: each.certificate.lack)[:1]:
-            for switching in with_lift_offs(each.along, each.extremal.switching):
-                found = self._revised(switching, each.extremal.costate, [])
-                if found is not None and found.holds:
-                    return found
-        return None
-
-    def _with_singular_arc(
-        self, solution: SlpSolution, latest: Candidate | None
-    ) -> Candidate | None:
-        """Return the first extremal with a singular arc whose certificate holds, if any."""
-        arcs = boundary_arcs_of(self._robot, solution)
-        inside = between_limits(solution.controls, self._read_off(solution), arcs)
-        tries = [(each, solution.costate) for each in inside]
-        if latest is not None:
-            hints = near_zero(latest.along, latest.extremal.switching)
-            tries += [(each, latest.extremal.costate) for each in hints]
-        for switching, costate in tries[: WITH_LIMITS if arcs else SINGULAR_TRIES]:
-            found = self._revised(switching, costate, [])
-            if found is not None and found.holds:
-                return found
-        return None
-
-    def _extremal(self, switching: Switching, costate: Vector | None) -> Candidate | None:
-        """Return the extremal of a structure with its evidence, if Newton's method finds one."""
-        self._structures_tried.add(switching.key())
-        extremal = self._shooter.solve(switching, costate)
-        if extremal is None:
-            return None
-        along = trajectory_of(self._robot, self._start, extremal)
-        if along is None:
-            return None
-        proof = certificate(self._robot, self._goal, extremal, along)
-        return Candidate(extremal, along, proof, limit_passed(self._robot, along))

@@ -27,11 +27,11 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.newton import Damping, damped_newton
-from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, smooth
+from manip_dyn.planning.minimum_time.controls import Control, Controls, Kind, full, smooth
 from manip_dyn.planning.minimum_time.flow import Flow
-from manip_dyn.planning.minimum_time.structure import Extremal, Switching
+from manip_dyn.planning.minimum_time.structure import Extremal, Guess, Switching
 from manip_dyn.robot import Robot
 
 DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
@@ -46,6 +46,11 @@ class Shot(NamedTuple):
         residual: Final state minus goal (2 n,), what has to be zero at switches, H (1,).
         jacobian: Its derivatives by costates, switches, final time and jumps.
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
+        offset: What the residual will be besides, by the gaps between the arcs.
+        gaps: Distances of (x, p) at the ends of arcs from the begins of the next ones.
+        nodes: (x, p) at the begins of the arcs (arcs, 4 n), if these need not fit together.
+        follow: Derivatives of these by the unknowns, and what closes the gaps
+            (arcs, 4 n, all + 1).
         weights: What makes the equations comparable: short distances and speeds times time over
             the distance, efforts at limits.
     """
@@ -54,6 +59,10 @@ class Shot(NamedTuple):
     jacobian: Vector
     by_unknown: Matrix
     weights: Vector
+    offset: Vector
+    gaps: Vector
+    nodes: Matrix
+    follow: Tensor
 
 
 class Shooter:
@@ -72,18 +81,18 @@ class Shooter:
         self._kernels = customize(robot).unchecked
         self._flow = Flow(robot)
 
-    def solve(self, switching: Switching, costate: Vector | None = None) -> Extremal | None:
+    def solve(self, switching: Switching, guess: Guess | None = None) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
 
         The structure may come out with fewer switches: those that meet cancel. A guess of the
-        costates (2 n,) is needed only where there are singular arcs.
+        costates is needed only where there are singular arcs.
         """
         for _ in range(4):
             with np.errstate(all="ignore"):  # what is not finite is refused
-                found = self._newton(switching, costate)
+                found = self._newton(switching, guess)
             if found is None:
                 return None
-            switching, costate = found.switching, found.costate
+            switching, guess = found.switching, Guess(found.costate, found.jumps)
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
@@ -91,20 +100,24 @@ class Shooter:
             switching = switching.tidied()
         return None
 
-    def _newton(self, switching: Switching, costate: Vector | None) -> Extremal | None:
+    def _newton(self, switching: Switching, guess: Guess | None) -> Extremal | None:
         n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
         unknown = np.concatenate(
             [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
         )
         linear = np.r_[: 2 * n, 2 * n + m + 1 : len(unknown)]
-        if switching.has_singular:
-            if costate is None:
+        nodes = None if guess is None else guess.nodes
+        is_guessed = switching.has_singular or nodes is not None
+        if is_guessed:
+            if guess is None:
                 return None
-            unknown[: 2 * n] = costate
-        shot = self.shoot(switching, unknown)
+            unknown[: 2 * n] = guess.costate
+            if guess.jumps is not None and len(guess.jumps) == jumps:
+                unknown[2 * n + m + 1 :] = guess.jumps
+        shot = self.shoot(switching, unknown, nodes)
         if shot is None:
             return None
-        if not switching.has_singular:
+        if not is_guessed:
             # From zero costates: the switching functions and H are linear in them.
             rows = shot.jacobian[2 * n :, linear]
             unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
@@ -114,13 +127,22 @@ class Shooter:
 
         def step(_: Vector, here: Shot) -> tuple[Vector, float]:
             weights = here.weights
-            step = -_solved(weights[:, None] * here.jacobian, weights * here.residual)
+            right = weights * (here.residual + here.offset)
+            step = -_solved(weights[:, None] * here.jacobian, right)
             longest = np.abs(step[2 * n : 2 * n + m + 1]).max()
+            if nodes is not None:
+                step = np.append(step, here.follow @ np.append(step, 1.0))
             return step, min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
 
-        unknown, end, _ = damped_newton(
-            unknown, shot, lambda x: self.shoot(switching, x), _size, step, DAMPING
-        )
+        def reach(x: Vector) -> Shot | None:
+            begins = None if nodes is None else x[count:].reshape(-1, 4 * n)
+            return self.shoot(switching, x[:count], begins)
+
+        count = len(unknown)
+        if nodes is not None:
+            unknown = np.append(unknown, shot.nodes)
+        unknown, end, _ = damped_newton(unknown, shot, reach, _size, step, DAMPING)
+        unknown = unknown[:count]
         if not _size(end) <= ARRIVED:
             return None
         t_final = float(unknown[2 * n + m])
@@ -130,14 +152,21 @@ class Shooter:
         curvature = self._curvature(found, end) if free else np.inf
         return Extremal(found, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
 
-    def shoot(self, switching: Switching, unknown: Vector) -> Shot | None:
-        """Return where the unknowns lead to, or None where the numbers end."""
+    def shoot(
+        self, switching: Switching, unknown: Vector, nodes: Matrix | None = None
+    ) -> Shot | None:
+        """Return where the unknowns lead to, or None where the numbers end.
+
+        With (x, p) at the begins of the arcs (arcs, 4 n) each arc begins there.
+        """
         n = self.n
         states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
         last = states + switches
         y = np.concatenate([self.start, unknown[:states]])
         by_unknown = np.zeros((2 * states, len(unknown)))
         by_unknown[states:, :states] = np.eye(states)
+        lacks, offset = np.zeros(2 * states), [0.0] * states
+        begins, follow, gaps = list[Vector](), list[Matrix](), [0.0]
         moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
         weights: list[float] = [1.0 / self._distance] * n + [
             switching.t_final / self._distance
@@ -150,6 +179,12 @@ class Shooter:
             flow = self._flow.along(controls)
             if flow is None:
                 return None
+            if nodes is not None:
+                gap = y - nodes[place] if place > 0 else lacks
+                lacks, y = lacks + gap, y - gap
+                gaps.append(float(np.abs(gap).max()))
+                begins.append(y)
+                follow.append(np.column_stack([by_unknown, lacks]))
             if place > 0:
                 by_unknown[:, states + place - 1] -= flow.rates(y)
             flown = flow.moved_with_derivatives(y, end - begin)
@@ -157,7 +192,7 @@ class Shooter:
                 return None
             y, by_start = flown
             rates = flow.rates(y)
-            by_unknown = by_start @ by_unknown
+            by_unknown, lacks = by_start @ by_unknown, by_start @ lacks
             by_unknown[:, states + place] += rates
             if place < switches:
                 joint, value = switching.joints[place], switching.values[place]
@@ -165,21 +200,35 @@ class Shooter:
                     if where == place:
                         y[component] += unknown[column]
                         by_unknown[component, column] += 1.0
+                if _stays_zero(arcs, place, joint):
+                    continue
                 conditions = self._conditions(y, joint, controls[joint], value, arcs[place + 1][2])
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)
                     jacobian.append(slopes @ by_unknown)
+                    offset.append(float(slopes @ lacks))
         jacobian[:states] = by_unknown[:states]
         residual[:states] = y[:states] - self.goal
         gradient = np.concatenate([-rates[states:], rates[:states]])
         residual.append(float(1.0 + y[states:] @ rates[:states]))
         jacobian.append(gradient @ by_unknown)
+        offset[:states] = lacks[:states]
+        offset.append(float(gradient @ lacks))
         weights.append(1.0)
         rows = np.array(jacobian)
         if not np.all(np.isfinite(rows)):
             return None
-        return Shot(np.array(residual), rows, by_unknown, np.array(weights))
+        return Shot(
+            np.array(residual),
+            rows,
+            by_unknown,
+            np.array(weights),
+            np.array(offset),
+            np.array(gaps),
+            np.array(begins),
+            np.array(follow),
+        )
 
     def _conditions(
         self, y: Vector, joint: int, before: Control, value: Control, later: Controls
@@ -205,8 +254,12 @@ class Shooter:
             kept = limiting.kept_or_own(joint)
             speed, position = limits_of(self._robot, joint, limiting)
             found.append((1.0, float(v[kept] - speed), unit[n + kept]))
+            if before.is_indirect:
+                free = list(later)
+                free[joint] = full(1.0)
+                found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, tuple(free))))
             if position is not None:
-                found.append((1.0, float(q[joint] - position), unit[joint]))
+                found.append((1.0, float(q[kept] - position), unit[kept]))
             return found
         # Neither the switching function nor its slopes depend on the efforts.
         curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
@@ -253,9 +306,21 @@ class Shooter:
         return float(np.linalg.eigvalsh(reduced)[0])
 
 
+def _stays_zero(arcs: list[tuple[float, float, Controls]], place: int, joint: int) -> bool:
+    """Return whether the rate of a switching function is known to be zero after a singular arc.
+
+    So it is behind an arc on which the effort keeps another joint indirectly: no jump of the
+    costates changes it.
+    """
+    begun = place
+    while begun > 0 and arcs[begun][2][joint].is_singular:
+        begun -= 1
+    return arcs[place][2][joint].is_singular and arcs[begun][2][joint].is_indirect
+
+
 def _size(shot: Shot) -> float:
-    """Return the largest weighted residual."""
-    return float(np.abs(shot.weights * shot.residual).max())
+    """Return the largest weighted residual, or gap."""
+    return max(float(np.abs(shot.weights * shot.residual).max()), float(shot.gaps.max()))
 
 
 def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:
@@ -263,11 +328,10 @@ def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float 
 
     The limit is that at which the effort of `joint` keeps its own joint or another one.
     """
-    side = control.direction
-    kept = (joint, side) if control.kind == Kind.CONTACT_SPEED else control.kept(joint)
-    if kept is not None:
-        return float(kept[1] * robot.v_max[kept[0]]), None
-    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[joint])
+    kept, side = control.held(joint) or (joint, control.direction)
+    if control.is_about_speed:
+        return float(side * robot.v_max[kept]), None
+    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[kept])
 
 
 def _solved(matrix: Vector, right: Vector) -> Vector:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.minimum_time.controls import (
     SINGULAR,
     Control,
@@ -60,8 +60,10 @@ class Switching(NamedTuple):
         n, arcs, found = len(self.controls), self.arcs(), []
         for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
             before = arcs[place][2][joint]
-            if value.kind == Kind.CONTACT_POSITION or before.is_boundary_arc_of_position:
+            if value.kind == Kind.CONTACT_POSITION:
                 found.append((place, 2 * n + joint))
+            elif before.is_boundary_arc_of_position:
+                found.append((place, 2 * n + before.kept_or_own(joint)))
             elif value.kind == Kind.CONTACT_SPEED:
                 found.append((place, 3 * n + joint))
             elif smooth(before, value):
@@ -181,3 +183,18 @@ class Extremal(NamedTuple):
     jumps: Vector
     residual: float
     curvature: float
+
+
+class Guess(NamedTuple):
+    """What is known of the costates of an extremal.
+
+    Attributes:
+        costate: Costates (2 n,) at the start, s per unit of the state.
+        jumps: By how much costates jump at `Switching.jumps`.
+        nodes: State and costate (arcs, 4 n) at the begins of all arcs. They need not fit together:
+            multiple shooting (Bock, Plitt 1984, IFAC Proceedings 17).
+    """
+
+    costate: Vector
+    jumps: Vector | None = None
+    nodes: Matrix | None = None

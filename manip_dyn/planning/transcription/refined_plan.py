@@ -33,7 +33,7 @@ def refined_plan(
         searched: What was searched before.
     """
     proof = _certificate(robot, found, searched)
-    motion, t_final = SplineMotion(robot, found.spline, proof), found.spline.duration
+    motion, t_final = SplineMotion(robot, found, proof), found.spline.duration
     status = "converged"
     reason = f"{NOT_FASTER} {proof.gap:.2g} s"
     if not proof.holds:

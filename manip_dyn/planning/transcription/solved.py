@@ -21,6 +21,8 @@ class Solved(NamedTuple):
         limits: How many limits there are at all nodes.
         effort: Multipliers of the limits of effort (nodes, n), above 0 at upper ones.
         speed: Those of the limits of speed on the way to the next node (nodes, n).
+        place: Those of the limits of position (nodes, n), of distances over `scale`.
+        scale: Largest distance of a joint between start and goal, rad or m.
     """
 
     spline: Spline
@@ -29,6 +31,8 @@ class Solved(NamedTuple):
     limits: int
     effort: Matrix
     speed: Matrix
+    place: Matrix
+    scale: float
 
     @property
     def settled(self) -> bool:

@@ -203,4 +203,6 @@ class SplineGrid:
             int(np.count_nonzero(force)),
             force[:, n : 2 * n] - force[:, :n],
             force[:, 5 * n :] - force[:, 4 * n : 5 * n],
+            force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
+            float(self._limits.scale[0]),
         )

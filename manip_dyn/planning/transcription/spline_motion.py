@@ -11,7 +11,7 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.convergence import Convergence
 from manip_dyn.planning.motion import Samples, held_samples
 from manip_dyn.planning.transcription.efforts import efforts_of
-from manip_dyn.planning.transcription.spline import Spline
+from manip_dyn.planning.transcription.solved import Refined
 from manip_dyn.robot import Robot
 
 FULL = 0.99
@@ -25,12 +25,14 @@ class SplineMotion:
 
     Attributes:
         spline: Its positions.
+        solved: What it was on the finest grid, with the multipliers of its limits.
         knots: Times between which its efforts are smooth (k,), s: the nodes of the grid.
     """
 
-    def __init__(self, robot: Robot, spline: Spline, proof: Convergence):
-        """Take the positions, and the certificate with the costates."""
-        self.spline, self._proof = spline, proof
+    def __init__(self, robot: Robot, found: Refined, proof: Convergence):
+        """Take the motion, and its certificate with the costates."""
+        self.spline, self.solved, self._proof = found.spline, found.solved, proof
+        spline = found.spline
         self.knots = np.linspace(0.0, spline.duration, spline.cells + 1)
         self._robot, self._efforts = robot, customize(robot).unchecked.inverse_dynamics
 

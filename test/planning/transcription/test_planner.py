@@ -78,7 +78,7 @@ def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
     assert 0.0 < plan.t_final - t < plan.certificate.gap
     assert plan.state(plan.t_final)[1] == pytest.approx(v)
     end = final_state(plan)
-    assert end == pytest.approx([*q, *v], abs=1e-6)
+    assert end == pytest.approx([*q, *v], abs=1e-9)
 
 
 @pytest.mark.parametrize("plan", [refined, lambda: on_the_way()[1]])
