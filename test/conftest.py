@@ -1,10 +1,14 @@
 """Garbage is looked for rarely: each time means a look at all the objects that compiling made.
 
-Files that take long come first, so that no worker is alone with one at the end.
+Files that take long come first, so that no worker is alone with one at the end. One worker
+collects first, so that the bytecode of all that is imported is made once.
 """
 
+import fcntl
 import gc
 from importlib.util import find_spec
+
+import pytest
 
 # Not a skip in test/ros/conftest.py: pytest 7 takes that for a skip of everything.
 collect_ignore = [] if find_spec("rclpy") else ["ros"]
@@ -34,6 +38,16 @@ def pytest_report_header():
 
 def pytest_configure():
     gc.set_threshold(100_000, 20, 50)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    with open(__file__) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(file, fcntl.LOCK_SH)  # until the first worker is done
+        yield
 
 
 def pytest_collection_finish():
