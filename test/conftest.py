@@ -14,8 +14,11 @@ import pytest
 collect_ignore = [] if find_spec("rclpy") else ["ros"]
 
 
+# The first compiles, for all others, what most of them need: those beside it do not.
 LONG = (
     "test/test_prepare.py",
+    "test/codegen/test_long_chains.py",
+    "test/test_site.py",
     "test/ros/test_faults.py",
     "test/ros/test_processes.py",
     "test/ros/test_bang_bang_planner_node.py",
