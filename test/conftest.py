@@ -6,6 +6,7 @@ collects first, so that the bytecode of all that is imported is made once.
 
 import fcntl
 import gc
+from contextlib import suppress
 from importlib.util import find_spec
 
 import pytest
@@ -46,10 +47,11 @@ def pytest_configure():
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection():
     with open(__file__) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            fcntl.flock(file, fcntl.LOCK_SH)  # until the first worker is done
+        with suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                fcntl.flock(file, fcntl.LOCK_SH)  # until the first worker is done
         yield
 
 

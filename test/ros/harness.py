@@ -48,7 +48,8 @@ class Ros:
         rclpy.init(context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.works, self.clients = [], {}
-        self.probe = rclpy.create_node("probe", context=self.context)
+        options = {"context": self.context, "start_parameter_services": False}
+        self.probe = rclpy.create_node("probe", **options)
         self.executor.add_node(self.probe)
         self.log = self.listen(Log, "/rosout", 1000)
         return self
