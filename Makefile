@@ -8,6 +8,22 @@ SITE := $(VENV)/.site-$(shell cat setup.py | cksum | cut -d' ' -f1)
 
 .PHONY: demo docs test lint style test-oldest clean
 
+# Bytecode is kept, whatever the environment says: many processes are started, and each imports the
+# package in half the time.
+export PYTHONDONTWRITEBYTECODE :=
+
+# uv takes seconds where pip takes a minute. It reads none of pip's settings: where pip has an index
+# of its own, or uv fails, pip installs. compat: a regular path entry, so that a folder called
+# manip_dyn elsewhere does not hide it.
+EDITABLE := --quiet --config-settings editable_mode=compat -e
+define install
+	{ ! $(BIN)/python -m pip config list | grep -q '[.]index-url=' \
+		&& $(BIN)/python -m pip install --quiet 'uv>=0.4' \
+		&& $(BIN)/python -m uv pip install --python $(BIN)/python $(EDITABLE) '.[$(1)]'; } \
+	|| { $(BIN)/python -m pip install --quiet 'pip>=23.1' \
+		&& $(BIN)/python -m pip install $(EDITABLE) '.[$(1)]'; }
+endef
+
 demo: $(READY)
 	$(BIN)/manip_dyn demo $(ARGS)
 
@@ -19,10 +35,6 @@ docs: $(SITE)
 # hence three workers: each takes whole files, so that what the tests of a file share is compiled
 # once, and the longest ones first, see test/conftest.py.
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
-
-# The tests start many processes: bytecode is kept, whatever the environment says, so that each
-# imports the package in half the time.
-test: export PYTHONDONTWRITEBYTECODE :=
 
 # mypy runs beside the tests, and speaks after them; if either fails, so does this.
 test: $(SITE) style
@@ -46,16 +58,16 @@ test-oldest:
 	$(VENV)-oldest/bin/python -m pip install --quiet --no-deps -e .
 	$(VENV)-oldest/bin/python -m pytest -n 2 --dist loadfile -m 'not ros' $(ARGS)
 
+EXTRAS := ros,view,record,sweep,test
+
 $(READY):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet 'pip>=23.1'
-	# compat: a regular path entry, so that a folder called manip_dyn elsewhere does not hide it
-	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[ros,view,record,sweep,test]'
+	$(call install,$(EXTRAS))
 	rm -f $(VENV)/.ready-*
 	touch $@
 
 $(SITE): $(READY)
-	$(BIN)/python -m pip install --quiet --config-settings editable_mode=compat -e '.[docs]'
+	$(call install,docs)
 	rm -f $(VENV)/.site-*
 	touch $@
 

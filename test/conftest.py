@@ -1,17 +1,25 @@
 """Garbage is looked for rarely: each time means a look at all the objects that compiling made.
 
-Files that take long come first, so that no worker is alone with one at the end.
+Files that take long come first, so that no worker is alone with one at the end. One worker
+collects first, so that the bytecode of all that is imported is made once.
 """
 
+import fcntl
 import gc
+from contextlib import suppress
 from importlib.util import find_spec
+
+import pytest
 
 # Not a skip in test/ros/conftest.py: pytest 7 takes that for a skip of everything.
 collect_ignore = [] if find_spec("rclpy") else ["ros"]
 
 
+# The first compiles, for all others, what most of them need: those beside it do not.
 LONG = (
     "test/test_prepare.py",
+    "test/codegen/test_long_chains.py",
+    "test/test_site.py",
     "test/ros/test_faults.py",
     "test/ros/test_processes.py",
     "test/ros/test_bang_bang_planner_node.py",
@@ -34,6 +42,17 @@ def pytest_report_header():
 
 def pytest_configure():
     gc.set_threshold(100_000, 20, 50)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    with open(__file__) as file:
+        with suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                fcntl.flock(file, fcntl.LOCK_SH)  # until the first worker is done
+        yield
 
 
 def pytest_collection_finish():

@@ -7,6 +7,7 @@ import time
 import rclpy
 from rcl_interfaces.msg import Log
 from rclpy.context import Context
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -18,6 +19,10 @@ diagnostics.PERIOD = 0.1
 """Nodes of the tests' own process report ten times as often, s: many a test waits for it."""
 recent_overruns.WINDOW = 0.0
 """And on a busy machine they overrun, which is told once."""
+for events in (PublisherEventCallbacks, SubscriptionEventCallbacks):
+    # Warnings of rclpy's own, of types and QoS that do not match: an executor waits for two such
+    # events of each publisher and subscription, with half of the time that waiting takes.
+    events.__init__.__kwdefaults__["use_default_callbacks"] = False
 LATCHED = QoSProfile(
     depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
@@ -43,7 +48,8 @@ class Ros:
         rclpy.init(context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.works, self.clients = [], {}
-        self.probe = rclpy.create_node("probe", context=self.context)
+        options = {"context": self.context, "start_parameter_services": False}
+        self.probe = rclpy.create_node("probe", **options)
         self.executor.add_node(self.probe)
         self.log = self.listen(Log, "/rosout", 1000)
         return self

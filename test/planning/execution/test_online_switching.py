@@ -1,5 +1,7 @@
 """Switches by measured state: the final error does not depend on where the samples fall."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from arms import write_shipped
@@ -21,12 +23,18 @@ MOTIONS = [
 ]
 
 
+@cache
+def planned(number):
+    """Return robot and plan of a motion, by its number."""
+    name, start, goal = MOTIONS[number]
+    robot = md.load_robot(name)
+    return robot, md.plan_zero_net_work(robot, start, goal)
+
+
 def closed_loop(motion, period, hold, sampled=False, step=1e-3):
     """Return the simulation after the planned motion and `hold` seconds."""
-    name, start, goal = motion
-    robot = md.load_robot(name)
-    plan = md.plan_zero_net_work(robot, start, goal)
-    simulation = Simulation(robot, start, np.zeros(robot.n), Integrator(step=step))
+    robot, plan = planned(MOTIONS.index(motion))
+    simulation = Simulation(robot, plan.q0, np.zeros(robot.n), Integrator(step=step))
     executor = PlanExecutor(robot, plan, period)
     execute(simulation, executor, period, plan.t_final + hold, sampled)
     assert executor.arrived

@@ -1,5 +1,7 @@
 """The efforts of one control period: whole nanoseconds, limits, impulse."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -21,12 +23,17 @@ AHEAD = (-1e-5, -1.0001e-7, -0.9999e-7, 0.0, 1e-12, 1e-9, 1e-5)
 """Speeds above that of the braking curve at the sample, rad/s."""
 
 
+@cache
+def planned(name):
+    robot = md.load_robot(name)
+    return robot, md.plan_zero_net_work(robot, *PLANS[name])
+
+
 @pytest.mark.parametrize("ahead", AHEAD)
 @pytest.mark.parametrize("name", PLANS)
 def test_segments_begin_at_rising_nanoseconds(name, ahead):
     """The simulator refuses a schedule with two efforts at one time."""
-    robot = md.load_robot(name)
-    plan = md.plan_zero_net_work(robot, *PLANS[name])
+    robot, plan = planned(name)
     joint = plan.single_switch
     curve = Move.of(robot, joint, plan.q0[joint], plan.qf).curve
     for left in LEFT:
@@ -55,8 +62,7 @@ def test_arrival_on_a_sample_is_one_switch(distance):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_mean_effort_has_the_impulse_of_the_segments(name):
-    robot = md.load_robot(name)
-    plan = md.plan_zero_net_work(robot, *PLANS[name])
+    robot, plan = planned(name)
     period = 0.1 * plan.t_final
     q, v = plan.state(plan.t_switch - 0.04 * plan.t_final)
     executor = PlanExecutor(robot, plan, period)
@@ -70,8 +76,8 @@ def test_mean_effort_has_the_impulse_of_the_segments(name):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_efforts_stay_within_the_limits(name):
-    robot = md.load_robot(name)
-    executor = PlanExecutor(robot, md.plan_zero_net_work(robot, *PLANS[name]), 1e-3)
+    robot, plan = planned(name)
+    executor = PlanExecutor(robot, plan, 1e-3)
     rng = np.random.default_rng(8)
     for _ in range(50):
         for segment in executor.segments(0.0, *rng.uniform(-1.5, 1.5, size=(2, robot.n))):

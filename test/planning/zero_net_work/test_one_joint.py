@@ -73,22 +73,19 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
-def case(request, tmp_path):
-    return CASES[request.param](tmp_path)
+@pytest.fixture(params=CASES, scope="module")
+def plan(request, tmp_path_factory):
+    return md.plan_zero_net_work(*CASES[request.param](tmp_path_factory.mktemp("arm")))
 
 
-def test_net_work_is_zero(case):
-    plan = md.plan_zero_net_work(*case)
+def test_net_work_is_zero(plan):
     assert np.abs(plan.net_work).max() < 1e-9 * plan.peak_work
 
 
-def test_an_independent_integrator_arrives_at_rest(case):
+def test_an_independent_integrator_arrives_at_rest(plan):
     """DOP853 over pinocchio's dynamics with all joints free, phase by phase."""
-    robot, q0, qf = case
-    plan = md.plan_zero_net_work(robot, q0, qf)
-    kernels, n = md.customize(robot), robot.n
-    y = np.concatenate([q0, np.zeros(n)])
+    kernels, n = md.customize(plan.robot), plan.robot.n
+    y = np.concatenate([plan.q0, np.zeros(n)])
 
     def rhs(t, y, end):
         tau = plan.effort(min(t, np.nextafter(end, 0.0)))
@@ -97,7 +94,7 @@ def test_an_independent_integrator_arrives_at_rest(case):
     for begin, end in ((0.0, plan.t_switch), (plan.t_switch, plan.t_final)):
         run = solve_ivp(rhs, (begin, end), y, args=(end,), method="DOP853", rtol=1e-11, atol=1e-12)
         y = run.y[:, -1]
-    assert y == pytest.approx([*qf, *np.zeros(n)], abs=1e-8)
+    assert y == pytest.approx([*plan.qf, *np.zeros(n)], abs=1e-8)
 
 
 def closed_loop(robot, plan, period, exact=True, rest=0.0, plant=None, planned_on=None):
@@ -130,8 +127,8 @@ def test_closed_loop_is_exact_wherever_samples_fall(period):
 
 
 @pytest.mark.parametrize("period", [1e-3, 2.3e-3])
-def test_closed_loop_with_mean_efforts_settles(case, period):
-    position, speed = closed_loop(case[0], md.plan_zero_net_work(*case), period, False, rest=2.0)
+def test_closed_loop_with_mean_efforts_settles(plan, period):
+    position, speed = closed_loop(plan.robot, plan, period, False, rest=2.0)
     assert position < 1e-6
     assert speed < 1e-6
 

@@ -127,14 +127,20 @@ class Planned(Graph):
         self.wait(0.1)  # what was sent before the reset is over
         if name == "idle":
             return
-        since = len(self.status)
+        since = sent = len(self.status)
         self.go()
-        if name == "executing":
-            self.until(lambda: np.abs(self.q - START).max() > HALF_WAY, "the arm does not move")
-        else:
-            self.until(
-                lambda: any(_state(each) == name for each in self.status[since:]), f"never {name}"
-            )
+
+        def come():
+            nonlocal sent
+            if len(self.status) > sent and self.planner in ("lost", "refused", "waiting"):
+                # A busy machine kept the states back for longer than their timeout.
+                sent = len(self.status)
+                self.go()
+            if name == "executing":
+                return np.abs(self.q - START).max() > HALF_WAY
+            return any(_state(each) == name for each in self.status[since:])
+
+        self.until(come, f"never {name}")
 
     def ready(self):
         """Hold the goal."""
