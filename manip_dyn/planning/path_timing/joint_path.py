@@ -33,7 +33,10 @@ class JointPath(Protocol):
         """Parameters (k,) that rise."""
 
     def __call__(self, s: Vector, order: int) -> Matrix:
-        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2."""
+        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2.
+
+        With limits of jerk that of order 3, too.
+        """
 
 
 class PiecewisePath:
@@ -41,11 +44,11 @@ class PiecewisePath:
 
     def __init__(self, pieces: PPoly):
         """Take what scipy calls a piecewise polynomial, with values (n,)."""
-        self._derivatives = [pieces, pieces.derivative(), pieces.derivative(2)]
+        self._derivatives = [pieces, *(pieces.derivative(order) for order in (1, 2, 3))]
         self.breaks = np.asarray(pieces.x, dtype=np.float64)
 
     def __call__(self, s: Vector, order: int) -> Matrix:
-        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2."""
+        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 to 3."""
         return self._derivatives[order](s)
 
 

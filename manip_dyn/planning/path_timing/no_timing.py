@@ -9,7 +9,8 @@ class NoTimingError(Exception):
     Attributes:
         code: ``lost``: no speed leads on; ``still``: the motion would come to rest; ``begin``:
             the speed at the begin is not among those that lead on; ``unlimited``: nothing limits
-            the speed; ``rough``: limits are not met between grid points.
+            the speed; ``rough``: limits are not met between grid points; ``jerk``: nor are
+            those of jerk.
         s: Where.
         low: Least speed ds/dt at the begin that leads on.
         high: Greatest one.

@@ -12,10 +12,14 @@ from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.grid import first_grid, with_reversals
+from manip_dyn.planning.path_timing.jerk_motion import JerkLimitedMotion
+from manip_dyn.planning.path_timing.jerk_rows import Course
+from manip_dyn.planning.path_timing.jerk_timing import READ, check_third, jerk_limited
 from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, joint_path
 from manip_dyn.planning.path_timing.motion import PathMotion
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.refusal import (
+    check_above_0,
     check_friction,
     check_geometry,
     check_limits,
@@ -37,6 +41,7 @@ def time_path(
     *,
     blend: float | None = None,
     acceleration_limits: ArrayLike | None = None,
+    jerk_limits: ArrayLike | None = None,
     payload: ArrayLike | None = None,
     end_speeds: tuple[float, float] = (0.0, 0.0),
     intervals: int = INTERVALS,
@@ -49,7 +54,9 @@ def time_path(
     at the grid points and between them (Pham, Pham 2018, "A new approach to time-optimal path
     parameterization based on reachability analysis", with damping and friction, a trapezoidal
     rule, and margins; see `path_timing.profile` and `path_timing.search`). The time is that of
-    the fastest motion but for errors of the order of the grid's width squared.
+    the fastest motion but for errors of the order of the grid's width squared. With limits of
+    jerk it is a local optimum of a problem that is not convex: no small change is faster, another
+    timing may be (see `path_timing.jerk_timing`).
 
     Args:
         robot: The arm.
@@ -59,6 +66,8 @@ def time_path(
         blend: Join waypoints by straight lines instead, rounded by parabolas that begin this far
             from each, rad or m; 0: not rounded, which only waypoints on one line can do.
         acceleration_limits: Of the joints, one or (n,), rad/s^2 or m/s^2 (inf: none); None: none.
+        jerk_limits: Of the joints, one or (n,), rad/s^3 or m/s^3 (inf: none); None: none. Rest is
+            then without acceleration, and d2q/ds2 of the path may not jump.
         payload: What the tool carries (10,), see `Kernels`; None: nothing beyond the robot.
         end_speeds: Speeds ds/dt at begin and end of the path. Of waypoints s is the length of the
             path (of the lines between them, for a spline), rad or m.
@@ -75,10 +84,12 @@ def time_path(
     limits = Limits(
         robot.v_max,
         robot.tau_max,
-        _accelerations(robot, acceleration_limits),
+        _of_joints(robot, "acceleration_limits", acceleration_limits),
         None if payload is None else checked_payload(payload),
     )
     check_limits(robot, limits)
+    jerk = _of_joints(robot, "jerk_limits", jerk_limits)
+    check_above_0(robot, "jerk", jerk)
     begin, end = _end_speeds(end_speeds)
     check_smooth(along)
     check_friction(robot)
@@ -96,6 +107,8 @@ def time_path(
     grid = found.grid
     check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SHARES))
     motion = PathMotion(robot, along, limits.payload, grid, found.squares)
+    if np.any(np.isfinite(jerk)):
+        return _with_jerk(Course(robot, along, limits, jerk), (begin, end), motion, breaks, count)
     reason = (
         f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {found.reads} places"
     )
@@ -114,14 +127,47 @@ def time_path(
     )
 
 
-def _accelerations(robot: Robot, given: ArrayLike | None) -> Vector:
+def _with_jerk(
+    course: Course, ends: tuple[float, float], free: PathMotion, breaks: Vector, count: int
+) -> PathTiming:
+    robot, path, limits, jerk = course
+    check_third(path, robot.n)
+    times = np.linspace(0.0, free.t_final, READ + 1)
+    places = np.array([free.on_path(float(t)).s for t in times])
+    try:
+        found = jerk_limited(course, ends, (times, places), breaks, count)
+    except NoTimingError as why:
+        raise refusal(robot, path, limits, ends, why) from None
+    motion = JerkLimitedMotion(robot, path, limits.payload, found.pieces)
+    reason = (
+        f"{'no small change' if found.converged else 'not shown that no small change'} of "
+        f"{len(found.pieces.times)} intervals is faster (with limits of jerk another timing may "
+        f"be); no limit is exceeded at {found.reads} places"
+    )
+    return PathTiming(
+        robot,
+        path,
+        limits.payload,
+        ends,
+        motion.t_final,
+        found.relaxed,
+        motion,
+        found.load,
+        found.reads,
+        "solved" if found.converged else "uncertified",
+        reason,
+        jerk,
+    )
+
+
+def _of_joints(robot: Robot, name: str, given: ArrayLike | None) -> Vector:
     if given is None:
         return np.full(robot.n, np.inf)
     array = np.asarray(given)
     if array.ndim == 0:
         array = np.full(robot.n, given)
     endless = np.isposinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
-    checked = finite_vector("acceleration_limits", np.where(endless, 1.0, array), robot.n)
+    checked = finite_vector(name, np.where(endless, 1.0, array), robot.n)
     return np.where(endless, np.inf, checked)
 
 

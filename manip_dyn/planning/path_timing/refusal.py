@@ -18,11 +18,16 @@ STILL = 1e-9
 def check_limits(robot: Robot, limits: Limits) -> None:
     """Refuse limits that are not above 0."""
     for what, values in zip(("speed", "effort", "acceleration"), limits[:3], strict=True):
-        for i in np.flatnonzero(~(values > 0.0)):
-            raise ManipDynError(
-                f"joint '{robot.joint_names[i]}' has the {what} limit {values[i]:g}; expected one "
-                "above 0"
-            )
+        check_above_0(robot, what, values)
+
+
+def check_above_0(robot: Robot, what: str, limits: Vector) -> None:
+    """Refuse a limit (n,) of a kind that is not above 0."""
+    for i in np.flatnonzero(~(limits > 0.0)):
+        raise ManipDynError(
+            f"joint '{robot.joint_names[i]}' has the {what} limit {limits[i]:g}; expected one "
+            "above 0"
+        )
 
 
 def check_friction(robot: Robot) -> None:
@@ -73,6 +78,11 @@ def refusal(
         return ManipDynError(
             f"limits are not met between grid points {where}; expected more intervals or a "
             "smoother path"
+        )
+    if why.code == "jerk":
+        return ManipDynError(
+            f"no motion within the limits of jerk was found, the worst place is {where}; expected "
+            "higher jerk_limits, more intervals or a smoother path"
         )
     if why.code == "begin":
         return ManipDynError(

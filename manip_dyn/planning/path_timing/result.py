@@ -53,8 +53,10 @@ class PathTiming(Result):
         load: Greatest share of a limit that was read, 1 at most.
         reads: At how many places of the path, grid points and others, efforts, accelerations
             and speeds were read.
-        status: ``solved``.
+        status: ``solved``; ``uncertified`` where limits of jerk are kept, but a small change
+            may be faster.
         reason: The same in words.
+        jerk_limits: Of the joints (n,), rad/s^3 or m/s^3; None: none.
     """
 
     robot: Robot = field(repr=False)
@@ -68,11 +70,12 @@ class PathTiming(Result):
     reads: int
     status: str
     reason: str
+    jerk_limits: Vector | None = None
 
     @property
     def success(self) -> bool:
         """Whether there is a motion: always, as a path without one is an error."""
-        return self.status == "solved"
+        return self.status in ("solved", "uncertified")
 
     def joints(self, t: float) -> JointState:
         """Return positions, velocities and accelerations (n,) at time `t`, s, on the path."""

@@ -1,0 +1,178 @@
+"""One step towards the fastest motion with limited jerk: a linear program within a trust region.
+
+The path is passed in phases between its breaks, each divided into intervals of fixed shares of
+its time. Unknown are the times of the phases, and place, speed and acceleration along the path at
+the grid points. Given the times these belong together by linear equations, to which a step is led
+back (`jerk_pieces.joined`); limits are linearised, and what is missed of them has a price (exact
+penalties; Fletcher 1987, chapter 14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.planning.path_timing.grid import Counts
+from manip_dyn.planning.path_timing.jerk_pieces import JerkRows, Pieces, Slopes, joined, slopes
+
+PRICE = 2.0
+"""Of what is missed of the limits, in times of the whole motion per interval."""
+TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+LEAST = 0.2
+"""Share of a speed that a step leaves."""
+ASIDE = 1e-3
+"""Share of an interval over which rows are differenced."""
+
+
+class Program(NamedTuple):
+    """Motions measured by their time and what they miss.
+
+    Attributes:
+        rows: Gives the rows at the ends of a grid's intervals, a share of them inside.
+        most: Their limits (k, r).
+        whole: A time, s, in shares of which the times are.
+        phase: The phase (k,) of each interval.
+        places: Where the phases end (p,).
+        held: Whether the acceleration is 0 at the begin and at the end.
+    """
+
+    rows: Callable[..., JerkRows]
+    most: Matrix
+    whole: float
+    phase: Counts
+    places: Vector
+    held: tuple[bool, bool]
+
+    @property
+    def ends(self) -> Counts:
+        """The grid points (p,) at which the phases end."""
+        return np.flatnonzero(np.diff(self.phase, append=-1)) + 1
+
+    def merit(self, y: Pieces) -> float:
+        """Return the time in shares of the whole, and the price of what is missed."""
+        if y.speed[1:-1].min() <= 0.0 or np.diff(y.grid).min() <= 0.0:
+            return np.inf
+        beyond = (np.abs(self.at(y).value).max(axis=1) - self.most).max(axis=1)
+        return float(y.times.sum() / self.whole + PRICE * np.maximum(beyond, 0.0).sum())
+
+    def joined(self, y: Pieces) -> Pieces:
+        """Return the motion near y that fits together."""
+        return joined(y, self.ends, self.places, self.held)
+
+    def at(self, y: Pieces, *inside: float) -> Slopes:
+        """Return what the rows come to at both ends of the intervals (k, 2, r)."""
+        v, u = (np.stack([x[:-1], x[1:]], axis=1) for x in (y.speed, y.acceleration))
+        return slopes(self.rows(y.grid, *inside), v, u, np.stack([y.jerk, y.jerk], axis=1))
+
+    def _slowed(self, y: Pieces) -> Pieces:
+        """Return the motion slowed by what is missed, as far as that goes by inertia alone."""
+        if not all(self.held):
+            return y
+        found = self.at(y)
+        share = np.abs(found.value) / self.most[:, None, :]
+        factor = np.where(found.jerk != 0.0, np.cbrt(share), np.sqrt(share)).max()
+        return y.slowed(max(float(factor), 1.0) + 1e-15)
+
+    def step(self, y: Pieces, trust: float) -> tuple[Pieces, float] | None:
+        """Return where the linear program leads and the merit it expects; None: it failed."""
+        from scipy.optimize import linprog  # slow to load, and few timings limit the jerk
+
+        n, p = len(y.times), len(self.places)
+        fast, sharp = y.speed.max(), np.abs(y.acceleration).max()
+        length = y.grid[-1] - y.grid[0]
+        sizes = (length, fast, sharp)
+        scale = np.concatenate([np.ones(p), *(np.full(n + 1, each) for each in sizes)])
+        size = len(scale)
+        cost = np.zeros(size + n)
+        cost[:p] = np.bincount(self.phase, y.times) / self.whole
+        cost[size:] = PRICE
+        box = np.zeros((size + n, 2))
+        box[:size], box[size:, 1] = (-trust, trust), np.inf
+        s, v, u = p, p + n + 1, p + 2 * n + 2
+        box[v : v + n + 1, 0] = np.maximum(-trust, -(1.0 - LEAST) * y.speed / fast)
+        box[[s, *(s + self.ends), v, v + n]] = 0.0
+        box[[each for each, held in zip((u, u + n), self.held, strict=True) if held]] = 0.0
+        below, room = self._limits(y, trust, sizes)
+        equal = self._equations(y, scale)
+        none = np.zeros(2 * n)
+        found = linprog(cost, below, room, equal, none, box, method="highs-ds", options=TOLERANCES)
+        if found.x is None:
+            return None
+        step = scale * found.x[:size]
+        there = Pieces(
+            y.grid + step[s:v],
+            y.times * (1.0 + step[self.phase]),
+            y.speed + step[v:u],
+            y.acceleration + step[u:],
+        )
+        there = self.joined(there)
+        slower = self._slowed(there)
+        if self.merit(slower) < self.merit(there):
+            there = slower
+        return there, float(y.times.sum() / self.whole + found.fun)
+
+    def _equations(self, y: Pieces, scale: Vector) -> Any:
+        """Return the derivatives of what place and speed come to in the intervals (2 k, ..)."""
+        n, p = len(y.times), len(self.places)
+        k, fast, h = np.arange(n), y.speed.max(), y.times
+        s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
+        before, after = y.acceleration[:-1], y.acceleration[1:]
+        one = np.ones(n)
+        entries = [
+            (k, v + 1, one),
+            (k, v, -one),
+            (k, u, -h / 2.0),
+            (k, u + 1, -h / 2.0),
+            (k, self.phase, -h * (before + after) / 2.0),
+            (n + k, s + 1, one / h),
+            (n + k, s, -one / h),
+            (n + k, v, -one),
+            (n + k, u, -h / 3.0),
+            (n + k, u + 1, -h / 6.0),
+            (n + k, self.phase, -y.speed[:-1] - (2.0 * before + after) * h / 3.0),
+        ]
+        scaled = [(row, column, x * scale[column] / fast) for row, column, x in entries]
+        return _matrix(scaled, 2 * n, len(scale) + n)
+
+    def _limits(self, y: Pieces, trust: float, sizes: tuple[float, ...]) -> tuple[Any, Vector]:
+        """Return the rows that a step within the trust region may meet, and their room."""
+        n, p = len(y.times), len(self.places)
+        here, aside = self.at(y), self.at(y, ASIDE)
+        h = y.times[:, None, None]
+        way = ASIDE * np.diff(y.grid)[:, None, None] * np.array([1.0, -1.0])[:, None]
+        by_s = (aside.value - here.value) / way * sizes[0]
+        by_v, by_u = here.speed * sizes[1], here.acceleration * sizes[2]
+        by_step = here.jerk / h * sizes[2]
+        by_time = -here.jerk * y.jerk[:, None, None]
+        parts: tuple[Tensor, ...] = (by_s, by_v, by_u, 2.0 * by_step, by_time)
+        reach = trust * sum(np.abs(each) for each in parts)
+        size, most = np.abs(here.value), self.most[:, None, :]
+        side = np.where(here.value < 0.0, -1.0, 1.0)
+        ahead, behind = np.nonzero(size + reach > most), np.nonzero(reach - size > most)
+        sign = np.concatenate([side[ahead], -side[behind]])
+        at = tuple(np.concatenate(each) for each in zip(ahead, behind, strict=True))
+        k, place, row = at
+        count = np.arange(len(k))
+        s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
+        entries = [
+            (count, s + place, sign * by_s[at]),
+            (count, v + place, sign * by_v[at]),
+            (count, u + place, sign * by_u[at]),
+            (count, u, -sign * by_step[at]),
+            (count, u + 1, sign * by_step[at]),
+            (count, self.phase[k], sign * by_time[at]),
+            (count, p + 3 * n + 3 + k, -np.ones(len(k))),
+        ]
+        below = _matrix(entries, len(k), p + 4 * n + 3)
+        return below, self.most[k, row] - sign * here.value[at]
+
+
+def _matrix(entries: list[tuple[Any, Any, Any]], rows: int, columns: int) -> Any:
+    """Return a sparse matrix of rows, columns and values, in pieces."""
+    from scipy.sparse import coo_array
+
+    row, column, value = (np.concatenate(each) for each in zip(*entries, strict=True))
+    return coo_array((value, (row, column)), shape=(rows, columns)).tocsr()

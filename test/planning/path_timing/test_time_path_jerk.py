@@ -1,0 +1,167 @@
+"""`md.time_path` with limits of jerk: closed forms, a collocation, and third differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.robot.oracle import Oracle
+
+CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
+JERK = np.array([150.0, 300.0])
+
+
+@pytest.fixture(scope="module")
+def rr():
+    return md.load_robot("rr")
+
+
+@pytest.fixture(scope="module")
+def timing(rr):
+    return md.time_path(
+        rr, CURVE, jerk_limits=JERK, acceleration_limits=[12.0, np.inf], intervals=30
+    )
+
+
+def double_s(way, speed, acceleration, jerk):
+    """Return the least time from rest to rest of one joint (Biagiotti, Melchiorri 2008, 3.4)."""
+    if speed * jerk < acceleration**2:  # the acceleration's limit is not met
+        ramp = 2.0 * np.sqrt(speed / jerk)
+    else:
+        ramp = speed / acceleration + acceleration / jerk
+    if speed * ramp <= way:
+        return way / speed + ramp
+    if way < 2.0 * acceleration**3 / jerk**2:
+        return (32.0 * way / jerk) ** (1.0 / 3.0)
+    rest = np.sqrt((acceleration / jerk) ** 2 + 4.0 * way / acceleration)
+    return acceleration / jerk + rest
+
+
+@pytest.mark.parametrize(("acceleration", "jerk"), [(np.inf, 0.5), (0.7, 8.0), (np.inf, 50.0)])
+def test_one_joint_takes_the_time_of_a_double_s(acceleration, jerk):
+    arm = md.load_robot("one_link_horizontal")
+    least = md.customize(arm).mass_matrix([0.0])[0, 0]
+    acceleration = min(acceleration, arm.tau_max[0] / least)
+    timing = md.time_path(arm, [[-0.2], [0.9]], acceleration_limits=acceleration, jerk_limits=jerk)
+    exact = double_s(1.1, arm.v_max[0], acceleration, jerk)
+    assert timing.status == "solved", timing.reason
+    assert exact * (1.0 - 1e-6) < timing.t_final < exact * 1.0005
+
+
+def test_third_differences_and_efforts_keep_their_limits(rr, timing):
+    assert timing.status == "solved", timing.reason
+    times = np.linspace(0.0, timing.t_final, 4001)
+    q, v, a = (np.array(each) for each in zip(*(timing.joints(t) for t in times), strict=True))
+    step = times[1]
+    # Means of the jerk over a step, and a difference of positions that knows nothing of a.
+    assert np.max(np.abs(np.diff(a, axis=0)) / step / JERK) < 1.0 + 1e-4
+    third = np.diff(q[::8], 3, axis=0) / (8.0 * step) ** 3
+    assert np.max(np.abs(third) / JERK) < 1.0 + 1e-4
+    assert np.max(np.abs(third) / JERK) > 0.95
+    assert np.max(np.abs(a[:, 0])) <= 12.0 * (1.0 + 1e-9)
+    assert np.max(np.abs(v) / rr.v_max) <= 1.0 + 1e-9
+    oracle = Oracle(rr)
+    effort = np.array([oracle.inverse_dynamics(*each) for each in zip(q, v, a, strict=True)])
+    assert np.max(np.abs(effort) / rr.tau_max) <= 1.0 + 1e-9
+    assert np.abs(a[[0, -1]]).max() < 1e-4 * np.abs(a).max()
+    assert np.abs(v[[0, -1]]).max() < 1e-6
+
+
+def test_higher_limits_are_faster_up_to_the_time_without(rr, timing):
+    free = md.time_path(rr, CURVE)
+    huge = md.time_path(rr, CURVE, jerk_limits=1e4, intervals=30)
+    tight = md.time_path(rr, CURVE, jerk_limits=0.1 * JERK, intervals=20)
+    assert free.t_final < huge.t_final < 1.01 * free.t_final
+    assert huge.t_final < timing.t_final < tight.t_final
+    assert md.time_path(rr, CURVE, jerk_limits=np.inf).t_final == free.t_final
+
+
+def test_it_is_a_plan(rr, timing):
+    plan = timing.plan
+    q = plan.state(0.5 * plan.t_final)[0]
+    assert q == pytest.approx(timing.joints(0.5 * timing.t_final).q)
+    assert plan.status == "solved"
+    assert "another timing may be" in plan.reason
+    samples = timing.samples(0.01)
+    assert samples.q[-1] == pytest.approx(CURVE[-1])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"jerk_limits": 0.0}, "'joint_1' has the jerk limit 0; expected one above 0"),
+        ({"jerk_limits": [1.0, -2.0]}, "'joint_2' has the jerk limit -2; expected one above 0"),
+        ({"jerk_limits": [1.0, 2.0, 3.0]}, "jerk_limits"),
+        ({"jerk_limits": np.nan}, "jerk_limits"),
+        ({"jerk_limits": JERK, "blend": 0.1}, r"d2q/ds2 of the path jumps at s = .*without blend"),
+    ],
+)
+def test_bad_limits_are_told_in_a_sentence(rr, options, told):
+    with pytest.raises(md.ManipDynError, match=told):
+        md.time_path(rr, CURVE, **options)
+
+
+def test_a_path_without_a_third_derivative_is_refused(rr):
+    class Line:
+        breaks = np.array([0.0, 1.0])
+
+        def __call__(self, s, order):
+            return np.stack([(s, 1.0 + 0.0 * s, 0.0 * s)[order]] * 2, axis=1)
+
+    assert md.time_path(rr, Line()).success
+    with pytest.raises(md.ManipDynError, match=r"no third derivative \(IndexError.*path\(s, 3\)"):
+        md.time_path(rr, Line(), jerk_limits=JERK)
+
+
+class Wave:
+    """q = (s, sin(2 s) / 2) for s from 0 to 2."""
+
+    breaks = np.array([0.0, 2.0])
+
+    def __call__(self, s, order):
+        wave = (np.sin(2 * s) / 2, np.cos(2 * s), -2 * np.sin(2 * s), -4 * np.cos(2 * s))
+        return np.stack([(s, 1.0 + 0.0 * s, 0.0 * s, 0.0 * s)[order], wave[order]], axis=1)
+
+
+def collocated(speed, acceleration, jerk, count=60):
+    """Return IPOPT's least time on `Wave` by pieces of equal times with constant d3s/dt3."""
+    casadi = pytest.importorskip("casadi")
+    opti = casadi.Opti()
+    x, j, end = opti.variable(3, count + 1), opti.variable(count), opti.variable()
+    h = end / count
+    opti.subject_to(x[:, 0] == [0.0, 0.0, 0.0])
+    opti.subject_to(x[:, count] == [2.0, 0.0, 0.0])
+    opti.subject_to(end > 0.1)
+    for k in range(count):
+        s, v, u = x[0, k], x[1, k], x[2, k]
+        opti.subject_to(x[0, k + 1] == s + h * v + h**2 * u / 2 + h**3 * j[k] / 6)
+        opti.subject_to(x[1, k + 1] == v + h * u + h**2 * j[k] / 2)
+        opti.subject_to(x[2, k + 1] == u + h * j[k])
+        for place in (k, k + 1):
+            s, v, u = x[0, place], x[1, place], x[2, place]
+            one, two, three = casadi.cos(2 * s), -2 * casadi.sin(2 * s), -4 * casadi.cos(2 * s)
+            shares = (
+                v / speed,
+                one * v / speed,
+                u / acceleration,
+                (one * u + two * v**2) / acceleration,
+                j[k] / jerk,
+                (one * j[k] + 3 * two * v * u + three * v**3) / jerk,
+            )
+            for each in shares:
+                opti.subject_to(opti.bounded(-1, each, 1))
+    opti.minimize(end)
+    opti.set_initial(end, 4.0)
+    tau = np.linspace(0.0, 1.0, count + 1)
+    opti.set_initial(x[0, :], 2.0 * tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2))
+    opti.set_initial(x[1, :], 15.0 * tau**2 * (1.0 - tau) ** 2)
+    opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes"})
+    return opti.solve().value(end)
+
+
+def test_a_collocation_is_not_faster(rr):
+    strong = replace(rr, tau_max=np.full(2, 1e4), v_max=np.full(2, 2.0))
+    timing = md.time_path(strong, Wave(), acceleration_limits=5.0, jerk_limits=20.0, intervals=30)
+    peer = collocated(2.0, 5.0, 20.0)  # of fewer intervals
+    assert 0.99 * peer < timing.t_final < 1.001 * peer
