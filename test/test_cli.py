@@ -219,7 +219,7 @@ def test_an_example_of_a_help_is_one(words):
     elif words[1] == "demo" and options.scenario:
         assert options.mode in {None, *(run.label for run in scenario(options.scenario).runs)}
     elif words[1] in ("plan", "simulate", "track"):
-        assert options.robot in shipped_robots()
+        assert options.robot in (*shipped_robots(), "my_arm.urdf")
 
 
 def test_the_version_is_told(capsys):

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.studies.report.charts import Chart
-from manip_dyn.studies.report.items import EVIDENCE
 from manip_dyn.studies.report.status import kind_of, parts
-from manip_dyn.studies.report.tables import Table, cell
+from manip_dyn.studies.report.tables import EVIDENCE, Table, cell
 
 STYLE = """
 :root{color-scheme:light dark;--line:#8884;--good:#1a7f37;--bad:#cf222e;--part:#9a6700;

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 
 from manip_dyn.studies.report.record import Record
 from manip_dyn.studies.report.status import counted
-from manip_dyn.studies.report.tables import Table
+from manip_dyn.studies.report.tables import EVIDENCE, Table
 
-EVIDENCE = "evidence"
 HEAD = ("item", "what", "status", EVIDENCE, "command")
 MISSING = "missing"
 ASKED = re.compile(r"(fig|table|section)(?:ure)?s?\.? ?(\d+(?:\.\d+)*)$")

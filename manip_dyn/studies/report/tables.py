@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 WIDTH = 99
+EVIDENCE = "evidence"
+"""The column that refers to other tables, charts and tests."""
 LARGE = 1e5
 """From here on a page shows a number with a power of ten."""
 
