@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -99,8 +100,12 @@ def _version(package: str) -> str:
         return ""
 
 
+@cache
 def commit() -> str:
-    """Return the commit of this package, with ``-dirty`` if files were changed since."""
+    """Return the commit of this package, with ``-dirty`` if files were changed since.
+
+    It is asked for once: what a process keeps does not change what it ran.
+    """
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

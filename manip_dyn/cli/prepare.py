@@ -21,7 +21,9 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     command.epilog = examples("manip_dyn prepare", "manip_dyn prepare pa10 my_arm.urdf")
     add_robot(command, nargs="*")
-    command.add_argument("--processes", type=int, default=0, help="default: one for each core")
+    command.add_argument(
+        "--processes", type=int, default=0, help="0, the default: one for each core"
+    )
     command.set_defaults(run=_prepare)
 
 

@@ -135,7 +135,7 @@ class _Walk:
             return
         self.digest.update(home(function).encode())
         file = function.__code__.co_filename
-        self.digest.update(_file(file) or _code(function.__code__))
+        self.digest.update(_file(file) + _code(function.__code__))  # one file: many a lambda
         self._add_all([cell.cell_contents for cell in function.__closure__ or ()])
         self._add_all(function.__defaults__ or ())
         for name in _names(function.__code__):
@@ -179,10 +179,18 @@ def _file(name: str | None) -> bytes:
 
 
 def _code(code: CodeType) -> bytes:
-    """Return all that makes a function without a file."""
-    constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+    """Return all that a function's own code says."""
+    constants = [_told(each) for each in code.co_consts if not isinstance(each, CodeType)]
     own = code.co_code + repr((constants, code.co_names, code.co_varnames)).encode()
     return own + b"".join(_code(each) for each in code.co_consts if isinstance(each, CodeType))
+
+
+def _told(constant: Any) -> str:
+    """Return what a constant is; sets have another order in every process."""
+    if isinstance(constant, (tuple, frozenset)):
+        parts = [_told(each) for each in constant]
+        return repr(sorted(parts) if isinstance(constant, frozenset) else parts)
+    return repr(constant)
 
 
 def _names(code: CodeType) -> Iterator[str]:

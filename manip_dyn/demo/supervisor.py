@@ -112,12 +112,13 @@ class Node(Process):
 
 
 def isolate() -> None:
-    """Keep the nodes on this machine, soon discovered; let SIGTERM stop them as Ctrl-C does."""
+    """Keep the nodes on this machine, soon discovered; let signals stop them as Ctrl-C does."""
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError(
             "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
         )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     profile = str(share_directory() / "config" / "discovery.xml")

@@ -10,6 +10,9 @@ from manip_dyn.integrate import METHODS, Method
 from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
 from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER, order_for
 
+LEAST_TOLERANCE = 1e-20
+"""Of a step; numbers are rounded at 1e-16."""
+
 
 @dataclass(frozen=True)
 class Integrator:
@@ -39,8 +42,12 @@ class Integrator:
             raise ManipDynError(f"method is '{self.method}', which is no method{hint}")
         nanoseconds("step", self.step)
         truth("stop_at_limits", self.stop_at_limits)
-        not_negative("rtol", self.rtol)
-        not_negative("atol", self.atol)
+        for name, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
+            if 0.0 < not_negative(name, tolerance) < LEAST_TOLERANCE:
+                raise ManipDynError(
+                    f"{name} is {tolerance:g}, which no step keeps; expected 0, or "
+                    f"{LEAST_TOLERANCE:g} or more"
+                )
         if (
             isinstance(self.order, bool)
             or not isinstance(self.order, int)

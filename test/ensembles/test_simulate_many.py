@@ -291,6 +291,28 @@ def test_a_law_without_a_number_ends_its_motion_as_that_of_simulate():
         assert alone.reason.split("diverged")[-1] == made.reason[i].split("diverged")[-1]
 
 
+def test_functions_of_one_name_are_told_apart():
+    """Seen: all lambdas of a file were the first of them."""
+    laws = (
+        lambda t, q, v: np.array([0.3, 0.0]),
+        lambda t, q, v: np.array([-0.3, 0.0]),
+        lambda t, q, v: np.array([0.7, 0.0]) + 0.0 * v,
+    )
+    ends = [md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.01, 0.01).tau_end[0] for law in laws]
+    np.testing.assert_array_equal(ends, [[0.3, 0.0], [-0.3, 0.0], [0.7, 0.0]])
+
+
+def test_a_law_that_raises_ends_its_motion():
+    def law(t, q, v):
+        if t > 0.035:
+            raise ValueError("no more")
+        return -v
+
+    made = md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.1, 0.01)
+    assert md.Status(made.status[0]).name == "NON_FINITE"
+    assert 0.03 <= made.t_end[0] <= 0.04
+
+
 def test_a_limit_in_the_very_first_step_is_found():
     """At times near zero no two numbers are too close to be told apart: the search has to end."""
     arm = dataclasses.replace(ROBOT, q_min=np.full(ROBOT.n, -0.6), q_max=np.full(ROBOT.n, 0.6))
@@ -360,6 +382,7 @@ BAD = {
         "effort": lambda t, q, v: np.zeros(3)
     },
     "threads is 0": {"threads": 0},
+    "rtol is 1e-30, which no step keeps": {"rtol": 1e-30, "method": "rkdp54"},
     "duration is 1e+30 s; expected 4.61169e+09 s at most": {"duration": 1e30},
     "stop_at_limits is 'no'; expected true or false": {"stop_at_limits": "no"},
     "method is '['rk4']', which is no method": {"method": ["rk4"]},

@@ -36,7 +36,10 @@ law, function = no_law, no_function
 
 @compiled(python=False)
 def of_lanes(t, y, p, state, tau):
-    """Write the law's efforts (n, LANES) at times t (LANES,) and states y (2 n, LANES)."""
+    """Write the law's efforts (n, LANES) at times t (LANES,) and states y (2 n, LANES).
+
+    A law that raises has no number to give: its motion ends as one of numbers that are none.
+    """
     q, v = part(row(state, 0), 0, N), part(row(state, 1), 0, N)
     parameters = part(row(state, 2), 0, COUNT)
     for lane in range(LANES):
@@ -44,6 +47,10 @@ def of_lanes(t, y, p, state, tau):
             q[i], v[i] = y[i, lane], y[N + i, lane]
         for i in range(COUNT):
             parameters[i] = p[i, lane]
-        wanted = law(t[lane], q, v, parameters)
-        for i in range(N):
-            tau[i, lane] = wanted[i]
+        try:
+            wanted = law(t[lane], q, v, parameters)
+            for i in range(N):
+                tau[i, lane] = wanted[i]
+        except Exception:
+            for i in range(N):
+                tau[i, lane] = np.nan

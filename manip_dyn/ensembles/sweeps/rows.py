@@ -49,7 +49,7 @@ def row(function: Function, number: int, case: Mapping[str, Any]) -> Row:
                 raise ManipDynError(f"the function returns '{name}', which is the case's own name")
     except ManipDynError as error:
         return failed(number, case, "refused", str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return failed(number, case, "error", f"{type(error).__name__}: {error}")
     status = str(found.pop("status", "done" if success else "failed"))
     reason = _told(found.pop("reason", ""))

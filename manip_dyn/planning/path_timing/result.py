@@ -78,11 +78,14 @@ class PathTiming(Result):
         return self.status in ("solved", "uncertified")
 
     def joints(self, t: float) -> JointState:
-        """Return positions, velocities and accelerations (n,) at time `t`, s, on the path."""
+        """Return positions, velocities and accelerations (n,) at time `t`, s, on the path.
+
+        Outside they are those of its ends, where it speeds up or brakes; `plan` holds the arm.
+        """
         return self.motion.joints(min(max(finite("time", t, "s"), 0.0), self.t_final))
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) at time `t`, s, on the path, N m or N."""
+        """Return the efforts (n,) at time `t`, s, on the path, N m or N; outside as `joints`."""
         return self.motion.effort(min(max(finite("time", t, "s"), 0.0), self.t_final))
 
     def samples(self, period: float) -> PathSamples:

@@ -129,9 +129,7 @@ class PlanningProcess:
         self._replace()
         if self._failed:
             return ManipDynError("the planning process could not begin; its reason is in the log")
-        return ManipDynError(
-            "the planning process died while it planned; expected the goal once more"
-        )
+        return ManipDynError("the planning process died while it planned; send the goal again")
 
     def _replace(self) -> None:
         """Start it again, unless it never came to its first task."""
