@@ -3,7 +3,6 @@
 Plain HTTP and JSON: it takes no client library. Nothing is asked of any network.
 """
 
-import contextlib
 import json
 import shutil
 import subprocess
@@ -20,8 +19,8 @@ FLAGS = (
     "--force-prefers-reduced-motion",
     "--disable-gpu-rasterization",
 )
-FRAMES, LIVELY = 1, 5
-"""Pictures per second, also where the mouse is used: without a graphics card each costs time."""
+FRAMES = 1
+"""Pictures per second: without a graphics card each costs time."""
 
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -112,21 +111,6 @@ class Chromium:
         except (AssertionError, IndexError):
             return False  # it is not there, or not yet drawn, or something is still over it
         return True
-
-    def drag(self, *points):
-        """Press the mouse's button at the first point (x, y), pixels; let it go at the last.
-
-        Nothing happens where one of them is off the page.
-        """
-        moves = [
-            {"type": "pointerMove", "duration": 100, "origin": "viewport", "x": x, "y": y}
-            for x, y in points
-        ]
-        press, release = ({"type": f"pointer{word}", "button": 0} for word in ("Down", "Up"))
-        mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}}
-        mouse["actions"] = [moves[0], press, *moves[1:], release]
-        with contextlib.suppress(AssertionError):
-            self._ask("/actions", {"actions": [mouse]})
 
     def type(self, element, text):
         """Type into an element."""

@@ -21,7 +21,10 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import OPTIONS, is_compiled
 from manip_dyn.core.errors import ManipDynError
 
-COMPILING = (NumbaError, UnsupportedBytecodeError, AttributeError, TypeError, NotImplementedError)
+COMPILING = (
+    *(NumbaError, UnsupportedBytecodeError, NotImplementedError),
+    *(AttributeError, TypeError, ValueError),
+)
 """What numba raises for functions that it cannot compile."""
 ECHOED = ("File", "During:", "There are", "There is")
 """How lines begin after which numba shows the code, or what else it tried."""

@@ -1,21 +1,17 @@
-"""The page in a real browser: what was computed; an arm sent to a goal, pushed, dragged."""
+"""The page in a real browser: what was computed; an arm sent to a goal, pushed."""
 
 import chromium
 import numpy as np
 import pytest
 from harness import Ros
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 import manip_dyn as md
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
 from manip_dyn.ros.nodes.viewer import ViewerNode
-from manip_dyn.viewer.figures.robot import robot_figure
-from manip_dyn.viewer.page.live import HANDLE
 
 pytestmark = [
     pytest.mark.ros,
@@ -113,58 +109,3 @@ def opened(browser, folder):
     """Click on the title of a folder of controls."""
     title = f"//*[normalize-space(text())='{folder}'][contains(@class, 'Paper')]"
     browser.until(lambda: browser.clicked(title), f"no folder {folder}")
-
-
-def test_the_arm_follows_the_handle_that_the_mouse_drags(browser, ros):
-    figure, states = robot_figure(md.load_robot("ibm7535")), ros.listen(JointState, "joint_states")
-    where = {"initial_position": [0.4, 0.9], "controlled": [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]}
-    pace = {"step": 0.01, "real_time_factor": 10.0, "gain": 5.0}
-    ros.start(ClikTrackerNode, robot="ibm7535", path="target", **where, **pace)
-    viewer = ros.start(ViewerNode, port=0)
-    ros.until(lambda: viewer.page is not None, "the arm is not heard")
-    page = viewer.page
-    browser.open(viewer.url)
-    browser.run(chromium.drawn(chromium.LIVELY))
-    ros.until(lambda: browser.find("//canvas"), "nothing is drawn")
-    there = figure.tool(np.array(where["initial_position"]))[0]
-    ros.until(
-        lambda: page.handle is not None and np.allclose(page.handle.position, there, atol=1e-3),
-        "nothing can be dragged",
-    )
-    before = np.array(page.handle.position)
-
-    def drag():
-        """Take the arrow along y in its middle and draw it towards the base."""
-        clients = list(page.server.get_clients().values())
-        grip = np.add(page.handle.position, [0.0, 0.6 * HANDLE * figure.reach, 0.0])
-        if clients:
-            ways = (0.0, 0.1, 0.2)
-            browser.drag(*(pixel(browser, clients[-1].camera, grip - [0.0, y, 0.0]) for y in ways))
-
-    def dragged():
-        return np.linalg.norm(page.handle.position - before) > 0.05
-
-    ros.insist(drag, dragged, "the handle cannot be dragged")
-    ros.until(
-        lambda: np.linalg.norm((tool(figure, states[-1]) - page.handle.position)[:2]) < 1e-3,
-        "the arm does not follow",
-    )
-    assert np.linalg.norm(tool(figure, states[-1]) - before) > 0.05
-    assert errors(browser) == []
-
-
-def tool(figure, state):
-    """Return where the tool is (3,), m."""
-    return figure.tool(np.array(state.position))[0]
-
-
-def pixel(browser, camera, point):
-    """Return where a point (3,), m, is seen on the page."""
-    left, top, width, height = browser.run(
-        "const r = document.querySelector('canvas').getBoundingClientRect();"
-        "return [r.left, r.top, r.width, r.height];"
-    )
-    turn = Rotation.from_quat(np.roll(camera.wxyz, -1))
-    x, y, z = turn.inv().apply(np.subtract(point, camera.position))
-    focal = 0.5 * height / np.tan(0.5 * camera.fov)
-    return round(left + 0.5 * width + focal * x / z), round(top + 0.5 * height + focal * y / z)
