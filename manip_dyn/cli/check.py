@@ -15,7 +15,7 @@ from manip_dyn.cli.options import (
 )
 from manip_dyn.cli.terminal import print_table, told
 from manip_dyn.inspection import Inspection, check
-from manip_dyn.inspection.parts.finding import grouped
+from manip_dyn.inspection.parts.finding import counted, grouped
 
 SHOWN = 4
 """Names of parts that are printed of a finding that many share."""
@@ -56,8 +56,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _print(found: Inspection) -> None:
-    rows = []
-    for finding, names in grouped(found.findings):
+    rows, lines = [], grouped(found.findings)
+    for finding, names in lines:
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         part = finding.part + ("s" if len(names) > 1 else "")
         rows.append((finding.level, f"{part} {', '.join(names[:SHOWN])}{more}", finding.told))
@@ -73,4 +73,4 @@ def _print(found: Inspection) -> None:
         print(f"{peer}: {told}")
     if found.condition is not None:
         print(f"condition number of the mass matrix: up to {found.condition:.2g}")
-    print(f"{found.robot}: {found.reason}")
+    print(f"{found.robot}: {counted([finding for finding, _ in lines])}")

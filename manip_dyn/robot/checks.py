@@ -64,7 +64,7 @@ def check_tree(where: str, root: Element) -> None:
 
 
 def check_numbers(where: str, root: Element) -> None:
-    """Refuse numbers that are none, NaN, infinite (but for limits) or too few."""
+    """Refuse numbers that are none, NaN, infinite or too few."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             named = f"{where}: {kind} '{owner.get('name')}'"
@@ -73,7 +73,7 @@ def check_numbers(where: str, root: Element) -> None:
                     text = element.get(key)
                     if text is not None:
                         values = numbers(f"{named}, {element.tag} {key}", text, count)
-                        if element.tag != "limit" and not np.all(np.isfinite(values)):
+                        if not np.all(np.isfinite(values)):
                             what = f"{named}, {element.tag} {key} is '{text}'"
                             raise ManipDynError(f"{what}; expected finite numbers")
 

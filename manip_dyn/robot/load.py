@@ -22,6 +22,9 @@ from manip_dyn.robot.oracle import Oracle
 from manip_dyn.robot.pinocchio_model import pinocchio_model
 from manip_dyn.robot.source import read_source
 
+LARGEST_INERTIA = 1e300
+"""Of a joint, kg m^2 or kg: from there on numbers overflow."""
+
 
 def load_robot(
     source: str | Path,
@@ -176,7 +179,7 @@ def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
 
 
 def _check_mass_matrix(robot: Robot) -> None:
-    """Refuse a joint that nothing resists: its acceleration would not be defined."""
+    """Refuse a joint that nothing resists, or nothing moves: no acceleration is defined."""
     posture = np.full(robot.n, 0.1)
     inertias = Oracle(robot).mass_matrix(posture).diagonal()
     for joint, inertia in zip(robot.joint_names, inertias, strict=True):
@@ -184,4 +187,10 @@ def _check_mass_matrix(robot: Robot) -> None:
             raise ManipDynError(
                 f"robot '{robot.name}': joint '{joint}' moves no inertia ({inertia:g} kg m^2 or "
                 "kg about its axis); expected more than 0, or an armature in the YAML beside it"
+            )
+        if not inertia < LARGEST_INERTIA:
+            raise ManipDynError(
+                f"robot '{robot.name}': joint '{joint}' moves an inertia beyond "
+                f"{LARGEST_INERTIA:g} kg m^2 or kg; expected less: check the lengths (m) and "
+                "masses (kg) behind it"
             )

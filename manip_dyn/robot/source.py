@@ -61,6 +61,9 @@ def find_urdf(source: str | Path) -> Path:
     if isinstance(source, str) and source.startswith(PACKAGE):
         return _in_package(source)
     path = Path(source).expanduser()
+    if str(source) and path.is_dir():
+        inside = next((each.name for each in sorted(path.glob("*.urdf"))), "arm.urdf")
+        raise ManipDynError(f"robot '{source}' is a folder; expected a file, as {path / inside}")
     if path.suffix in (".urdf", ".xml", ".xacro") or len(path.parts) > 1:
         if path.is_file():
             return path

@@ -53,6 +53,29 @@ def test_a_planted_defect_is_found_and_nothing_else(name, alone):
     assert refused is not found.success
 
 
+@pytest.mark.parametrize(
+    ("changes", "errors"),
+    [
+        ([('value="4"', 'value="-4"')], {"link upper mass"}),
+        (
+            [('value="4"', 'value="-4"'), ('value="2"', 'value="-2"')],
+            {"link upper mass", "link lower mass"},
+        ),
+        ([('effort="50"', 'effort="1e400"')], {"joint shoulder limit effort"}),
+        ([('lower="-2"', 'lower="1e400"')], {"joint shoulder limit lower"}),
+        ([('damping="0.5"', 'damping="-1e400"')], {"joint shoulder dynamics damping"}),
+        ([('xyz="0 0 0.4"', 'xyz="0 0 1e155"')], {"robot arm dynamics"}),
+        ([('xyz="0 0 0.2"', 'xyz="0 0 1e200"')], {"robot arm dynamics"}),
+    ],
+)
+def test_an_error_is_told_once_and_named(changes, errors, alone):
+    """Seen: a negative mass was none, too; 1e400 N m named no joint; 1e155 m was a LinAlgError."""
+    found = md.check(changed(ARM, *changes), compiled=False)
+    told_once = [f"{each.part} {each.name} {each.what}" for each in found.of_level("error")]
+    assert sorted(told_once) == sorted(errors)
+    assert not any("inf" in each.told for each in found.findings if each.what != "dynamics")
+
+
 SMALL = [path for path in examples() if path.stat().st_size < 60_000]
 
 
@@ -159,6 +182,18 @@ def test_the_command_says_it_and_its_exit_code(tmp_path, capsys, alone):
     assert answer["findings"][0]["name"] == "upper"
     assert answer["condition"] is None
     assert main(["check", str(tmp_path / "none.urdf")]) == 2
+
+
+def test_the_command_counts_the_lines_that_it_prints(tmp_path, capsys, alone):
+    """What several parts share is one line, and one of the count; JSON has an entry for each."""
+    axes = [(f'axis xyz="{each}"', 'axis xyz="0 0 0"') for each in ("0 1 0", "1 0 0")]
+    broken = write(tmp_path, changed(ARM, *axes))
+    assert main(["check", str(broken)]) == 1
+    printed = capsys.readouterr().out
+    assert "error: joints shoulder, elbow: axis: '0 0 0'; expected a direction" in printed
+    assert "arm: 1 error, " in printed
+    assert main(["check", str(broken), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["reason"].startswith("2 errors, ")
 
 
 def test_kernels_are_what_is_compared(alone):

@@ -39,6 +39,13 @@ BROKEN = {
     "no limit": (SHOULDER_LIMIT, "", "'shoulder' has no <limit>"),
     "lower above upper": ('lower="-2"', 'lower="2.6"', "'shoulder'.*lower 2.6 above upper 2.5"),
     "lower nan": ('lower="-2"', 'lower="nan"', "'shoulder'.*lower.*'nan'"),
+    "effort beyond all": ('effort="50"', 'effort="1e400"', "'shoulder'.*effort.*'1e400'.*finite"),
+    "lower beyond all": ('lower="-2"', 'lower="-inf"', "'shoulder'.*lower.*'-inf'.*finite"),
+    "length beyond all": (
+        'xyz="0 0 0.4"',
+        'xyz="0 0 1e155"',
+        "'shoulder' moves .* beyond 1e\\+300 .*lengths",
+    ),
     "effort text": ('effort="50"', 'effort="strong"', "'shoulder'.*effort.*'strong'"),
     "effort negative": ('effort="50"', 'effort="-5"', "'shoulder'.*effort.*-5"),
     "velocity negative": ('velocity="3"', 'velocity="-3"', "'shoulder'.*velocity.*-3"),
@@ -134,8 +141,14 @@ def test_robot_that_is_not_there(source, words):
     check_refused(words, source)
 
 
-def test_folder_is_not_a_robot(tmp_path):
-    check_refused("no such file", tmp_path)
+def test_folder_is_not_a_robot(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "arms"
+    folder.mkdir()
+    for source in (folder, str(folder), "arms", "./arms/"):
+        check_refused(r"arms/?' is a folder; expected a file, as .*arms/arm.urdf", source)
+    write(folder, ARM).rename(folder / "left.urdf")
+    check_refused("expected a file, as arms/left.urdf", "arms")
 
 
 @pytest.mark.parametrize(

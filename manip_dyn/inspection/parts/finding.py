@@ -91,8 +91,7 @@ class Inspection:
     @property
     def reason(self) -> str:
         """How many findings of each level there are, in words."""
-        counts = [(len(self.of_level(level)), level) for level in LEVELS]
-        return ", ".join(f"{k} {level}{'s' if k != 1 else ''}" for k, level in counts)
+        return counted(self.findings)
 
     def of_level(self, level: str) -> list[Finding]:
         """Return the findings of one level."""
@@ -108,6 +107,12 @@ class Inspection:
             "findings": [asdict(each) for each in self.findings],
             "agreements": [{**each._asdict(), "holds": each.holds} for each in self.agreements],
         }
+
+
+def counted(findings: Sequence[Finding]) -> str:
+    """Return how many there are of each level, in words."""
+    counts = [(sum(each.level == level for each in findings), level) for level in LEVELS]
+    return ", ".join(f"{k} {level}{'s' if k != 1 else ''}" for k, level in counts)
 
 
 def by_level(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -31,11 +32,11 @@ class Extent(NamedTuple):
     @property
     def size(self) -> float:
         """The diagonal, at least `SMALLEST`, m."""
-        return max(float(np.linalg.norm(self.high - self.low)), SMALLEST)
+        return max(math.hypot(*(self.high - self.low)), SMALLEST)
 
     def distance(self, point: Vector) -> float:
         """Return how far outside a point (3,) is, m."""
-        return float(np.linalg.norm(point - np.clip(point, self.low, self.high)))
+        return math.hypot(*(point - np.clip(point, self.low, self.high)))
 
 
 def extent_of(root: Element, link: str) -> Extent:
@@ -70,7 +71,7 @@ def _step(joint: Element) -> float:
     limit, stroke = joint.find("limit"), 0.0
     if joint.get("type") == "prismatic":
         stroke = max(abs(number(limit, "lower")), abs(number(limit, "upper")))
-    length = float(np.linalg.norm(origin_of(joint)[1])) + stroke
+    length = math.hypot(*origin_of(joint)[1]) + stroke
     return length if np.isfinite(length) else 0.0
 
 

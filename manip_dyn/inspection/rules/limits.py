@@ -52,7 +52,7 @@ def axes(root: Element) -> Iterator[Finding]:
 def origins(root: Element) -> Iterator[Finding]:
     """Yield joints that are far from the one before."""
     for name, joint in joints_of(root).items():
-        length = float(np.linalg.norm(origin_of(joint)[1]))
+        length = math.hypot(*origin_of(joint)[1])
         if length > LONGEST:
             value = f"{length:.4g} m from the parent's"
             remedy = "check the unit: m"
@@ -65,7 +65,7 @@ def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Fin
     if limit.get(key) is None:
         if joint.get("type") != "continuous":
             yield Finding("error", "joint", name, f"{key} limit", "none", wanted, "state it")
-    elif value < 0.0:
+    elif -math.inf < value < 0.0:
         yield Finding("error", "joint", name, f"{key} limit", f"{value:g}", "above 0")
     elif value == 0.0:
         without = {
@@ -79,6 +79,8 @@ def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
     """Yield a position range that is empty, a point or in degrees."""
     lower, upper = number(limit, "lower"), number(limit, "upper")
     value = f"lower {lower:g}, upper {upper:g}"
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return  # told as numbers that are none
     if lower > upper:
         yield Finding("error", "joint", name, "position limits", value, "lower below upper")
     elif lower == upper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
@@ -22,6 +23,8 @@ def dynamics(root: Element) -> Iterator[Finding]:
         for key, meaning in MEANING.items():
             value = number(joint.find("dynamics"), key)
             unit = _unit(joint, key)
+            if not math.isfinite(value):
+                continue  # told as a number that is none
             if value < 0.0:
                 wanted = "0 or more"
                 yield Finding("error", "joint", name, key, f"{value:g} {unit}", wanted)

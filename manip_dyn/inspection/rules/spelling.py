@@ -29,9 +29,9 @@ def numbers(root: Element) -> Iterator[Finding]:
     for kind, owner, element in _elements(root):
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
-            if text is None or _readable(text, count, element.tag == "limit"):
+            if text is None or _readable(text, count):
                 continue
-            wanted = f"{count} number{'s' if count > 1 else ''}"
+            wanted = f"{count} finite number{'s' if count > 1 else ''}"
             yield Finding("error", kind, owner, f"{element.tag} {key}", f"'{text}'", wanted)
 
 
@@ -75,13 +75,12 @@ def _elements(root: Element) -> Iterator[tuple[str, str, Element]]:
                 yield kind, owner.get("name", ""), element
 
 
-def _readable(text: str, count: int, infinite: bool) -> bool:
+def _readable(text: str, count: int) -> bool:
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
         return False
-    fits = all(not math.isnan(each) if infinite else math.isfinite(each) for each in values)
-    return len(values) == count and fits
+    return len(values) == count and all(map(math.isfinite, values))
 
 
 def _near(word: object, known: tuple[str, ...]) -> str:
