@@ -88,6 +88,15 @@ def test_simulate_answers_as_the_api(capsys):
     assert answer["success"]
 
 
+def test_simulate_says_which_efforts_are_cut_off(capsys):
+    arguments = ["simulate", "ibm7535", "--duration", "0.01", "--json"]
+    assert main([*arguments, "--effort=-1,500"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["saturated"] == ["elbow (500 wanted, 9 acts)"]
+    assert main([*arguments, "--effort=-1,9"]) == 0
+    assert json.loads(capsys.readouterr().out)["saturated"] == []
+
+
 def test_simulate_takes_any_method(capsys):
     arguments = ["simulate", "rr", "--start=0.5,0.3", "--json"]
     assert main([*arguments, "--method", "rkdp87", "--rtol", "1e-10"]) == 0

@@ -41,7 +41,9 @@ def configure(command: argparse.ArgumentParser) -> None:
     add_robot(command)
     add_robot_options(command)
     command.add_argument("--start", help="joint positions, comma separated (default: zeros)")
-    command.add_argument("--effort", help="joint efforts, comma separated (default: zeros)")
+    command.add_argument(
+        "--effort", help="joint efforts, comma separated, cut off at their limits (default: zeros)"
+    )
     command.add_argument("--duration", type=float, default=1.0, help="s (default: 1)")
     command.add_argument("--step", type=float, default=1e-3, help="s (default: 0.001)")
     method = command.add_argument("--method", default="rk4", help="see methods (default: rk4)")
@@ -82,6 +84,10 @@ def _simulate(options: argparse.Namespace) -> int:
         "q": result.q[-1].tolist(),
         "v": result.v[-1].tolist(),
         "outside_limits": list(robot.outside_limits(result.q[-1])),
+        "saturated": [
+            f"{robot.joint_names[i]} ({effort[i]:g} wanted, {result.tau[0, i]:g} acts)"
+            for i in np.flatnonzero(result.saturated.any(axis=0))
+        ],
         "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
         **result.statistics,
     }

@@ -117,14 +117,13 @@ def _bodies(robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int])
     """Return the inertial parameters of all bodies, (1, 10 n) or (N, 10 n)."""
     scale = np.ones((1, robot.n))
     if mass_scale is not None:
-        wide = np.shape(mass_scale)[1:] == (1,)  # a number per motion
-        scale = rows_of("mass_scale", mass_scale, 1 if wide else robot.n)
+        scale = rows_of("mass_scale", mass_scale, robot.n)
         _refuse_below_zero("mass_scale", scale)
         counts["mass_scale"] = len(scale)
     own = np.array([each.numbers for each in rigid_bodies(robot.bodies)])
     bodies = scale[:, :, None] * own
     if payload is not None:
-        rows = rows_of("payload", payload, 10)
+        rows = rows_of("payload", payload, 10, alike=False)
         for row in rows:
             checked_payload(row)
         counts["payload"] = len(rows)

@@ -15,6 +15,7 @@ from manip_dyn.core.extras import needed
 from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.simulate import Trajectory
+from manip_dyn.simulation.simulation import KEPT
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,8 @@ class Ensemble:
         failures: Steps that the error control threw away (N,).
         evaluations: Evaluations of the dynamics (N,).
         limits_met: Which position limit ended each (N,), -1: none; see `reason`.
+        saturated: Which joints' efforts were at their limits after any step, where the law may
+            have wanted more (N, n).
     """
 
     robot: Robot
@@ -80,6 +83,7 @@ class Ensemble:
     failures: np.ndarray
     evaluations: np.ndarray
     limits_met: np.ndarray
+    saturated: np.ndarray
 
     def __len__(self) -> int:
         """Return the number of motions."""
@@ -122,6 +126,7 @@ class Ensemble:
             Status(self.status[i]),
             self._reason(i),
             numbers,
+            self.saturated[i] & (np.abs(self.tau[i][reached]) >= self.robot.tau_max),
         )
 
     def to_xarray(self) -> Any:
@@ -133,6 +138,7 @@ class Ensemble:
         xarray = needed("xarray", "to_xarray needs", "xarray")
         joints = ("motion", "joint")
         over_time = {name: (joints, value) for name, value in vars(self.over_time).items()}
+        over_time["saturated"] = joints, self.saturated
         sampled = {
             name: (("motion", "time", "joint"), getattr(self, name)) for name in ("q", "v", "tau")
         }
@@ -162,6 +168,5 @@ class Ensemble:
             name = self.robot.joint_names[joint]
             return f"joint '{name}' reached its {side} limit at {t:.6f} s"
         return (
-            f"the motion of '{self.robot.name}' diverged at {t:.6f} s ({status.meaning}); the "
-            "state is kept there. Expected a smaller step or smaller efforts"
+            f"the motion of '{self.robot.name}' diverged at {t:.6f} s ({status.meaning}); {KEPT}"
         )

@@ -8,20 +8,22 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.core.addresses import address_for
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.core.views import MATRIX, VECTOR
-from manip_dyn.ensembles.function_trial import check_size, width_of
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
-from manip_dyn.ensembles.rows import listed, rows_of
+from manip_dyn.ensembles.rows import listed, rows_of, width_of
 from manip_dyn.integrate.functions import COMPILING, jitted, not_compilable
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.laws.effort_laws import Feedback, Schedule
+from manip_dyn.simulation.laws import law_stand_ins
+from manip_dyn.simulation.laws.effort_laws import Schedule, beyond
+from manip_dyn.simulation.laws.function_law import Feedback
 from manip_dyn.simulation.laws.pd_control import COMPENSATIONS, PDControl
 from manip_dyn.simulation.laws.references import (
     References,
@@ -30,6 +32,7 @@ from manip_dyn.simulation.laws.references import (
     stops_of,
     targets,
 )
+from manip_dyn.simulation.laws.trial import check_size
 
 EXPECTED = (
     "expected efforts (n,) or (N, n), a Schedule, a Plan, a list of N of these, a PDControl, or a "
@@ -38,7 +41,10 @@ EXPECTED = (
 
 
 class LaneLaw(NamedTuple):
-    """An effort law; see `lanes.space.Cases` and `Rules` for its parts."""
+    """An effort law; see `lanes.space.Cases` and `Rules` for its parts.
+
+    `cut_off` says of which joints (n,) or (N, n) it may want more than their limits.
+    """
 
     law: int
     timed: bool
@@ -50,11 +56,18 @@ class LaneLaw(NamedTuple):
     references: References
     parameters: Matrix
     function: Any
+    cut_off: NDArray[np.bool_]
 
     @property
-    def rows(self) -> int:
-        """For how many motions it has rows; 1 for any number."""
-        return max(len(e) for e in (self.schedules, self.references.ranges, *self[5:7], self[8]))
+    def counts(self) -> dict[str, int]:
+        """For how many motions each part has rows; 1 for any number."""
+        return {
+            "effort": len(self.schedules),
+            "target": len(self.references.ranges),
+            "stiffness": len(self.stiffness),
+            "damping of the PDControl": len(self.damping),
+            "parameters": len(self.parameters),
+        }
 
 
 def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -> LaneLaw:
@@ -72,7 +85,9 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         return _feedback(robot, effort, period)
     if isinstance(effort, Feedback):
         if effort.weightless:
-            return _plain(robot, [Schedule(robot, [0], [np.zeros(robot.n)])], GRAVITY)
+            return _state_dependent(robot, GRAVITY)
+        if not effort.compilable:
+            raise ManipDynError(f"effort calls a {type(effort.function).__name__}; {EXPECTED}")
         return _function(robot, effort.function, effort.parameters)
     plans = listed(effort, Plan)
     if plans is not None:
@@ -84,11 +99,14 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         return _function(robot, effort, parameters)
     if hasattr(effort, "next_switch") or callable(effort):
         raise ManipDynError(f"effort is a {type(effort).__name__}; {EXPECTED}")
-    efforts = np.clip(rows_of("effort", effort, robot.n), -robot.tau_max, robot.tau_max)
-    return _of_table(robot, np.zeros(len(efforts), np.int64), efforts, _ones(len(efforts)))
+    wanted = rows_of("effort", effort, robot.n)
+    efforts = np.clip(wanted, -robot.tau_max, robot.tau_max)
+    cut_off = np.array([beyond(robot, each[None]) for each in wanted])
+    times_ns = np.zeros(len(efforts), np.int64)
+    return _of_table(robot, times_ns, efforts, _ones(len(efforts)), cut_off)
 
 
-def _plain(robot: Robot, schedules: Sequence[Schedule], law: int = SCHEDULE) -> LaneLaw:
+def _plain(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
     for each in schedules:
         if len(each.efforts[0]) != robot.n:
             raise ManipDynError(
@@ -98,10 +116,19 @@ def _plain(robot: Robot, schedules: Sequence[Schedule], law: int = SCHEDULE) -> 
     efforts = np.concatenate([np.array(each.efforts) for each in schedules])
     ends = np.cumsum([len(each.times_ns) for each in schedules])
     begins = np.concatenate([[0], ends[:-1]])
-    return _of_table(robot, times, efforts, np.stack([begins, ends], axis=1))._replace(law=law)
+    cut_off = np.array([each.cut_off for each in schedules])
+    return _of_table(robot, times, efforts, np.stack([begins, ends], axis=1), cut_off)
 
 
-def _of_table(robot: Robot, times_ns: Vector, efforts: Matrix, schedules: Vector) -> LaneLaw:
+def _state_dependent(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
+    """Return a law beside schedules; default: none of them acts."""
+    beside = _plain(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
+    return beside._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
+
+
+def _of_table(
+    robot: Robot, times_ns: Any, efforts: Matrix, schedules: Vector, cut_off: Any
+) -> LaneLaw:
     none = np.zeros((1, robot.n))
     return LaneLaw(
         law=SCHEDULE,
@@ -114,6 +141,7 @@ def _of_table(robot: Robot, times_ns: Vector, efforts: Matrix, schedules: Vector
         references=targets(none),
         parameters=np.zeros((1, 0)),
         function=0,
+        cut_off=cut_off,
     )
 
 
@@ -123,19 +151,18 @@ def _ones(count: int) -> Vector:
 
 
 def _feedback(robot: Robot, control: PDControl, period: float) -> LaneLaw:
-    zero = [Schedule(robot, [0], [np.zeros(robot.n)])]
     law = dict(zip(COMPENSATIONS, (PD, GRAVITY, COMPUTED), strict=True))[control.compensation]
     plans = listed(control.target, Plan)
     if plans is None:
         references = targets(rows_of("target", control.target, robot.n))
     else:
         references = references_of(robot, plans, period)
-    schedules = zero
+    schedules: list[Schedule] = []
     if plans is not None and law == PD:
         schedules = [schedule_of(robot, each, period) for each in plans]
     elif plans is not None:
         schedules = [stops_of(robot, each) for each in plans]
-    return _plain(robot, schedules, law)._replace(
+    return _state_dependent(robot, law, schedules)._replace(
         timed=plans is not None,
         stiffness=rows_of("stiffness", control.stiffness, robot.n),
         damping=rows_of("damping", control.damping, robot.n),
@@ -154,19 +181,20 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
         )
     values = np.zeros((1, 0))
     if count == 4:
-        values = rows_of("parameters", parameters, width_of(parameters))
-    start = (0.0, np.zeros(robot.n), np.zeros(robot.n), *([values[0]] if count == 4 else []))
+        values = rows_of("parameters", parameters, width_of(parameters), alike=False)
+    own = [values[0]] if count == 4 else []
+    start = (np.float64(0.0), np.zeros(robot.n), np.zeros(robot.n), *own)
     check_size(plain, start, robot.n)
     bound: dict[str, Any] = {"N": robot.n, "COUNT": values.shape[1]}
     if count == 4:
         bound["law"] = jitted(law)
     else:
-        bound["law"] = specialized(function, function=jitted(law)).without_parameters
+        bound["law"] = specialized(law_stand_ins, function=jitted(law)).without_parameters
     lanes = specialized(function, **bound).of_lanes
     try:
         address = address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))
     except COMPILING as error:
         expected = "numpy functions of t, q and v that return efforts (n,)"
         raise not_compilable("the effort law", law, error, expected, start) from error
-    zero = [Schedule(robot, [0], [np.zeros(robot.n)])]
-    return _plain(robot, zero, FUNCTION)._replace(timed=True, parameters=values, function=address)
+    made = _state_dependent(robot, FUNCTION)
+    return made._replace(timed=True, parameters=values, function=address)

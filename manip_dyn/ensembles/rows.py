@@ -11,25 +11,29 @@ from manip_dyn.core.checks import Matrix, finite_array
 from manip_dyn.core.errors import ManipDynError
 
 
-def rows_of(name: str, value: Any, size: int) -> Matrix:
+def rows_of(name: str, value: Any, size: int, alike: bool = True) -> Matrix:
     """Return a value as rows (1, size), or (N, size) where it has a row per motion.
 
-    A number stands for `size` equal ones, a list for a row.
+    Args:
+        name: For messages.
+        value: A row (size,), or rows (N, size).
+        size: Of a row.
+        alike: Whether a number stands for `size` equal ones, and (N, 1) for a number per motion.
 
     Raises:
-        ManipDynError: If it is neither, or not finite.
+        ManipDynError: If it is none of these, or not finite.
     """
     try:
         shape = np.shape(value)
     except ValueError:
-        shape = (-1,) * 3
-    if shape == () and np.asarray(value).dtype.kind in "iuf":
+        shape = (-1,)
+    if alike and shape == () and np.asarray(value).dtype.kind in "iuf":
         return np.full((1, size), finite_array(name, value, ()))
-    if len(shape) == 1:
-        return finite_array(name, value, (size,))[None]
-    if len(shape) == 2 and shape[0] > 0:
+    if shape == (size,):
+        return finite_array(name, value, shape)[None]
+    if len(shape) == 2 and shape[0] > 0 and (shape[1] == size or (alike and shape[1] == 1)):
         numbers = np.asarray(value)
-        if numbers.dtype.kind == "f" and numbers.shape[1] == size:
+        if numbers.dtype.kind == "f":
             finite = np.isfinite(numbers)
             if not finite.all():
                 wrong = np.flatnonzero(~finite.all(axis=1))
@@ -37,11 +41,29 @@ def rows_of(name: str, value: Any, size: int) -> Matrix:
                 raise ManipDynError(
                     f"{name} of motion {wrong[0]} is {row}; expected finite numbers"
                 )
-        return finite_array(name, value, (shape[0], size))
+        rows = finite_array(name, value, shape)
+        return np.ascontiguousarray(np.broadcast_to(rows, (shape[0], size)))
     shown = f"has shape {shape}" if shape else f"is {value!r}"
     if -1 in shape:
         shown = "has rows of different lengths"
-    raise ManipDynError(f"{name} {shown}; expected ({size},), or (N, {size}) for N motions")
+    few = "a number, " if alike else ""
+    each = "(N, 1) or " if alike and size > 1 else ""
+    raise ManipDynError(
+        f"{name} {shown}; expected {few}({size},), or {each}(N, {size}) for N motions"
+    )
+
+
+def width_of(parameters: Any) -> int:
+    """Return how many parameters there are for each motion."""
+    try:
+        shape = np.shape(parameters)
+    except ValueError:
+        shape = (-1,) * 3
+    if len(shape) not in (1, 2):
+        shown = f"has shape {shape}" if shape else f"is {parameters!r}"
+        shown = "has rows of different lengths" if -1 in shape else shown
+        raise ManipDynError(f"parameters {shown}; expected numbers (k,), or (N, k) for N motions")
+    return int(shape[-1])
 
 
 def number_of_motions(counts: dict[str, int]) -> int:

@@ -24,7 +24,8 @@ from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import Feedback, Schedule
+from manip_dyn.simulation.laws.effort_laws import Schedule
+from manip_dyn.simulation.laws.function_law import Feedback
 from manip_dyn.simulation.laws.pd_control import PDControl
 
 Law = ArrayLike | Schedule | Plan | PDControl | Feedback | Callable[..., Vector] | Sequence[Any]
@@ -100,7 +101,7 @@ def simulate_many(
     q, v = rows_of("q0", q0, robot.n), rows_of("v0", v0, robot.n)
     law = lane_law(robot, effort, step, parameters)
     arm = arm_rows(robot, damping, mass_scale, payload)
-    counts = {"q0": len(q), "v0": len(v), "effort": law.rows, **arm.counts}
+    counts = {"q0": len(q), "v0": len(v), **law.counts, **arm.counts}
     motions = number_of_motions(counts)
     _check_starts(robot, q)
     starts = np.concatenate([np.broadcast_to(x, (motions, robot.n)) for x in (q, v)], axis=1)
@@ -112,7 +113,7 @@ def simulate_many(
     samples = -(-duration_ns // period_ns) + 1
     kept = run_all(cases, rules, numbers.method, samples, threads, fixed)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
-    return _ensemble(robot, t, kept, arm)
+    return _ensemble(robot, t, kept, arm, law.cut_off)
 
 
 def _check_starts(robot: Robot, q: Matrix) -> None:
@@ -193,7 +194,7 @@ def _of_series(robot: Robot, rules: Rules, arm: ArmRows) -> tuple[Rules, int]:
     return rules._replace(motion=motion, width=series.width), series.fixed
 
 
-def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
+def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows, cut_off: Any) -> Ensemble:
     n, ends = robot.n, kept.ends
     q, v = kept.states[:, :, :n], kept.states[:, :, n : 2 * n]
     sampled = arm.energy(kept.states)
@@ -237,6 +238,7 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows) -> Ensemble:
         failures=ends[:, space.FAILURES],
         evaluations=ends[:, space.EVALUATIONS],
         limits_met=met,
+        saturated=cut_off & (kept.peak >= robot.tau_max),
     )
 
 

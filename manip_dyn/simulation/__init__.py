@@ -4,11 +4,10 @@ from manip_dyn.simulation.driven import driven
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.laws.effort_laws import (
     EffortLaw,
-    Feedback,
     Schedule,
-    gravity_compensation,
     held,
 )
+from manip_dyn.simulation.laws.function_law import Feedback, gravity_compensation
 from manip_dyn.simulation.laws.pd_control import PDControl
 from manip_dyn.simulation.simulate import Trajectory, simulate
 from manip_dyn.simulation.simulation import Disturbance, Energy, Simulation

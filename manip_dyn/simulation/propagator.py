@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import typeof
+from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import (
     Engine,
@@ -23,7 +26,8 @@ from manip_dyn.integrate.functions import COMPILING, jitted, not_compilable
 from manip_dyn.simulation import feedback, saturated
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
-from manip_dyn.simulation.laws.effort_laws import Feedback
+from manip_dyn.simulation.laws import law_stand_ins
+from manip_dyn.simulation.laws.function_law import Feedback, LawError
 from manip_dyn.simulation.laws.pd_law import PDLaw
 from manip_dyn.simulation.stick_slip import StickSlip, law_parameters
 
@@ -40,12 +44,16 @@ class Propagator:
         failures: Steps that the error control threw away.
         evaluations: Evaluations of the dynamics; of the whole series for Taylor's method.
         status: How the last run ended.
+        reached: The time at which it did, s.
         met: Which joint limit ended it; empty if none did.
+        failed: How the law failed that ended it; empty if it did not.
     """
 
     steps = failures = evaluations = 0
-    status = Status.SUCCESS
-    met = ""
+    status, reached = Status.SUCCESS, 0.0
+    met = failed = ""
+    law: Feedback | None = None
+    """The user's, whose errors end a run."""
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Move `y` from `begin` to `end`, s, and return the time reached.
@@ -56,6 +64,19 @@ class Propagator:
             y: The state, changed.
             effort: The constant efforts (n,), or None if the law itself is in the loop.
         """
+        self.status, self.reached, self.met, self.failed = Status.SUCCESS, begin, "", ""
+        try:
+            self._go(begin, end, y, effort)
+        except LawError as error:
+            self.status, self.failed = Status.NON_FINITE, str(error)
+        except Exception as error:
+            if self.law is None or isinstance(error, (ManipDynError, NumbaError)):
+                raise
+            self.status, self.failed = Status.NON_FINITE, str(self.law.failed(error))
+        return self.reached
+
+    def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
+        """Move on; `y` is that of the time `reached`, also if the law raises."""
         raise NotImplementedError
 
 
@@ -89,17 +110,18 @@ class CompiledPropagator(Propagator):
             **(events.settings if events else {}),
         )
 
-    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
-        """Move `y` to `end`."""
+    def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         parameters = self._parameters if effort is None else effort
-        self.status = Status(self._run(begin, end, parameters, y, self._space))
-        now = self._space.state
-        self.steps += int(now.steps)
-        self.failures += int(now.failures)
-        self.evaluations += int(now.evaluations)
+        try:
+            self.status = Status(self._run(begin, end, parameters, y, self._space))
+        finally:
+            now = self._space.state
+            self.steps += int(now.steps)
+            self.failures += int(now.failures)
+            self.evaluations += int(now.evaluations)
+            self.reached = float(now.t)
         event = self.status is Status.EVENT
         self.met = self._limits.reached(y) if self._limits and event else ""
-        return float(now.t)
 
 
 class FrictionPropagator(CompiledPropagator):
@@ -114,22 +136,20 @@ class FrictionPropagator(CompiledPropagator):
         super().__init__(kernels, integrator, sliding.module.rates, parameters, jacobian, events)
         self._sliding = sliding
 
-    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
-        """Move `y` to `end`."""
+    def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         if effort is not None:
             self._sliding.efforts[:] = effort
-        t, distances = begin, self._distances(y)
+        distances = self._distances(y)
         for _ in range(MOST_CHANGES):
-            self._sliding.settle(t, y)
-            t = super().run(t, end, y, None)
+            self._sliding.settle(self.reached, y)
+            super()._go(self.reached, end, y, None)
             now = self._distances(y)
-            reached = bool(np.any((distances > 0.0) & (now <= 0.0)))
-            if self.status is not Status.EVENT or reached:
-                return t
+            met = bool(np.any((distances > 0.0) & (now <= 0.0)))
+            if self.status is not Status.EVENT or met:
+                return
             self.met, distances = "", now
-            self._sliding.stop(t, y)
+            self._sliding.stop(self.reached, y)
         self.status = Status.TOO_MANY_STEPS
-        return t
 
     def _distances(self, y: Vector) -> Vector:
         return np.empty(0) if self._limits is None else self._limits.distances(y)
@@ -143,20 +163,18 @@ class InterpretedPropagator(Propagator):
         self._motion = kernels.unchecked.motion_and_work
         self._law, self._step, self._n = law, step, kernels.robot.n
 
-    def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
-        """Move `y` to `end`."""
-        t, self.status = begin, Status.SUCCESS
-        while end - t > 1e-9 * self._step:
-            h = min(self._step, end - t)
+    def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
+        while end - self.reached > 1e-9 * self._step:
+            h = min(self._step, end - self.reached)
             with np.errstate(over="ignore", invalid="ignore"):
-                new, h = self._stepped(t, y, h)
+                new, h = self._stepped(self.reached, y, h)
             if not np.all(np.isfinite(new)):
                 self.status = Status.NON_FINITE
-                return t
-            y[:], t = new, t + h
+                return
+            y[:], self.reached = new, self.reached + h
             self.steps += 1
             self.evaluations += 4
-        return end
+        self.reached = end
 
     def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:
         """Return the state after h, s, or less, and the time that it took."""
@@ -249,27 +267,44 @@ def pd_propagator(kernels: Kernels, integrator: Integrator, law: PDLaw) -> Propa
 def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback) -> Propagator:
     """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot."""
     refuse_series(integrator, "a feedback law")
-    n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
-    compiled = jitted(law.function)
-    if law.parameters is None:
-        compiled = specialized(saturated, function=compiled).without_parameters
-    efforts = specialized(saturated, law=compiled, N=n).of_law
     try:
-        efforts(0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
+        law.efforts, law.arrays = _compiled(kernels, law)
     except COMPILING as error:
         if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
-            own = () if law.parameters is None else (law.parameters,)
-            state = (0.0, np.zeros(n), np.zeros(n), *own)
-            told = not_compilable("the effort law", law.function, error, EXPECTED, state)
             raise ManipDynError(
-                f"{told}; or method 'rk4' with a fixed step and stop_at_limits false, instead of "
-                f"method '{integrator.method}'"
+                f"{_not_compiled(kernels.robot.n, law, error)}; or method 'rk4' with a fixed step "
+                f"and stop_at_limits false, instead of method '{integrator.method}'"
             ) from error
         if kernels.robot.rubs:
             sliding = _stick_slip(kernels, integrator)
             return InterpretedFrictionPropagator(kernels, law, integrator.step, sliding)
         return InterpretedPropagator(kernels, law, integrator.step)
-    return _state_dependent(kernels, integrator, efforts, parameters)
+    motion = _state_dependent(kernels, integrator, law.efforts, law.arrays)
+    motion.law = law
+    return motion
+
+
+def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
+    """Return a law's compiled ``efforts(t, y, p, tau)`` and its parameters."""
+    if not law.compilable:
+        raise TypeError(f"the effort law is a {type(law.function).__name__}")
+    n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
+    compiled = jitted(law.function)
+    if law.parameters is None:
+        compiled = specialized(law_stand_ins, function=compiled).without_parameters
+    efforts: Any = specialized(saturated, law=compiled, N=n).of_law
+    arguments = (0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
+    if not PLAIN:
+        efforts.compile(tuple(typeof(each) for each in arguments))
+    return efforts, parameters
+
+
+def _not_compiled(n: int, law: Feedback, error: Exception) -> str:
+    """Return why a law runs in Python."""
+    if not law.compilable:
+        return f"{error}, which runs in Python; expected a function of t, q and v"
+    state = law.arguments(0.0, np.zeros(n), np.zeros(n))
+    return str(not_compilable("the effort law", law.function, error, EXPECTED, state))
 
 
 def _state_dependent(

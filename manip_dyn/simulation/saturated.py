@@ -5,10 +5,9 @@ Parameters are the effort limits (n,), three scratch arrays (n,), and numbers (k
 
 from __future__ import annotations
 
-import numpy as np
-
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.views import part
+from manip_dyn.simulation.laws.law_stand_ins import no_law
 
 # Bound for each robot and law.
 N = 1
@@ -16,29 +15,11 @@ N = 1
 
 
 @inlined
-def no_law(t, q, v, own):
-    """Return the efforts (n,) that are wanted at time t, s, positions and velocities (n,)."""
-    return np.zeros(N)
-
-
-@inlined
-def without_parameters(t, q, v, own):
-    """Call a law that has no numbers of its own."""
-    return function(t, q, v)
-
-
-@inlined
-def no_function(t, q, v):
-    """Return the efforts (n,)."""
-    return np.zeros(N)
-
-
-@inlined
 def no_dynamics(q, v, a, tau):
     """Write the efforts (n,) that give the accelerations a (n,)."""
 
 
-law, function, inverse_dynamics = no_law, no_function, no_dynamics
+law, inverse_dynamics = no_law, no_dynamics
 
 
 @compiled(merge=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
@@ -16,10 +16,12 @@ from manip_dyn.integrate import Status
 from manip_dyn.integrate.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import EffortLaw, Feedback, Schedule, held
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule, held
+from manip_dyn.simulation.laws.function_law import Feedback, LawError
 from manip_dyn.simulation.laws.pd_control import PDControl
 from manip_dyn.simulation.laws.pd_law import PDLaw
 from manip_dyn.simulation.laws.references import Planned, schedule_of
+from manip_dyn.simulation.laws.trial import check_size
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 
 
@@ -36,6 +38,8 @@ class Trajectory(Result):
         status: How it ended; EVENT where a joint reached its limit and was to stop there.
         reason: The same in one sentence.
         statistics: Steps, failed steps and evaluations of the dynamics.
+        saturated: Whether an effort is at its limit (m, n), of the joints for which the law wants
+            more; empty where nobody has looked.
     """
 
     t: Vector
@@ -46,6 +50,7 @@ class Trajectory(Result):
     status: Status
     reason: str
     statistics: dict[str, int]
+    saturated: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
 
     @property
     def success(self) -> bool:
@@ -71,6 +76,9 @@ def simulate(
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `effort`.
 
+    A motion ends where it diverges, where a function raises or gives NaN, or, if asked, at a joint
+    limit: the result has what came before, a status and a reason.
+
     Args:
         robot: The arm.
         q0: Initial positions (n,), rad or m.
@@ -78,7 +86,9 @@ def simulate(
         effort: Constant efforts (n,); a function (t, q, v) -> efforts, or (t, q, v, p) with
             `parameters`; a `PDControl`; a `Plan`, whose efforts are played back, held for a
             `step` where they change smoothly; or an `EffortLaw` such as `Schedule`. Saturated at
-            the effort limits.
+            the effort limits, see `Trajectory.saturated`; an `EffortLaw` of your own keeps them
+            itself. Functions are compiled by numba or, if it cannot, run in Python: slowly, and
+            with the method ``rk4`` alone.
         duration: s.
         step: Integration step, s, without tolerances.
         sample_period: Time between samples, s, on which steps end. Default: the step; a
@@ -90,6 +100,11 @@ def simulate(
         stop_at_limits: Whether to end where a joint reaches a position limit: the last sample is
             that time, and `success` is false. Otherwise joints pass their limits.
         parameters: (k,), of a function (t, q, v, p).
+
+    Raises:
+        ManipDynError: If an argument is wrong, or a function cannot be used at all: it uses an
+            index out of range, returns another number of efforts, or raises at the start where
+            numba cannot compile it.
     """
     integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
     simulation = Simulation(robot, q0, v0, integrator)
@@ -98,7 +113,7 @@ def simulate(
     if sample_period is None:
         sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
-    rows = [_sample(simulation)]
+    rows = [_begun(simulation)]
     status, reason = Status.SUCCESS, "the duration is over"
     while simulation.time_ns < end and status is Status.SUCCESS:
         try:
@@ -110,7 +125,9 @@ def simulate(
             status, reason = Status.EVENT, str(error)
         rows.append(_sample(simulation))
     t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
-    return Trajectory(t, q, v, tau, energy, status, reason, simulation.statistics)
+    wanted = getattr(simulation.law, "cut_off", robot.tau_max > 0.0)
+    saturated = wanted & (np.abs(tau) >= robot.tau_max)
+    return Trajectory(t, q, v, tau, energy, status, reason, simulation.statistics, saturated)
 
 
 def _sample_period(integrator: Integrator, duration: float) -> float:
@@ -140,6 +157,29 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
     return held(robot, effort)
 
 
+def _begun(simulation: Simulation) -> tuple:
+    """Return the first sample, with the law compiled; refuse one that cannot be used."""
+    law = simulation.law
+    if not isinstance(law, Feedback):
+        return _sample(simulation)
+    if law.efforts is None and law.compilable:
+        plain = getattr(law.function, "py_func", law.function)
+        start = law.arguments(0.0, simulation.q, simulation.v)
+        check_size(plain, start, simulation.robot.n)
+    simulation.motion(law)
+    if law.efforts is None:
+        return _state(simulation, simulation.effort)
+    return _sample(simulation)
+
+
 def _sample(simulation: Simulation) -> tuple:
+    """Return time, state, efforts, NaN where the law has none, and energies."""
+    try:
+        return _state(simulation, simulation.effort)
+    except LawError:
+        return _state(simulation, np.full(simulation.robot.n, np.nan))
+
+
+def _state(simulation: Simulation, effort: Vector) -> tuple:
     q, v = simulation.q, simulation.v
-    return simulation.time_ns * 1e-9, q, v, simulation.effort, simulation.energy()
+    return simulation.time_ns * 1e-9, q, v, effort, simulation.energy()

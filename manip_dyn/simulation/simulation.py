@@ -17,7 +17,8 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import EffortLaw, Feedback, held
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, held
+from manip_dyn.simulation.laws.function_law import Feedback
 from manip_dyn.simulation.laws.pd_law import PDLaw
 from manip_dyn.simulation.propagator import (
     Propagator,
@@ -27,6 +28,12 @@ from manip_dyn.simulation.propagator import (
     refuse_series,
     weightless_propagator,
 )
+
+KEPT = (
+    "the state is kept there. Expected a smaller step, smaller efforts, or a law that neither "
+    "raises nor gives NaN"
+)
+"""What is done, and to be done, about a motion that diverged."""
 
 
 class Energy(NamedTuple):
@@ -185,7 +192,7 @@ class Simulation:
         """Move on while no effort jumps; `beside` (n,) acts beside the law's efforts."""
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
-            motion, effort, origin = self._motion(law), None, begin_ns * 1e-9
+            motion, effort, origin = self.motion(law), None, begin_ns * 1e-9
             law.enter(begin_ns, stop_ns)
         else:
             motion, origin = self._motions[None], 0.0
@@ -199,14 +206,15 @@ class Simulation:
         self.time_ns = begin_ns + round((reached - origin) * 1e9)
         if motion.met:
             raise JointLimitError(f"{motion.met} at {self.time_ns * 1e-9:.6f} s")
-        raise DivergenceError(
-            f"the simulation of '{self.robot.name}' diverged at {self.time_ns * 1e-9:.6f} s "
-            f"({motion.status.meaning}); the state is kept there. Expected a smaller "
-            "step or smaller efforts",
-            motion.status,
-        )
+        told = f"the simulation of '{self.robot.name}'"
+        if motion.failed:
+            told += f" ended at {self.time_ns * 1e-9:.6f} s, the state is kept there: "
+            raise DivergenceError(told + motion.failed, motion.status)
+        told += f" diverged at {self.time_ns * 1e-9:.6f} s ({motion.status.meaning})"
+        raise DivergenceError(f"{told}; {KEPT}", motion.status)
 
-    def _motion(self, law: Feedback) -> Propagator:
+    def motion(self, law: Feedback) -> Propagator:
+        """Return the loop for a law that depends on the state, compiled at its first use."""
         if law not in self._motions:
             if isinstance(law, PDLaw):
                 motion: Propagator = pd_propagator(self.kernels, self.integrator, law)

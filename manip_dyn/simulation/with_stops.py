@@ -12,7 +12,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_stops import GIVE, TOUCH, JointStops
-from manip_dyn.simulation.laws.effort_laws import Feedback
+from manip_dyn.simulation.laws.function_law import Feedback
 from manip_dyn.simulation.simulation import Simulation
 
 SHORT_NS, SHORTEST_NS = 1_000_000, 1_000

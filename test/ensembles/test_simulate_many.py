@@ -180,21 +180,27 @@ def test_the_efforts_of_plans_are_played_back():
         same(made.trajectory(1), alone)
 
 
+def swinging(t, q, v, p):
+    return p[0] * np.sin(9.0 * t) - p[1] * v
+
+
 def test_a_function_with_parameters():
     values = DRAW.uniform(0.5, 1.0, (N, 2))
-
-    def law(t, q, v, p):
-        return p[0] * np.sin(9.0 * t) - p[1] * v
-
-    made = many(law, parameters=values, step=2e-3)
+    made = many(swinging, parameters=values, step=2e-3)
     first, second = values[0]
     alone = one(0, lambda t, _q, v: first * np.sin(9.0 * t) - second * v, step=2e-3)
     same(made.trajectory(0), alone)
-    same(made.trajectory(N - 1), one(N - 1, law, step=2e-3, parameters=values[N - 1]))
+    same(made.trajectory(N - 1), one(N - 1, swinging, step=2e-3, parameters=values[N - 1]))
+
+
+def test_a_number_per_motion_is_for_all_joints():
+    column = 0.5 * np.ones((N, 1))
+    wide, narrow = (many(md.PDControl(x, 1.0, x), mass_scale=x) for x in (column + 0 * Q0, column))
+    np.testing.assert_array_equal(wide.q, narrow.q)
 
 
 def test_gravity_compensation_is_the_same_law():
-    made = many(md.gravity_compensation(KERNELS))
+    made = many(md.gravity_compensation(ROBOT))
     same(made.trajectory(3), one(3, md.gravity_compensation(KERNELS)))
 
 
@@ -302,15 +308,81 @@ def test_functions_of_one_name_are_told_apart():
     np.testing.assert_array_equal(ends, [[0.3, 0.0], [-0.3, 0.0], [0.7, 0.0]])
 
 
-def test_a_law_that_raises_ends_its_motion():
+@pytest.mark.parametrize("at", [0.035, -1.0])
+def test_a_law_that_raises_ends_its_motion(at):
+    """At the last good step, in one motion as in many; one tells what was raised where."""
+
     def law(t, q, v):
-        if t > 0.035:
+        if t > at:
             raise ValueError("no more")
         return -v
 
     made = md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.1, 0.01)
-    assert md.Status(made.status[0]).name == "NON_FINITE"
-    assert 0.03 <= made.t_end[0] <= 0.04
+    alone = md.simulate(ROBOT, Q0[0], V0[0], law, 0.1, 0.01)
+    assert alone.status.name == md.Status(made.status[0]).name == "NON_FINITE"
+    assert made.t_end[0] == pytest.approx(alone.t[-1]) == pytest.approx(0.03 if at > 0 else 0.0)
+    np.testing.assert_allclose(made.q_end[0], alone.q[-1], atol=1e-13)
+    assert "a law that neither raises nor gives NaN" in made.reason[0]
+    line = law.__code__.co_firstlineno + 2
+    assert f"ValueError: no more ('law', line {line} of {__file__})" in alone.reason
+
+
+class Raising:
+    """A law that runs in Python."""
+
+    def __call__(self, t, q, v):
+        if t > 0.035:
+            raise ValueError("no more")
+        return -v
+
+
+def test_a_law_that_raises_in_python_ends_its_motion_too():
+    alone = md.simulate(ROBOT, Q0[0], V0[0], Raising(), 0.1, 0.01)
+    assert alone.status.name == "NON_FINITE"
+    assert alone.t[-1] == pytest.approx(0.03)
+    assert "ValueError: no more ('__call__', line" in alone.reason
+    with pytest.raises(md.ManipDynError, match="a Raising, which runs in Python; expected a func"):
+        one(0, Raising(), method="rkdp54", rtol=1e-6)
+    with pytest.raises(md.ManipDynError, match="NameError: name 'nothing' is not defined"):
+        one(0, lambda t, q, v: nothing)  # noqa: F821
+
+
+class Dividing:
+    """A law that runs in Python and divides by zero."""
+
+    def __call__(self, t, q, v):
+        return np.array([1.0 / (t - t), 0.0])
+
+
+def test_what_is_infinite_saturates():
+    """A division by zero is numpy's, compiled or not: its effort is the limit."""
+
+    def law(t, q, v):
+        return np.array([1.0 / (t - t), 0.0])
+
+    ends = md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.02, 0.01)
+    for each in (law, Dividing()):
+        alone = md.simulate(ROBOT, Q0[0], V0[0], each, 0.02, 0.01)
+        assert alone.success
+        assert alone.tau[-1, 0] == ends.tau_end[0, 0] == ROBOT.tau_max[0]
+        assert alone.saturated.all(axis=0).tolist() == ends.saturated[0].tolist() == [True, False]
+
+
+def test_it_says_which_efforts_were_cut_off():
+    """At the limit because more was wanted, but not because just that was."""
+    limit, wanted = ROBOT.tau_max, np.zeros((3, ROBOT.n))
+    wanted[0, 0], wanted[1] = 2.0 * limit[0], limit
+    made = md.simulate_many(ROBOT, Q0[:3], V0[:3], wanted, 0.02, 0.01)
+    assert made.saturated.tolist() == [[True, False], [False, False], [False, False]]
+    later = md.Schedule(ROBOT, [0, 10_000_000], [0.0 * limit, 2.0 * limit])
+    both = md.simulate_many(ROBOT, Q0[:2], V0[:2], [later, later], 0.02, 0.01, 0.01)
+    for found in (made.trajectory(0), md.simulate(ROBOT, Q0[0], V0[0], wanted[0], 0.02, 0.01)):
+        assert found.saturated.all(axis=0).tolist() == [True, False]
+    for found in (both.trajectory(1), md.simulate(ROBOT, Q0[0], V0[0], later, 0.02, 0.01)):
+        assert found.saturated.tolist() == [[False] * 2, [True] * 2, [True] * 2]
+    stiff = md.PDControl(Q0[0] + 1.0, 1e6, 0.0)
+    assert md.simulate_many(ROBOT, Q0[:1], V0[:1], stiff, 0.02, 0.01).saturated.all()
+    assert one(0, stiff, step=0.01).saturated[0].all()
 
 
 def test_a_limit_in_the_very_first_step_is_found():
@@ -366,15 +438,45 @@ def test_xarray_names_the_axes():
     assert found["energy"].sel(part="kinetic").shape == (N, 5)
 
 
+def beyond_parameters(t, q, v, p):
+    return p[5] * q
+
+
 BAD = {
     "v0 has 3 rows and q0 11": {"v0": V0[:3]},
-    "q0 has shape (11, 3); expected (11, 2)": {"q0": np.zeros((N, 3))},
+    "q0 has shape (11, 3); expected a number, (2,), or (N, 1) or (N, 2) for N motions": {
+        "q0": np.zeros((N, 3))
+    },
+    "mass_scale has shape (11, 3); expected a number, (2,), or (N, 1) or": {
+        "mass_scale": np.ones((N, 3))
+    },
+    "v0 has shape (3,); expected a number, (2,), or": {"v0": np.zeros(3)},
+    "payload is 1.0; expected (10,), or (N, 10) for": {"payload": 1.0},
+    "target has 3 rows and q0 11; expected": {"effort": md.PDControl(Q0[:3], 1.0, 1.0)},
+    "stiffness has 11 rows and target 3; expected": {
+        "q0": Q0[0],
+        "v0": 0.0,
+        "effort": md.PDControl(Q0[:3], GAINS, 1.0),
+    },
+    "damping of the PDControl has 3 rows and q0 11": {"effort": md.PDControl(0.0, 1.0, GAINS[:3])},
+    "parameters has 3 rows and q0 11; expected": {
+        "parameters": np.ones((3, 2)),
+        "effort": swinging,
+    },
+    "index 5 is out of bounds for axis 0 with size 3": {
+        "parameters": np.ones((N, 3)),
+        "effort": beyond_parameters,
+    },
+    "expected q and v of 2 numbers, p of 3": {
+        "parameters": np.ones((N, 3)),
+        "effort": beyond_parameters,
+    },
     "v0 of motion 4 is [nan, nan]; expected finite": {"v0": np.where(ROW == 4, np.nan, V0)},
     "method is 'rodas5p', a method of the family": {"method": "rodas5p"},
-    "effort is 'brake'; expected (2,), or (N, 2)": {"effort": "brake"},
+    "effort is 'brake'; expected a number, (2,), or (N, 1) or (N, 2)": {"effort": "brake"},
     "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
     "parameters are given, but": {"parameters": [1.0]},
-    "parameters is 3.0; expected numbers (k,) or (N, k)": {
+    "parameters is 3.0; expected numbers (k,), or (N, k)": {
         "parameters": 3.0,
         "effort": lambda t, q, v, p: q,
     },
@@ -421,6 +523,10 @@ def test_a_start_outside_its_limits_is_named():
         ({"stiffness": -1.0}, "stiffness has -1; expected numbers, 0 or more"),
         ({"damping": [1.0, np.nan]}, "damping has nan; expected numbers, 0 or more"),
         ({"damping": "high"}, "damping is 'high'; expected numbers, 0 or more"),
+        ({"target": [0.0, np.nan]}, "target has nan; expected finite positions"),
+        ({"target": "home"}, r"target is 'home'; expected positions \(n,\) or \(N, n\), a plan"),
+        ({"target": []}, "target is empty; expected finite positions"),
+        ({"target": [PLAN, 0.0]}, "; expected positions .* or a list of plans"),
     ],
 )
 def test_a_control_that_there_is_not_is_refused(wrong, said):

@@ -5,33 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.views import part, row
+from manip_dyn.simulation.laws.law_stand_ins import no_law
 
 # Bound for each robot and law.
 N, COUNT = 1, 0
 """Number of joints, and of the law's parameters."""
 
-
-@inlined
-def no_law(t, q, v, p):
-    """Return the efforts (n,) that are wanted at time t, s, positions and velocities (n,)."""
-    return np.zeros(N)
-
-
-@inlined
-def without_parameters(t, q, v, p):
-    """Call a law that has no parameters."""
-    return function(t, q, v)
-
-
-@inlined
-def no_function(t, q, v):
-    """Return the efforts (n,)."""
-    return np.zeros(N)
-
-
-law, function = no_law, no_function
+law = no_law
 
 
 @compiled(python=False)

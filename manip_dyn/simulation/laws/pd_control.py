@@ -43,7 +43,8 @@ class PDControl:
     compensation: str = "none"
 
     def __post_init__(self) -> None:
-        """Check the gains, and refuse a compensation that there is not."""
+        """Check target and gains, and refuse a compensation that there is not."""
+        _check_target(self.target)
         choice: Any = self.compensation
         if choice not in COMPENSATIONS:
             raise ManipDynError(
@@ -58,3 +59,20 @@ class PDControl:
             wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0.0))]
             if wrong.size:
                 raise ManipDynError(f"{name} has {wrong[0]:g}; expected numbers, 0 or more")
+
+
+def _check_target(target: Any) -> None:
+    listed = target if isinstance(target, (list, tuple)) else [target]
+    if listed and all(isinstance(each, Planned) for each in listed):
+        return
+    try:
+        numbers = np.array(target, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        shown = " ".join(repr(target).split())[:60]
+        raise ManipDynError(
+            f"target is {shown}; expected positions (n,) or (N, n), a plan, or a list of plans"
+        ) from error
+    wrong = numbers[~np.isfinite(numbers)]
+    if wrong.size or not numbers.size:
+        shown = f"has {wrong[0]}" if wrong.size else "is empty"
+        raise ManipDynError(f"target {shown}; expected finite positions, rad or m")

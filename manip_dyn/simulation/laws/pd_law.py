@@ -11,7 +11,8 @@ from manip_dyn.core.checks import Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
 from manip_dyn.simulation.laws import pd_efforts
-from manip_dyn.simulation.laws.effort_laws import Feedback, Schedule
+from manip_dyn.simulation.laws.effort_laws import Schedule
+from manip_dyn.simulation.laws.function_law import Feedback
 from manip_dyn.simulation.laws.pd_control import PDControl
 from manip_dyn.simulation.laws.references import (
     INSIDE,
@@ -27,9 +28,7 @@ from manip_dyn.simulation.laws.references import (
 class PDLaw(Feedback):
     """The efforts of a `PDControl`; they jump where those of a plan do.
 
-    Attributes:
-        efforts: Compiled ``efforts(t, y, p, tau)``.
-        arrays: Its parameters, see `pd_efforts`.
+    Compiled from the beginning; see `pd_efforts` for `arrays`.
     """
 
     def __init__(self, kernels: Kernels, control: PDControl, period: float):
@@ -63,13 +62,6 @@ class PDLaw(Feedback):
         """Prepare for the time between two jumps; there, accelerations that are followed jump."""
         self._span[:] = 1e-9 * begin_ns + INSIDE, 1e-9 * end_ns - INSIDE
         self.arrays[-1][:] = self._beside.effort(begin_ns, self._span, self._span)
-
-    def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,) that act from `time_ns` on, N m or N."""
-        tau = np.empty(self._robot.n)
-        self.enter(time_ns, time_ns + 1)
-        self.efforts(1e-9 * time_ns, np.concatenate([q, v, [0.0]]), self.arrays, tau)
-        return tau
 
     def next_switch(self, time_ns: int) -> int | None:
         """Return the next jump of what a plan gives, or None."""
