@@ -57,6 +57,14 @@ def test_every_kernel_passes_its_self_test(exported, compiler):
     assert len(lines) == 1 + 4 * len(kernels)
 
 
+def test_kernels_of_one_joint_compile_without_a_warning(tmp_path):
+    """Their kernels read few of their arguments: p_q, but not q."""
+    robot = md.load_robot("one_link_horizontal")
+    md.export_c(robot, tmp_path, straight_kernels(robot), name="arm")
+    code, lines = self_test(COMPILERS[0], tmp_path)
+    assert (code, lines[-1]) == (0, "0 failures")
+
+
 def test_a_self_test_can_fail(exported, tmp_path):
     """One wrong digit of a reference value, or a kernel that is not a number."""
     folder, _, precision = exported

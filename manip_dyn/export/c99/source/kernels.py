@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from manip_dyn.codegen.backend.order import depth_first
@@ -68,14 +68,15 @@ def definition(style: Style, function: Function) -> Source:
     """Return the definition of a kernel, with its parts where it is long."""
     text = program_text(function)
     statements = depth_first(with_arguments([parsed(line) for line in text.split("\n") if line]))
-    used = [name for name in function.declaration.arguments if f"{name}[" in text]
-    unused = [f"(void){name};" for name in function.declaration.arguments if name not in used]
+    given = function.declaration.arguments
+    used = [name for name in given if is_read(statements, name)]
+    left_out = unused(statements, given)
     shapes = {"out": function.shape}
     opening = prototype(style, function)
     if not is_long(statements):
         writer = CWriter(style.prefix, style.precision, shapes)
         lines = list(writer.lines(statements))
-        return Source(_function(opening, [*unused, *lines]), frozenset(writer.counts))
+        return Source(_function(opening, [*left_out, *lines]), frozenset(writer.counts))
     pieces = in_pieces(statements)
     slots = slots_between(pieces)
     size = max(slots.values(), default=0) + 1
@@ -85,15 +86,25 @@ def definition(style: Style, function: Function) -> Source:
         writer = CWriter(style.prefix, style.precision, shapes, slots)
         lines = list(writer.lines(piece))
         counts |= writer.counts
-        read = [each for each in used if _is_read(piece, each)]
+        read = [each for each in used if is_read(piece, each)]
         writes = [each for each in ("out",) if _is_written(piece, each)]
-        given = [f"{style.given}{each}" for each in read]
-        filled = [f"{style.filled}{each}" for each in (KEPT, *writes)]
-        texts.append(_function(head(f"static void {name}", [*given, *filled]), lines))
+        taken = [f"{style.given}{each}" for each in read]
+        taken += [f"{style.filled}{each}" for each in (KEPT, *writes)]
+        texts.append(_function(head(f"static void {name}", taken), lines))
         calls.append(f"{name}({', '.join((*read, KEPT, *writes))});")
     room = f"{style.precision.kind} {KEPT}[{size}];"
-    texts.append(_function(opening, [room, "", *unused, *calls]))
+    texts.append(_function(opening, [room, "", *left_out, *calls]))
     return Source("\n".join(texts), frozenset(counts))
+
+
+def unused(statements: Sequence[Statement], arguments: Iterable[str]) -> list[str]:
+    """Return lines that tell the compiler which arguments are not read on purpose."""
+    return [f"(void){name};" for name in arguments if not is_read(statements, name)]
+
+
+def is_read(statements: Sequence[Statement], name: str) -> bool:
+    """Return whether statements read an array, or a number."""
+    return any(name in statement.names for statement in statements)
 
 
 def argument_sizes(function: Function, n: int) -> Iterator[tuple[str, int]]:
@@ -105,10 +116,6 @@ def argument_sizes(function: Function, n: int) -> Iterator[tuple[str, int]]:
 def _function(opening: str, lines: list[str]) -> str:
     body = "\n".join(f"    {line}" if line else "" for line in lines)
     return f"{opening}\n{{\n{body}\n}}\n"
-
-
-def _is_read(piece: list[Statement], array: str) -> bool:
-    return any(array in statement.names for statement in piece)
 
 
 def _is_written(piece: list[Statement], array: str) -> bool:

@@ -10,7 +10,7 @@ from manip_dyn.codegen.programs.trace import trace
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.taylor.recurrences import SeriesWriter
-from manip_dyn.export.c99.source.kernels import Source, Style, head
+from manip_dyn.export.c99.source.kernels import Source, Style, head, unused
 from manip_dyn.export.c99.source.statements import CWriter
 
 
@@ -114,9 +114,12 @@ def taylor_definition(style: Style, series: Series) -> Source:
     names = {"order": "degree"}
     first = CWriter(style.prefix, style.precision, {})
     following = CWriter(style.prefix, style.precision, {}, names=names)
+    passes = [[parsed(each) for each in _in_work(series.first)]]
+    passes.append([parsed(each) for each in series.following])
+    left_out = [[], unused(passes[1], ("start", "previous"))]
     texts = [
-        "\n".join(f"    {line}" for line in writer.lines([parsed(each) for each in lines]))
-        for writer, lines in ((first, _in_work(series.first)), (following, series.following))
+        "\n".join(f"    {line}" for line in [*lines, *writer.lines(statements)])
+        for writer, lines, statements in zip((first, following), left_out, passes, strict=True)
     ]
     text = TEXT.format(
         p=style.prefix,
