@@ -17,6 +17,8 @@ from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
 METHOD = "path_timing"
+ROUNDING = 1e-9
+"""How far outside a motion a time is taken for its end, s."""
 
 
 class PathSamples(NamedTuple):
@@ -80,13 +82,14 @@ class PathTiming(Result):
     def joints(self, t: float) -> JointState:
         """Return positions, velocities and accelerations (n,) at time `t`, s, on the path.
 
-        Outside they are those of its ends, where it speeds up or brakes; `plan` holds the arm.
+        Raises:
+            ManipDynError: If `t` is before 0 or after `t_final`; `plan` holds the arm there.
         """
-        return self.motion.joints(min(max(finite("time", t, "s"), 0.0), self.t_final))
+        return self.motion.joints(self._on_path(t))
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) at time `t`, s, on the path, N m or N; outside as `joints`."""
-        return self.motion.effort(min(max(finite("time", t, "s"), 0.0), self.t_final))
+        """Return the efforts (n,) at time `t`, s, on the path, N m or N; see `joints`."""
+        return self.motion.effort(self._on_path(t))
 
     def samples(self, period: float) -> PathSamples:
         """Return the motion every `period` s and at its end."""
@@ -95,6 +98,16 @@ class PathTiming(Result):
         q, v, a = stacked([self.joints(float(t)) for t in times])
         effort = np.array([self.motion.effort(float(t)) for t in times])
         return PathSamples(times, q, v, a, effort)
+
+    def _on_path(self, t: float) -> float:
+        """Return a time, s, that is within the motion, rounding apart."""
+        time = finite("time", t, "s")
+        if not -ROUNDING <= time <= self.t_final + ROUNDING:
+            raise ManipDynError(
+                f"time is {time:g} s; expected 0 to {self.t_final:g} s, where the motion is on "
+                "its path (its `plan` holds the arm after it)"
+            )
+        return min(max(time, 0.0), self.t_final)
 
     @cached_property
     def plan(self) -> Plan:

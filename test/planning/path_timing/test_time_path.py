@@ -171,7 +171,7 @@ def test_a_joint_that_turns_back_is_rubbed_from_the_other_side():
     assert np.sum(np.abs(turned).min(axis=1) < 1e-8) >= 2
     simulation = md.Simulation(arm, CURVE[0], np.zeros(2), md.Integrator("rkdp87", rtol=1e-10))
     times = np.arange(0.0, timing.t_final, 1e-4)
-    held = [timing.effort(t + 5e-5) for t in times]
+    held = [timing.effort(min(t + 5e-5, timing.t_final)) for t in times]
     simulation.law = md.Schedule(arm, [round(1e9 * t) for t in times], held)
     simulation.advance(round(1e9 * timing.t_final))
     assert simulation.q == pytest.approx(CURVE[-1], abs=2e-3)
@@ -251,6 +251,15 @@ def test_the_arm_under_the_plans_efforts_follows_the_path(rr, timing):
     assert plan.effort(plan.t_final + 1.0) == pytest.approx(
         md.customize(rr).inverse_dynamics(CURVE[-1], [0.0, 0.0], [0.0, 0.0])
     )
+
+
+def test_a_time_outside_the_motion_is_refused(timing):
+    """Where nothing says whether the arm stands or goes on; the plan does."""
+    for outside in (-1e-3, timing.t_final + 1e-3, np.nan):
+        for ask in (timing.joints, timing.effort):
+            with pytest.raises(md.ManipDynError, match=r"time is .* s; expected"):
+                ask(outside)
+    assert (timing.joints(timing.t_final + 1e-12).q == timing.joints(timing.t_final).q).all()
 
 
 def test_an_executor_takes_the_plan(rr, timing):
