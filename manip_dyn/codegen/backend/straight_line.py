@@ -118,19 +118,7 @@ def many_states(program: Program, lanes: int) -> Any:
     if PLAIN:
         return plain_program.many_states(program, lanes)
 
-    @intrinsic
-    def run(_context, inputs, out, column):
-        _check(program, inputs, out, extra=1)
-
-        def generate(context, builder, signature, values):
-            *values, place = values
-            place = context.cast(builder, place, signature.args[2], types.intp)
-            _emit(program, context, builder, signature, values, Layout(lanes, column=place))
-            return context.get_dummy_value()
-
-        return types.void(inputs, out, column), generate
-
-    return run
+    return _at_place(program, Layout(lanes), "column")
 
 
 def one_coefficient(program: Program, width: int, order: int | None = None) -> Any:
@@ -143,20 +131,7 @@ def one_coefficient(program: Program, width: int, order: int | None = None) -> A
     if PLAIN:
         return plain_program.one_coefficient(program, order)
 
-    @intrinsic
-    def run(_context, inputs, out, k):
-        _check(program, inputs, out, extra=1)
-
-        def generate(context, builder, signature, values):
-            *values, row = values
-            row = context.cast(builder, row, signature.args[2], types.intp)
-            row = row if order is None else ir.Constant(_INDEX, order)
-            _emit(program, context, builder, signature, values, Layout(row=row, width=width))
-            return context.get_dummy_value()
-
-        return types.void(inputs, out, k), generate
-
-    return run
+    return _at_place(program, Layout(width=width), "row", order)
 
 
 def lane_coefficient(
@@ -182,19 +157,33 @@ def lane_coefficient(
     if PLAIN:
         return plain_program.lane_coefficient(program, products, LANES, order)
 
+    layout = Layout(LANES, width=width, products=products, sums=sums)
+    return _at_place(program, layout, "row", order)
+
+
+def _at_place(program: Program, layout: Layout, kind: str, fixed: int | None = None) -> Any:
+    """Return an intrinsic ``(inputs, out, place)`` for arrays with one axis more.
+
+    Args:
+        program: The program.
+        layout: Where numbers lie, but for the place.
+        kind: What the place is of the layout: its ``row`` or its ``column``.
+        fixed: The place, whatever is given; None: what is given.
+    """
+
     @intrinsic
-    def run(_context, inputs, out, k):
+    def run(_context, inputs, out, place):
         _check(program, inputs, out, extra=1)
 
         def generate(context, builder, signature, values):
-            *values, row = values
-            row = context.cast(builder, row, signature.args[2], types.intp)
-            row = row if order is None else ir.Constant(_INDEX, order)
-            layout = Layout(LANES, row=row, width=width, products=products, sums=sums)
-            _emit(program, context, builder, signature, values, layout)
+            *values, given = values
+            given = context.cast(builder, given, signature.args[2], types.intp)
+            index = given if fixed is None else ir.Constant(_INDEX, fixed)
+            whole = layout._replace(**{kind: index})
+            _emit(program, context, builder, signature, values, whole)
             return context.get_dummy_value()
 
-        return types.void(inputs, out, k), generate
+        return types.void(inputs, out, place), generate
 
     return run
 

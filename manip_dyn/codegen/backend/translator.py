@@ -20,6 +20,16 @@ SUMS = 16
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
+def in_all_lanes(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
+    """Return a number as a vector of so many; as it is for one lane."""
+    if lanes == 1:
+        return value
+    none = ir.Constant(ir.VectorType(_NUMBER, lanes), ir.Undefined)
+    single = builder.insert_element(none, value, _INDEX(0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes), None)
+    return builder.shuffle_vector(single, none, mask)
+
+
 class Layout(NamedTuple):
     """How a program's entries lie in memory.
 
@@ -191,12 +201,7 @@ class Translator:
         return array, flat
 
     def _in_all_lanes(self, value: Any) -> Any:
-        if self._layout.lanes == 1:
-            return value
-        none = ir.Constant(self._type, ir.Undefined)
-        single = self._builder.insert_element(none, value, _INDEX(0))
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), self._layout.lanes), None)
-        return self._builder.shuffle_vector(single, none, mask)
+        return in_all_lanes(self._builder, value, self._layout.lanes)
 
     def _sum(self, number: int) -> Any:
         """Return the sum of a product; where the order is known, made here, in a register."""

@@ -13,18 +13,13 @@ from llvmlite import ir
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
+from manip_dyn.codegen.backend.vectors import NUMBERS, constant
 
-NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 MANTISSA = 52
 _ROUNDER = 6755399441055744.0  # adding it rounds to an integer, then in the last bits
 LOGARITHM = tuple(2.0 * log2(e) / k for k in range(1, 16, 2))
 EXPONENTIAL = tuple(log(2.0) ** k / factorial(k) for k in range(11))
-
-
-def constant(value: float) -> ir.Constant:
-    """Return a number in all lanes."""
-    return ir.Constant(NUMBERS, [ir.Constant(NUMBERS.element, value)] * LANES)
 
 
 def _integer(value: int) -> ir.Constant:

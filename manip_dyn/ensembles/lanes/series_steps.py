@@ -17,10 +17,17 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
+from manip_dyn.codegen.backend.vectors import (
+    NUMBERS,
+    constant,
+    in_blocks,
+    magnitude,
+    spread,
+    vectors_at,
+)
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.ensembles.lanes.powers import NUMBERS, constant, logarithm, power
+from manip_dyn.ensembles.lanes.powers import logarithm, power
 from manip_dyn.ensembles.lanes.space import U, Y
-from manip_dyn.ensembles.lanes.sums import spread
 
 SHORTER = 0.7 * log2(e)
 """A step is divided by 2 to the power of this over (order - 1)."""
@@ -41,8 +48,8 @@ class _Places(NamedTuple):
     size: Any
 
     def at(self, data, place) -> Any:
-        start = self.builder.gep(data, [self.builder.mul(place, _INDEX(LANES))])
-        return self.builder.bitcast(start, NUMBERS.as_pointer())
+        (found,) = vectors_at(self.builder, data, self.builder.mul(place, _INDEX(LANES)))
+        return found
 
     def read(self, data, place=_NONE) -> Any:
         return self.builder.load(self.at(data, place), align=8)
@@ -59,18 +66,13 @@ def _larger(builder, a, b) -> Any:
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
-def _size(builder, value) -> Any:
-    below = builder.fcmp_ordered("<", value, _ZERO)
-    return builder.select(below, builder.fneg(value), value)
-
-
 def _largest(places: _Places, *reads: Any) -> list[Any]:
     """Return the largest of all components, without signs, of what each of `reads` emits."""
     builder = places.builder
     totals = [cgutils.alloca_once_value(builder, _ZERO) for _ in reads]
     with cgutils.for_range(builder, places.size) as loop:
         for read, total in zip(reads, totals, strict=True):
-            now = _size(builder, read(loop.index))
+            now = magnitude(builder, read(loop.index))
             builder.store(_larger(builder, now, builder.load(total)), total)
     return [builder.load(total) for total in totals]
 
@@ -173,13 +175,12 @@ def _sum(_typing, series, width, block, size, top, orders, h):
             places.read(arrayobj.make_array(kinds[k])(context, builder, values[k]).data)
             for k in (5, 6)
         )
-        groups = builder.sdiv(places.size, _INDEX(TOGETHER))
-        with cgutils.for_range(builder, groups) as group:
-            first = builder.mul(group.index, _INDEX(TOGETHER))
-            _emit_sums(places, first, TOGETHER, top, order, h)
-        done = builder.mul(groups, _INDEX(TOGETHER))
-        with cgutils.for_range(builder, builder.sub(places.size, done)) as rest:
-            _emit_sums(places, builder.add(done, rest.index), 1, top, order, h)
+        in_blocks(
+            builder,
+            places.size,
+            TOGETHER,
+            lambda first, count: _emit_sums(places, first, count, top, order, h),
+        )
         return context.get_dummy_value()
 
     return types.void(series, width, block, size, top, orders, h), generate

@@ -12,13 +12,12 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
+from manip_dyn.codegen.backend.vectors import NUMBERS, constant, magnitude, spread, vectors_at
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.ensembles.lanes.space import HIGH, LOW, MEAN, SCRATCH, U, Y
-from manip_dyn.ensembles.lanes.sums import spread
 
-_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-_VECTOR = ir.VectorType(_NUMBER, LANES)
-_TINY = ir.Constant(_NUMBER, 1e-300)
+_INDEX = ir.IntType(64)
+_TINY = 1e-300
 
 
 def _pass_on(_typing, block, size, h, passed):
@@ -29,18 +28,18 @@ def _pass_on(_typing, block, size, h, passed):
         data = arrayobj.make_array(kinds[0])(context, builder, values[0]).data
         size = context.cast(builder, values[1], kinds[1], types.intp)
         h = arrayobj.make_array(kinds[2])(context, builder, values[2]).data
-        steps = builder.load(builder.bitcast(h, _VECTOR.as_pointer()), align=8)
+        steps = builder.load(builder.bitcast(h, NUMBERS.as_pointer()), align=8)
         lanes = arrayobj.make_array(kinds[3])(context, builder, values[3]).data
-        lanes = builder.load(builder.bitcast(lanes, _VECTOR.as_pointer()), align=8)
-        passed = builder.fcmp_ordered("!=", lanes, ir.Constant(_VECTOR, None))
-        half = builder.fmul(steps, ir.Constant(_VECTOR, [ir.Constant(_NUMBER, 0.5)] * LANES))
+        lanes = builder.load(builder.bitcast(lanes, NUMBERS.as_pointer()), align=8)
+        passed = builder.fcmp_ordered("!=", lanes, ir.Constant(NUMBERS, None))
+        half = builder.fmul(steps, constant(0.5))
 
         with cgutils.for_range(builder, size) as loop:
 
             def place(row) -> Any:
                 vector = builder.add(builder.mul(_INDEX(row), size), loop.index)
-                start = builder.gep(data, [builder.mul(vector, _INDEX(LANES))])
-                return builder.bitcast(start, _VECTOR.as_pointer())
+                (found,) = vectors_at(builder, data, builder.mul(vector, _INDEX(LANES)))
+                return found
 
             start, end, mean, low, high = (
                 builder.load(place(row), align=8) for row in (Y, U, MEAN, LOW, HIGH)
@@ -75,26 +74,26 @@ def _error_norms(_typing, block, size, tolerances, out):
             arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2, 3)
         )
         size = context.cast(builder, values[1], kinds[1], types.intp)
-        zero = ir.Constant(_VECTOR, None)
+        zero = ir.Constant(NUMBERS, None)
         worst = cgutils.alloca_once_value(builder, zero)
         with cgutils.for_range(builder, size) as loop:
 
             def vector(row) -> Any:
                 place = builder.add(builder.mul(_INDEX(row), size), loop.index)
-                start = builder.gep(data, [builder.mul(place, _INDEX(LANES))])
-                return builder.load(builder.bitcast(start, _VECTOR.as_pointer()), align=8)
+                (found,) = vectors_at(builder, data, builder.mul(place, _INDEX(LANES)))
+                return builder.load(found, align=8)
 
             def bound(row) -> Any:
                 place = builder.add(builder.mul(_INDEX(row), size), loop.index)
                 return spread(builder, builder.load(builder.gep(bounds, [place])))
 
             last = vector(U)
-            sizes = [_size(builder, each) for each in (vector(Y), last)]
+            sizes = [magnitude(builder, each) for each in (vector(Y), last)]
             larger = builder.select(builder.fcmp_ordered(">", *sizes), *sizes)
             relative = builder.fmul(bound(0), larger, flags=FLAGS)
             scale = builder.fadd(bound(1), relative, flags=FLAGS)
-            scale = builder.fadd(scale, ir.Constant(_VECTOR, [_TINY] * LANES))
-            ratio = builder.fdiv(_size(builder, vector(SCRATCH)), scale)
+            scale = builder.fadd(scale, constant(_TINY))
+            ratio = builder.fdiv(magnitude(builder, vector(SCRATCH)), scale)
             ratio = builder.fadd(ratio, builder.fmul(last, zero))
             before = builder.load(worst)
             worse = builder.or_(
@@ -102,7 +101,7 @@ def _error_norms(_typing, block, size, tolerances, out):
                 builder.fcmp_unordered("uno", ratio, ratio),
             )
             builder.store(builder.select(worse, ratio, before), worst)
-        builder.store(builder.load(worst), builder.bitcast(end, _VECTOR.as_pointer()), align=8)
+        builder.store(builder.load(worst), builder.bitcast(end, NUMBERS.as_pointer()), align=8)
         return context.get_dummy_value()
 
     return types.void(block, size, tolerances, out), generate
@@ -113,12 +112,6 @@ def _plain_error_norms(block, size, tolerances, out):
     larger = np.maximum(np.abs(rows[Y]), np.abs(rows[U]))
     scale = tolerances[1][:, None] + tolerances[0][:, None] * larger + 1e-300
     out[:] = (np.abs(rows[SCRATCH]) / scale + 0.0 * rows[U]).max(axis=0)
-
-
-def _size(builder, value) -> Any:
-    """Return numbers without their signs."""
-    below = builder.fcmp_ordered("<", value, ir.Constant(value.type, None))
-    return builder.select(below, builder.fneg(value), value)
 
 
 pass_on: Any = _plain_pass_on if PLAIN else intrinsic(_pass_on)

@@ -16,12 +16,19 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
+from manip_dyn.codegen.backend.vectors import (
+    NUMBERS,
+    added,
+    function_of,
+    in_blocks,
+    spread,
+    vectors_at,
+)
 from manip_dyn.core.plain import PLAIN
 
 TOGETHER = 4
 """Vectors summed in one loop: as many chains of additions hide their latency."""
-_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-_VECTOR = ir.VectorType(_NUMBER, LANES)
+_INDEX = ir.IntType(64)
 
 
 class Terms(NamedTuple):
@@ -69,64 +76,40 @@ def _combine(_typing, block, size, target, base, h, terms, number):
             builder.gep(rows.data, [offset]),
             builder.load(builder.gep(counts.data, [number])),
         ]
-        builder.call(_function(builder.module, [value.type for value in passed]), passed)
+        kinds, name = [value.type for value in passed], "manip_dyn_combine_rows"
+        builder.call(function_of(builder.module, name, "internal", kinds, _emit), passed)
         return context.get_dummy_value()
 
     return types.void(block, size, target, base, h, terms, number), generate
 
 
-def _function(module, kinds) -> ir.Function:
-    """Return the function that does it, one for a module."""
-    name = "manip_dyn_combine_rows"
-    if name in module.globals:
-        return module.globals[name]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    builder = ir.IRBuilder(function.append_basic_block())
-    size = function.args[1]
-    blocks = builder.sdiv(size, _INDEX(TOGETHER))
-    with cgutils.for_range(builder, blocks) as loop:
-        _emit(builder, function.args, builder.mul(loop.index, _INDEX(TOGETHER)), TOGETHER)
-    done = builder.mul(blocks, _INDEX(TOGETHER))
-    with cgutils.for_range(builder, builder.sub(size, done)) as loop:
-        _emit(builder, function.args, builder.add(done, loop.index), 1)
-    builder.ret_void()
-    return function
+def _emit(builder, given) -> None:
+    """Emit the function: its loops over the vectors of a row."""
+    in_blocks(
+        builder,
+        given[1],
+        TOGETHER,
+        lambda first, count: _emit_block(builder, given, first, count),
+    )
 
 
-def _emit(builder, given, first, count: int) -> None:
+def _emit_block(builder, given, first, count: int) -> None:
     """Emit the sums of `count` vectors of a row from its number `first` on."""
     data, size, target, base, h, weights, rows, terms = given
 
-    def vectors(row) -> list:
+    def vectors(row) -> list[Any]:
         place = builder.add(builder.mul(row, size), first)
-        start = builder.gep(data, [builder.mul(place, _INDEX(LANES))])
-        return [
-            builder.bitcast(builder.gep(start, [_INDEX(i * LANES)]), _VECTOR.as_pointer())
-            for i in range(count)
-        ]
+        return vectors_at(builder, data, builder.mul(place, _INDEX(LANES)), count)
 
-    sums = [cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None)) for _ in range(count)]
-    with cgutils.for_range(builder, terms) as loop:
-        weight = spread(builder, builder.load(builder.gep(weights, [loop.index])))
-        for part, row in zip(
-            sums, vectors(builder.load(builder.gep(rows, [loop.index]))), strict=True
-        ):
-            term = builder.fmul(weight, builder.load(row, align=8), flags=FLAGS)
-            builder.store(builder.fadd(builder.load(part), term, flags=FLAGS), part)
-    steps = builder.load(builder.bitcast(h, _VECTOR.as_pointer()), align=8)
+    def term(index) -> tuple[Any, list[Any]]:
+        weight = spread(builder, builder.load(builder.gep(weights, [index])))
+        return weight, vectors(builder.load(builder.gep(rows, [index])))
+
+    sums = added(builder, [ir.Constant(NUMBERS, None)] * count, terms, term)
+    steps = builder.load(builder.bitcast(h, NUMBERS.as_pointer()), align=8)
     for part, start, end in zip(sums, vectors(base), vectors(target), strict=True):
-        moved = builder.fmul(steps, builder.load(part), flags=FLAGS)
+        moved = builder.fmul(steps, part, flags=FLAGS)
         builder.store(builder.fadd(builder.load(start, align=8), moved, flags=FLAGS), end, align=8)
-
-
-def spread(builder, value) -> Any:
-    """Return a number in all lanes."""
-    none = ir.Constant(_VECTOR, ir.Undefined)
-    single = builder.insert_element(none, value, _INDEX(0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(single, none, mask)
 
 
 def _all_finite(_typing, block, size, number):
@@ -137,12 +120,12 @@ def _all_finite(_typing, block, size, number):
         size, row = (
             context.cast(builder, values[k], signature.args[k], types.intp) for k in (1, 2)
         )
-        zero = ir.Constant(_VECTOR, None)
+        zero = ir.Constant(NUMBERS, None)
         total = cgutils.alloca_once_value(builder, zero)
         first = builder.mul(row, size)
         with cgutils.for_range(builder, size) as loop:
             place = builder.mul(builder.add(first, loop.index), _INDEX(LANES))
-            vector = builder.bitcast(builder.gep(array.data, [place]), _VECTOR.as_pointer())
+            (vector,) = vectors_at(builder, array.data, place)
             nothing = builder.fmul(builder.load(vector, align=8), zero)  # NaN if not finite
             builder.store(builder.fadd(builder.load(total), nothing), total)
         wrong = builder.fcmp_unordered("uno", builder.load(total), zero)
