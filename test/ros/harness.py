@@ -6,9 +6,11 @@ import time
 
 import rclpy
 from rcl_interfaces.msg import Log
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.context import Context
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from manip_dyn.ros import recent_overruns
@@ -32,6 +34,11 @@ TIMEOUT = 600.0
 """Bounds every wait, s: a node that compiles first, on a busy machine, may take minutes."""
 AFTER_FAILURE = 60.0
 """Bounds every wait after one that was in vain, s: many failures are not to take an hour."""
+
+
+def messages_of(values):
+    """Return parameters by name as messages."""
+    return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
 
 
 class Ros:
@@ -126,6 +133,17 @@ class Ros:
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"no answer from {name}")
         return future.result()
+
+    def set_parameters(self, name, **values):
+        """Set parameters of a node, one by one; return whether each was set, and why not."""
+        request = SetParameters.Request(parameters=messages_of(values))
+        return self.call(SetParameters, f"{name}/set_parameters", request).results
+
+    def set_together(self, name, **values):
+        """Set parameters of a node, all or none; return whether they were set, and why not."""
+        request = SetParametersAtomically.Request(parameters=messages_of(values))
+        service = f"{name}/set_parameters_atomically"
+        return self.call(SetParametersAtomically, service, request).result
 
     def warned(self, *words):
         """Whether one warning or error on /rosout has all `words`."""

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import run_node
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import (
     DescribeParameters,
     GetParameters,
     ListParameters,
-    SetParameters,
-    SetParametersAtomically,
 )
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -140,9 +138,7 @@ def test_impossible_tracking_is_refused(ros, parameters, words):
 )
 def test_the_law_is_set_at_run_time(ros, name, value, success, words):
     ros.start(ClikTrackerNode, **NODES["clik_tracker"][1])
-    result = ros.call(
-        SetParametersAtomically, "clik_tracker/set_parameters_atomically", values(**{name: value})
-    ).result
+    result = ros.set_together("clik_tracker", **{name: value})
     assert result.successful is success, result.reason
     assert words in result.reason
 
@@ -212,27 +208,9 @@ def test_every_parameter_is_described(ros, name):
 )
 def test_setting_at_run_time(ros, name, value, success, words):
     ros.start(SimulatorNode, **NODES["simulator"][1])
-    parameter = Parameter(
-        name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
-    )
-    request = SetParameters.Request(parameters=[parameter])
-    result = ros.call(SetParameters, "simulator/set_parameters", request).results[0]
+    (result,) = ros.set_parameters("simulator", **{name: value})
     assert result.successful is success
     assert words in result.reason
-
-
-def values(**named):
-    """Return a request that sets parameters together."""
-    kinds = {
-        str: ("string_value", ParameterType.PARAMETER_STRING),
-        float: ("double_value", ParameterType.PARAMETER_DOUBLE),
-        int: ("integer_value", ParameterType.PARAMETER_INTEGER),
-    }
-    parameters = []
-    for name, value in named.items():
-        field, kind = kinds[type(value)]
-        parameters.append(Parameter(name=name, value=ParameterValue(type=kind, **{field: value})))
-    return SetParametersAtomically.Request(parameters=parameters)
 
 
 @pytest.mark.parametrize(
@@ -255,8 +233,7 @@ def test_the_integrator_is_chosen_while_paused(ros, changes, words):
     before = ros.call(Trigger, "simulator/step")
     assert before.success
     ros.until(lambda: states, "no joint states")
-    name = "simulator/set_parameters_atomically"
-    result = ros.call(SetParametersAtomically, name, values(**changes)).result
+    result = ros.set_together("simulator", **changes)
     assert result.successful is (words == ""), result.reason
     assert words in result.reason
     for _ in range(3):

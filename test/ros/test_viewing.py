@@ -6,8 +6,6 @@ import json
 import numpy as np
 import pytest
 from harness import Ros
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
@@ -60,28 +58,20 @@ def test_a_running_simulator_is_pushed_and_made_heavier_by_its_parameters():
         ros.start(SimulatorNode, safe_command="zero", **given)
         ros.until(lambda: states, "no joint states")
         ros.call(Trigger, "simulator/step")
-        values = [
-            Parameter("disturbance", Parameter.Type.DOUBLE_ARRAY, [30.0]),
-            Parameter("disturbance_duration", Parameter.Type.DOUBLE, 0.01),
-        ]
-        request = SetParameters.Request(parameters=[each.to_parameter_msg() for each in values])
-        answer = ros.call(SetParameters, "simulator/set_parameters", request)
-        assert all(each.successful for each in answer.results), answer
+        push = {"disturbance": [30.0], "disturbance_duration": 0.01}
+        found = ros.set_parameters("simulator", **push)
+        assert all(each.successful for each in found), found
         for _ in range(3):
             ros.call(Trigger, "simulator/step")
         ros.until(lambda: states[-1].velocity[0] > 0.0, "it is not pushed")
         assert states[-1].velocity[0] == pytest.approx(0.03, rel=1e-9)
-        heavier = Parameter("mass_scale", Parameter.Type.DOUBLE, 2.0)
-        request.parameters += [heavier.to_parameter_msg()]
-        answer = ros.call(SetParameters, "simulator/set_parameters", request)
-        assert all(each.successful for each in answer.results), answer
+        found = ros.set_parameters("simulator", mass_scale=2.0, **push)
+        assert all(each.successful for each in found), found
         for _ in range(3):
             ros.call(Trigger, "simulator/step")
         ros.until(lambda: states[-1].velocity[0] > 0.031, "it is not pushed again")
         assert states[-1].velocity[0] == pytest.approx(0.045, rel=1e-9)
-        wrong = Parameter("disturbance", Parameter.Type.DOUBLE_ARRAY, [1.0, 2.0])
-        request = SetParameters.Request(parameters=[wrong.to_parameter_msg()])
-        (result,) = ros.call(SetParameters, "simulator/set_parameters", request).results
+        (result,) = ros.set_parameters("simulator", disturbance=[1.0, 2.0])
         assert not result.successful
         assert "disturbance" in result.reason
 

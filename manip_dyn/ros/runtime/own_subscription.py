@@ -6,7 +6,6 @@ each message: at 1 kHz that costs several times what the message is about.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+from manip_dyn.ros.runtime.background import Background
 from manip_dyn.ros.runtime.run import unless_shut_down
 
 LOOK_UP_NS = 100_000_000
@@ -77,24 +77,13 @@ class OwnSubscription:
                 self._call(*taken)
 
 
-class Listener:
+class Listener(Background):
     """A thread that waits for the messages of one subscription."""
 
     def __init__(self, node: Node, heard: OwnSubscription):
         """Prepare a daemon thread."""
+        super().__init__("listener")
         self._node, self._heard = node, heard
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread and wait for it."""
-        self._stop.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
         context = self._node.context

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
+from manip_dyn.ros.runtime.background import Background
 
 
 class PacingStatistics(NamedTuple):
@@ -107,26 +108,15 @@ class PeriodStatistics:
         )
 
 
-class Pacer:
+class Pacer(Background):
     """Calls `cycle` once per period of wall time until it is stopped, by `Deadlines`."""
 
     def __init__(self, cycle: Callable[[], None], period: float):
         """Prepare a daemon thread that calls `cycle` every `period` s."""
+        super().__init__("pacer")
         self._cycle = cycle
         self._deadlines = Deadlines(period)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pacer", daemon=True)
         self._statistics = PeriodStatistics()
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread and wait for it."""
-        self._stop.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(timeout=2.0)
 
     def set_period(self, period: float) -> None:
         """Change the period (s) and begin new statistics."""
