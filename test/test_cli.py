@@ -88,6 +88,22 @@ def test_simulate_answers_as_the_api(capsys):
     assert answer["success"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "rr", "--duration", "long"], "--duration: invalid float value: 'long'"),
+        (["export", "rr"], "the following arguments are required: --c"),
+    ],
+)
+def test_words_that_do_not_fit_are_one_line(words, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert end.value.code == 2
+    assert said in line
+    assert line.endswith(f"see manip_dyn {words[0]} --help")
+
+
 def test_simulate_says_which_efforts_are_cut_off(capsys):
     arguments = ["simulate", "ibm7535", "--duration", "0.01", "--json"]
     assert main([*arguments, "--effort=-1,500"]) == 0
@@ -158,10 +174,12 @@ def test_robots_lists_and_describes(capsys):
     ("arguments", "words"),
     [
         (["plan", "ibm7535", "--start", "0,x", "--goal", "0,0"], "--start is '0,x'"),
-        (["plan", "ibm7535", "--start", "0", "--goal", "0,0"], "start has shape (1,)"),
+        (["plan", "ibm7535", "--start", "0", "--goal", "0,0"], "--start is '0'; expected a number"),
         (["plan", "ibm7535", "--start", "nan,0", "--goal", "0,0"], "start is [nan, 0.0]"),
         (["plan", "ibm", "--start", "0,0", "--goal", "0,0"], "robot 'ibm' is not shipped"),
         (["simulate", "ibm7535", "--duration", "-1"], "duration is -1 s"),
+        (["simulate", "ibm7535", "--start=1"], "--start is '1'; expected a number for each joint"),
+        (["plan", "ibm7535", "--start=1,1", "--goal=1,2,3"], "--goal is '1,2,3'; expected a num"),
         (["simulate", "ibm7535", "--step", "0"], "step is 0 s"),
         (["robots", "pa10", "--lock", "S3"], "--lock S3 is ''"),
         (["robots", "pa10", "--xacro", "a=1"], "has the entry 'a=1'; expected NAME:=VALUE"),

@@ -61,9 +61,15 @@ def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarr
     if text is None and robot is not None:
         return np.zeros(robot.n)
     try:
-        return np.array([float(word) for word in str(text).split(",")])
+        found = np.array([float(word) for word in str(text).split(",")])
     except ValueError as error:
         raise ManipDynError(f"{name} is '{text}'; expected numbers with commas") from error
+    if robot is not None and found.size != robot.n:
+        joints = ", ".join(robot.joint_names)
+        raise ManipDynError(
+            f"{name} is '{text}'; expected a number for each joint, with commas: {joints}"
+        )
+    return found
 
 
 def shown(value: object) -> str:

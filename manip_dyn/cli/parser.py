@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from manip_dyn.cli.terminal import is_coloured
 
@@ -21,6 +21,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any):
         """Take what `argparse.ArgumentParser` takes."""
         super().__init__(**{"formatter_class": _Formatter, **options})
+
+    def error(self, message: str) -> NoReturn:
+        """End with one line, as for other bad input, and exit code 2."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def print_help(self, file: Any = None) -> None:
         """Print the help."""

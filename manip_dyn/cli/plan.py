@@ -91,7 +91,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 def _plan(options: argparse.Namespace) -> int:
     check_outputs(options)
     robot = robot_of(options)
-    start, goal = numbers("--start", options.start), numbers("--goal", options.goal)
+    start, goal = (numbers(f"--{word}", vars(options)[word], robot) for word in ("start", "goal"))
     with told("planning"):
         plan = PLANS[options.method](robot, start, goal, **_settings(options))
     if options.plot:
