@@ -174,7 +174,10 @@ def test_robots_lists_and_describes(capsys):
     ("arguments", "words"),
     [
         (["plan", "ibm7535", "--start", "0,x", "--goal", "0,0"], "--start is '0,x'"),
-        (["plan", "ibm7535", "--start", "0", "--goal", "0,0"], "--start is '0'; expected a number"),
+        (
+            ["plan", "ibm7535", "--start", "0", "--goal", "0,0"],
+            "--start is '0'; expected a number",
+        ),
         (["plan", "ibm7535", "--start", "nan,0", "--goal", "0,0"], "start is [nan, 0.0]"),
         (["plan", "ibm", "--start", "0,0", "--goal", "0,0"], "robot 'ibm' is not shipped"),
         (["simulate", "ibm7535", "--duration", "-1"], "duration is -1 s"),

@@ -35,7 +35,7 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
             raise TypeError(f"dtype {given.dtype}")
         array = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
-        raise ManipDynError(f"{name} is {_shown(value)}; expected {_amount(shape)}") from error
+        raise ManipDynError(f"{name} is {shortened(value)}; expected {_amount(shape)}") from error
     if array.shape != shape:
         raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
     if not np.isfinite(array).all():
@@ -82,14 +82,14 @@ def whole_number(name: str, value: Any, least: int, most: int | None = None) -> 
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         wanted = f"{least} or more" if most is None else f"from {least} to {most}"
-        raise ManipDynError(f"{name} is {_shown(value)}; expected a whole number, {wanted}")
+        raise ManipDynError(f"{name} is {shortened(value)}; expected a whole number, {wanted}")
     return int(value)
 
 
 def truth(name: str, value: Any) -> bool:
     """Return `value` as a bool; numbers and texts are none."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ManipDynError(f"{name} is {_shown(value)}; expected true or false")
+        raise ManipDynError(f"{name} is {shortened(value)}; expected true or false")
     return bool(value)
 
 
@@ -103,7 +103,8 @@ def nanoseconds(name: str, seconds: Any) -> int:
     return duration
 
 
-def _shown(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """Return a value as a message shows it: in one line, and not all of it if it is long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -124,7 +125,7 @@ def _number(name: str, value: Any, unit: str) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
         wanted = f"a number in {unit}" if unit else "a number"
-        raise ManipDynError(f"{name} is {_shown(value)}; expected {wanted}") from error
+        raise ManipDynError(f"{name} is {shortened(value)}; expected {wanted}") from error
 
 
 def _space(unit: str) -> str:

@@ -13,7 +13,8 @@ class ManipDynError(Exception):
 def closest(name: object, known: Iterable[str]) -> str:
     """Return a hint such as ``; did you mean 'step'?`` or the list of what is known."""
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, n=1)
+    alike = {str(each).lower(): each for each in reversed(known)}
+    near = difflib.get_close_matches(str(name).lower(), alike, n=1)
     if near:
-        return f"; did you mean '{near[0]}'?"
+        return f"; did you mean '{alike[near[0]]}'?"
     return f"; known: {', '.join(known)}" if known else ""

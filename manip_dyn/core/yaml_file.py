@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from manip_dyn.core.checks import shortened
 from manip_dyn.core.errors import ManipDynError, closest
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ def mapping(
     """Return `value` if it is a mapping with all `needed` keys and none but the `known`."""
     known = list(known)
     if not isinstance(value, dict):
-        raise ManipDynError(f"{what} is {value!r}; expected keys {', '.join(known)}")
+        raise ManipDynError(f"{what} is {shortened(value)}; expected keys {', '.join(known)}")
     for key in value:
         if key not in known:
             raise ManipDynError(f"{what} has the unknown key '{key}'{closest(str(key), known)}")

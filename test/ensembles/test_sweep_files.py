@@ -48,6 +48,8 @@ def test_a_planned_case_is_that_plan():
 
 def test_a_simulated_case_is_that_simulation():
     row = solve("simulate", "rr", {"start": [0.3, 0.2]}, duration=0.02, effort=[1.0, 0.0])
+    assert not row["saturated"]
+    assert solve("simulate", "rr", {}, duration=0.002, effort=[1e4, 0.0])["saturated"]
     result = md.simulate(md.load_robot("rr"), [0.3, 0.2], [0.0, 0.0], [1.0, 0.0], 0.02)
     assert row["q"] == result.q[-1].tolist()
     assert row["v"] == result.v[-1].tolist()

@@ -130,6 +130,7 @@ def test_file_that_may_not_be_read(tmp_path, monkeypatch):
     ("source", "words"),
     [
         ("pa11", "'pa11' is not shipped; did you mean 'pa10'"),
+        ("PA10", "'PA10' is not shipped; did you mean 'pa10'"),
         ("zebra", "'zebra' is not shipped; known: .*ibm7535.*pa10"),
         ("", "'' is not shipped; known: .*pa10"),
         ("/nowhere/arm.urdf", "'/nowhere/arm.urdf': no such file"),

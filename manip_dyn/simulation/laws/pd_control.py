@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.core.checks import shortened
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.laws.references import Planned
 
@@ -68,9 +69,9 @@ def _check_target(target: Any) -> None:
     try:
         numbers = np.array(target, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        shown = " ".join(repr(target).split())[:60]
         raise ManipDynError(
-            f"target is {shown}; expected positions (n,) or (N, n), a plan, or a list of plans"
+            f"target is {shortened(target)}; expected positions (n,) or (N, n), a plan, or a "
+            "list of plans"
         ) from error
     wrong = numbers[~np.isfinite(numbers)]
     if wrong.size or not numbers.size:

@@ -21,13 +21,14 @@ COLUMNS = {
     "q": "numbers",
     "v": "numbers",
     "energy_residual": "number",
+    "saturated": "yes",
     "steps": "whole",
     "evaluations": "whole",
 }
 
 
 def run(robot: Robot, settings: Settings) -> dict[str, Any]:
-    """Return the last state, how well the energy is balanced, and what it took."""
+    """Return the last state, energy's balance, whether efforts were cut off, what it took."""
     q0, v0, tau = (posture(robot, settings, name) for name in ("start", "velocity", "effort"))
     duration = positive("duration", settings["duration"], "s")
     more = some(settings, *CHOICES)
@@ -37,6 +38,7 @@ def run(robot: Robot, settings: Settings) -> dict[str, Any]:
         "q": result.q[-1],
         "v": result.v[-1],
         "energy_residual": float(np.abs(result.energy[:, 3]).max()),
+        "saturated": bool(result.saturated.any()),
         "steps": result.statistics["steps"],
         "evaluations": result.statistics["evaluations"],
         **ending(result),
