@@ -36,6 +36,8 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
         array = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise ManipDynError(f"{name} is {shortened(value)}; expected {_amount(shape)}") from error
+    if array.shape == () != shape:
+        raise ManipDynError(f"{name} is {shortened(value)}; expected {_amount(shape)}")
     if array.shape != shape:
         raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
     if not np.isfinite(array).all():
@@ -120,8 +122,8 @@ def _not_finite(array: Vector) -> str:
 
 def _number(name: str, value: Any, unit: str) -> float:
     try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError("a truth value")
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError("a truth value, or a text")
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
         wanted = f"a number in {unit}" if unit else "a number"

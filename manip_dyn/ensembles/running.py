@@ -44,8 +44,8 @@ def run_all(
         kept = kept_for(motions, samples, rules.joints)
     except MemoryError as error:
         raise ManipDynError(
-            f"{motions} motions with {samples} samples each do not fit into memory; expected a "
-            "longer sample_period, or fewer motions"
+            f"{motions} times {samples} samples do not fit into memory; expected a longer "
+            "sample_period, or fewer motions"
         ) from error
 
     def some(first: int) -> None:

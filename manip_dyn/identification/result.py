@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from manip_dyn.identification.regressor import spring_efforts
 from manip_dyn.robot import Robot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Identification:
     """Base parameters of an arm from a log, with their standard deviations.
 
@@ -33,16 +33,24 @@ class Identification:
         invisible: Parameters that no effort of this arm depends on.
     """
 
-    robot: Robot = field(repr=False)
-    base: BaseParameters = field(repr=False)
+    robot: Robot
+    base: BaseParameters
     values: Vector
     deviations: Vector
     described: Vector
-    covariance: Matrix = field(repr=False)
+    covariance: Matrix
     noise: Vector
     residual: Vector
     condition: float
     unseen: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return of which arm it is, and how well the log tells its parameters."""
+        untold = f", {len(self.unseen)} unseen" if self.unseen else ""
+        return (
+            f"Identification({len(self.names)} base parameters of '{self.robot.name}'{untold}: "
+            f"condition {self.condition:.3g})"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from manip_dyn.core.checks import shortened
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.robot.xacro_file import expand
@@ -55,7 +56,7 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
 def find_urdf(source: str | Path) -> Path:
     """Return the file of a shipped robot's name, of a path or of a ``package://`` address."""
     if not isinstance(source, (str, Path)):
-        raise ManipDynError(f"robot is {source!r}; expected a name or the path of a URDF")
+        raise ManipDynError(f"robot is {shortened(source)}; expected a name or the path of a URDF")
     if isinstance(source, str) and source in shipped_robots():
         return share_directory() / "urdf" / f"{source}.urdf"
     if isinstance(source, str) and source.startswith(PACKAGE):

@@ -138,7 +138,12 @@ def _sample_period(integrator: Integrator, duration: float) -> float:
 
 
 def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -> EffortLaw:
-    robot = simulation.robot
+    robot, laws = simulation.robot, (Schedule, Planned)
+    if isinstance(effort, (list, tuple)) and any(isinstance(each, laws) for each in effort):
+        raise ManipDynError(
+            f"effort is a list of {len(effort)} laws; expected one for a single motion, or "
+            "simulate_many"
+        )
     if isinstance(effort, Schedule) and len(effort.efforts[0]) != robot.n:
         raise ManipDynError(
             f"effort is a schedule of {len(effort.efforts[0])} efforts; expected {robot.n}"

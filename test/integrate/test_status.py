@@ -148,7 +148,7 @@ BAD = [
     ({"y0": [[1.0, 0.0]]}, r"y0 has shape \(1, 2\); expected \(2,\)"),
     ({"y0": []}, "y0 has no numbers"),
     ({"t_span": (0.0, 0.0)}, "expected two different times"),
-    ({"t_span": 1.0}, "t_span has shape"),
+    ({"t_span": 1.0}, "t_span is 1.0; expected 2 numbers"),
     ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
     ({"rtol": [1e-6, 1e-6, 1e-6]}, r"rtol has shape \(3,\); expected \(2,\)"),
     ({"rtol": 0.0, "atol": 0.0}, "rtol and atol are both 0"),

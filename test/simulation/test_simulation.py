@@ -281,6 +281,12 @@ ZERO = [0.0, 0.0]
         ((ZERO, ZERO, ZERO, 1.0, 1e-10), "step is 1e-10 s; expected at least 1 nanosecond"),
         ((ZERO, ZERO, ZERO, 1.0, 1e-3, 0.0), "sample_period is 0 s"),
         ((ZERO, ZERO, lambda _t, _q, _v: np.zeros(3), 1.0), "effort"),
+        ((None, ZERO, ZERO, 1.0), "q0 is None; expected 2 numbers"),
+        ((ZERO, ZERO, ZERO, "1"), "duration is '1'; expected a number in s"),
+        (
+            (ZERO, ZERO, [held(md.load_robot("ibm7535"), ZERO)] * 2, 1.0),
+            "effort is a list of 2 laws; expected one",
+        ),
     ],
 )
 def test_bad_arguments(arguments, words):
@@ -301,6 +307,14 @@ def test_bad_arguments(arguments, words):
 def test_bad_schedule(times, efforts, words):
     with pytest.raises(md.ManipDynError, match=words):
         md.Schedule(md.load_robot("one_link_horizontal"), times, efforts)
+
+
+def test_a_robot_by_its_name_is_refused():
+    for law in (md.Schedule, md.simulation.Feedback):
+        with pytest.raises(
+            md.ManipDynError, match="robot is 'rr'; expected a Robot from load_rob"
+        ):
+            law("rr", [0], [[0.0]])
 
 
 def test_schedule_may_be_arrays():

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 ROUNDED = 1.0 + 1e-9
 """Share of a limit from which on an effort is beyond it."""
@@ -46,6 +47,7 @@ class Schedule:
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
         """Take efforts (k, n) from `times_ns` (k,) on; rising times, finite efforts."""
+        checked_robot(robot)
         given: Any
         for name, given in (("times", times_ns), ("efforts", efforts)):
             if not hasattr(given, "__len__"):

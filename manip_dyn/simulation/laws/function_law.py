@@ -15,6 +15,7 @@ from manip_dyn.core.checks import Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate.functions import failing
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
 
 
 class LawError(ManipDynError):
@@ -53,6 +54,7 @@ class Feedback:
         Raises:
             ManipDynError: If it does not take (t, q, v), or with parameters (t, q, v, p).
         """
+        checked_robot(robot)
         plain = getattr(function, "py_func", function)
         own: list[Any] = [] if parameters is None else [_numbers(parameters)]
         try:

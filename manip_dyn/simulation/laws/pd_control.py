@@ -67,7 +67,7 @@ def _check_target(target: Any) -> None:
     if listed and all(isinstance(each, Planned) for each in listed):
         return
     try:
-        numbers = np.array(target, dtype=np.float64)
+        numbers = np.array(target if target is not None else "none", dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ManipDynError(
             f"target is {shortened(target)}; expected positions (n,) or (N, n), a plan, or a "
