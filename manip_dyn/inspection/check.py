@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+from manip_dyn.core.checks import truth
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.inspection.comparison.compare import compare
 from manip_dyn.inspection.comparison.ours import our_dynamics
@@ -52,7 +53,7 @@ def check(
         ManipDynError: If there is no such file, it is no XML or no URDF, or `lock`, `tip` and
             `xacro_args` do not fit it.
     """
-    found = read_source(source, xacro_args)
+    found, compiled = read_source(source, xacro_args), truth("compiled", compiled)
     root, name = _described(found, lock, tip)
     folder = None if found.extras is None else found.extras.resolve().parent
     findings = findings_in(root, folder)

@@ -137,6 +137,8 @@ def test_what_is_no_urdf_is_bad_input(tmp_path):
         md.check(ARM, tip="hand")
     with pytest.raises(md.ManipDynError, match="no joint 'knee' to lock"):
         md.check(ARM, lock={"knee": 0.0})
+    with pytest.raises(md.ManipDynError, match="compiled is 'no'; expected true or false"):
+        md.check(ARM, compiled="no")
     with pytest.raises(md.ManipDynError, match="no such file"):
         md.check(tmp_path / "arm.urdf")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Vector, whole_number
 from manip_dyn.core.errors import ManipDynError
 
 KINDS = ("random", "sobol", "latin_hypercube")
@@ -25,8 +25,7 @@ def cases(
         ManipDynError: If a number or a range is none.
     """
     for name, value, least in (("count", count, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ManipDynError(f"{kind}: {name} is {value!r}; expected a whole number")
+        whole_number(f"{kind}: {name}", value, least)
     if count > MOST:
         raise ManipDynError(f"{kind}: count is {count}; expected {MOST} at most")
     if not ranges:
