@@ -304,9 +304,8 @@ def test_what_takes_long_says_so(terminal, monkeypatch):
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(cli_terminal, "PATIENCE", 0.0)
     with told("thinking"):
-        for _ in range(600):
-            if "thinking" in errors.getvalue():
-                break
+        end = time.monotonic() + 600.0
+        while "thinking" not in errors.getvalue() and time.monotonic() < end:
             time.sleep(0.05)
     assert "thinking" in errors.getvalue()
 

@@ -144,8 +144,8 @@ def test_stamps_go_on_without_a_gap_at_a_reset(ros):
     ros.until(lambda: len(states) > 5, "no states")
     with node._stepper.lock:
         time.sleep(0.6)
-    before = node._stepper.stamp_ns
-    node._stepper.reset()
+        before = node._stepper.stamp_ns
+        node._stepper.reset()
     assert 0 <= node._stepper.origin_ns - before < 100_000_000
 
 
