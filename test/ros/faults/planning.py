@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from targets import pose
@@ -15,10 +13,10 @@ JOINTS = ["shoulder", "elbow"]
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 
-def state(names=JOINTS, position=(0.7, 0.1), velocity=(0.0, 0.0), seconds=0):
-    """Return a joint state of another publisher, stamped by seconds from now."""
+def state(now, names=JOINTS, position=(0.7, 0.1), velocity=(0.0, 0.0), seconds=0):
+    """Return a joint state of another publisher, stamped by seconds from now, s."""
     message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    message.header.stamp.sec = round(time.time()) + seconds
+    message.header.stamp.sec = now + seconds
     return message
 
 
@@ -26,7 +24,7 @@ def unheard(name, done, words, **what):
     """Return the case of a joint state that is dropped while the goal is held."""
     words = "dropped", *words
     return Case(name, "planner", done,
-                lambda s: s.insist(lambda: s.foreign.publish(state(**what)), *words),
+                lambda s: s.insist(lambda: s.foreign.publish(state(s.now, **what)), *words),
                 "bang_bang_planner", "reached", OK, "reached the goal", words,
                 "following")  # fmt: skip
 
@@ -59,7 +57,7 @@ def amid_motion(**what):
 
         while not system.logged(since, "gave up"):
             system.phase("executing")
-            publish = lambda: system.foreign.publish(state(**what))  # noqa: E731
+            publish = lambda: system.foreign.publish(state(system.now, **what))  # noqa: E731
             system.ros.insist(publish, over, "it goes unnoticed")
 
     return do
