@@ -1,11 +1,14 @@
 """Dynamic mode: the tracker's computed torque drives the simulator, in lockstep."""
 
+import time
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import TIMEOUT
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from targets import pose, tool
 
@@ -190,6 +193,28 @@ def test_targets_drive_the_arm_also_from_all_zeros(ros):
     goal = tool([0.0] * 7) - [0.0, 0.0, 0.2]
     poses.publish(pose(goal, (0.0, 0.0, 0.0, 1.0)))
     ros.until(lambda: np.linalg.norm(tool(ros.states[-1].position) - goal) < 1e-5, "it is stuck")
+
+
+def test_a_command_is_sent_again_when_its_state_was_repeated_many_times(ros):
+    """Seen: by the clock. After a stall the simulator found two, and lockstep made two periods."""
+    ros.start(ClikTrackerNode, mode="dynamic", step=PERIOD, **CIRCLE)
+    commands = ros.listen(Float64MultiArray, "simulator/commands")
+    states, sent = ros.publisher(JointState, "joint_states"), []
+    names = list(md.load_robot("pa10").joint_names)
+    state = JointState(name=names, position=START, velocity=[0.0] * 7)
+
+    def repeat():
+        sent.append(1)
+        states.publish(state)
+
+    repeat()
+    ros.until(lambda: commands, "no command")
+    time.sleep(1.1)
+    repeat()
+    ros.spin(0.2)
+    assert len(commands) == 1
+    ros.insist(repeat, lambda: len(commands) > 1, "it is not sent again")
+    assert len(sent) > 20
 
 
 def test_joint_states_that_lack_a_joint_are_dropped(ros):
