@@ -123,7 +123,7 @@ class Ros:
             self.executor.spin_once(timeout_sec=max(0.0, min(left, 0.01)))
             rounds += 1
 
-    def client(self, kind, name):
+    def service(self, kind, name):
         """Return the client of a service that is there: a later call then takes no time."""
         if name not in self.clients:
             self.clients[name] = self.probe.create_client(kind, name)
@@ -132,7 +132,7 @@ class Ros:
 
     def call(self, kind, name, request=None):
         """Call a service and return its response."""
-        client = self.client(kind, name)
+        client = self.service(kind, name)
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"no answer from {name}")
         return future.result()

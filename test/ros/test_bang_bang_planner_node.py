@@ -56,9 +56,9 @@ def send(ros, names, positions):
 
 def at_hand(ros):
     """Have the services there that are called while the arm moves: they are not to take time."""
-    ros.client(SetBool, "simulator/pause")
-    ros.client(Trigger, "simulator/reset")
-    ros.client(Trigger, "bang_bang_planner/abort")
+    ros.service(SetBool, "simulator/pause")
+    ros.service(Trigger, "simulator/reset")
+    ros.service(Trigger, "bang_bang_planner/abort")
 
 
 def pause(ros, paused):

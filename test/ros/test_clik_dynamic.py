@@ -134,7 +134,7 @@ def test_a_reset_in_real_time_is_noticed_by_the_joints(ros):
         "the arm does not move",
     )
     before = stamp(ros.states[-1])
-    client = ros.client(Trigger, "simulator/reset")
+    client = ros.service(Trigger, "simulator/reset")
     reset = lambda: client.call_async(Trigger.Request())  # noqa: E731
     reset()
     # A machine that stands still amid one makes a silence of it: the arm is picked up.

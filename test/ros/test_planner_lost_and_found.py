@@ -87,7 +87,7 @@ def test_a_reset_without_a_clock_is_noticed_and_a_held_goal_given_up(ros):
     start(ros, {"mode": "real_time"}, 0.01, goal=[0.9, 0.2], transport_delay=0.05)
     ros.until(lambda: told(ros, "state") == "reached", "it does not arrive")
     assert told(ros, "arrival time [s]")
-    client = ros.client(Trigger, "simulator/reset")
+    client = ros.service(Trigger, "simulator/reset")
     reset = lambda: client.call_async(Trigger.Request())  # noqa: E731
     reset()
     # After half a second without states, on a machine that stood still, a jump may be a motion.
