@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from command_line import parser_of
+from fresh import Fresh
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
@@ -64,6 +66,42 @@ def test_plan_takes_what_only_minimum_time_has(capsys):
     assert answer["t_final"] == pytest.approx(plan.t_final, abs=plan.certificate.gap)
     assert main(arguments) == 2
     assert "--v0 is 0,-1 with --method zero_net_work" in capsys.readouterr().err
+
+
+LONG = """
+import hashlib, sys
+from manip_dyn.cli import main, simulate
+
+def compiled(*_, **__):
+    print("begun", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # without the interpreter's lock, too
+
+simulate.simulate = compiled
+sys.exit(main(["simulate", "rr"]))
+"""
+
+
+def test_ctrl_c_ends_what_does_not_return(tmp_path):
+    """Seen: it was heard when the compiled time loop had ended, minutes later."""
+    began = tmp_path / "began"
+    begun = f"import os; os.dup2(os.open({str(began)!r}, os.O_WRONLY | os.O_CREAT), 1)"
+    process = Fresh(begun + LONG)
+    end = time.monotonic() + 600.0
+    while not (began.exists() and "begun" in began.read_text()):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    ended = process.wait()
+    assert (ended.returncode, ended.stderr) == (130, "\nmanip_dyn: stopped\n")
+
+
+def test_numbers_may_begin_with_a_minus(capsys):
+    arguments = ["plan", "ibm7535", "--goal", "0,0", "--json"]
+    assert main([*arguments, "--start", "-0.8,0"]) == 0
+    apart = capsys.readouterr().out
+    assert main([*arguments, "--start=-0.8,0"]) == 0
+    assert capsys.readouterr().out == apart
 
 
 def test_people_read_nine_digits():
@@ -175,6 +213,11 @@ def test_robots_lists_and_describes(capsys):
         (["export", "rr", "--c", "/proc/rr"], "'/proc/rr' cannot be written: No such file"),
         (["export", "rr", "--c", "rr", "--kernels", "gravit"], "did you mean 'gravity'"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
+        (["plan", "rr", "--goal", "0,0"], "--start; see manip_dyn plan --help"),
+        (["plan", "rr", "--start", "--goal", "0,0"], "--start: expected one argument; see"),
+        (["simulate", "rr", "--durations", "3"], "unrecognized arguments: --durations 3; see"),
+        (["simulate", "rr", "--duration", "long"], "--duration: invalid float value: 'long'; see"),
+        ([], "required: COMMAND; see manip_dyn --help"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
     ],
 )
