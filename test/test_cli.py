@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.cli import COMMANDS, installation, main
+from manip_dyn.cli import record as record_command
 from manip_dyn.cli import simulate as simulate_command
 from manip_dyn.cli import terminal as cli_terminal
 from manip_dyn.cli.options import shown
@@ -383,6 +384,25 @@ def test_results_go_into_recordings(capsys, tmp_path):
     assert main(arguments) == 2
     assert "a.mcap' is there already; expected a new file" in capsys.readouterr().err
     assert file.read_bytes() == kept
+
+
+@pytest.mark.parametrize("topics", [{}, {"/rosout": 3}])
+def test_a_recording_of_nothing_is_told_and_not_kept(capsys, monkeypatch, tmp_path, topics):
+    pytest.importorskip("mcap")
+    file = tmp_path / "a.mcap"
+
+    def run(_name, _namespace, _parameters, tell):
+        file.write_bytes(b"begin and end")
+        tell(recorded=str(file), messages=sum(topics.values()), topics=topics, lost={})
+        return 0
+
+    monkeypatch.setattr(record_command, "run_node", run)
+    assert main(["record", str(file)]) == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("manip_dyn: nothing was heard in this ROS domain")
+    assert (file.exists(), bool(told.out), "not kept" in told.err) == (
+        (True, True, False) if topics else (False, False, True)
+    )
 
 
 def test_where_nothing_can_be_written_nothing_is_computed(capsys, monkeypatch, tmp_path):

@@ -65,6 +65,8 @@ def _tell(**news: Any) -> None:
         return
     if "recorded" not in news:
         return
+    if not news["messages"]:
+        return  # that is said in one sentence
     lost = sum(news["lost"].values())
     topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())
     print(f"{news['recorded']}: {news['messages']} messages, {lost} more did not arrive")

@@ -108,7 +108,8 @@ def test_a_clock_that_was_set_back_is_followed():
 def shift(monkeypatch):
     """Seconds by which the wall clock is ahead, for those that tie time to it."""
     ahead = [0]
-    jumping = SimpleNamespace(time_ns=lambda: time.time_ns() + ahead[0] * SECOND)
+    shifted = lambda: time.time_ns() + ahead[0] * SECOND  # noqa: E731
+    jumping = SimpleNamespace(time_ns=shifted, sleep=time.sleep)
     monkeypatch.setattr("manip_dyn.ros.stepper.time", jumping)
     monkeypatch.setattr("manip_dyn.ros.tracker.kinematic.time", jumping)
     return ahead
@@ -132,6 +133,11 @@ def test_real_time_goes_on_from_the_present_after_a_jump(ros, shift):
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
     shift[0] = 60
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
+    before = len(states)
+    ros.until(lambda: len(states) > before + 5, "it does not go on")
+    assert leap(states) < 50.0
+    # Nor is it one for a reset after it: seen, "60 s passed without a step (suspended, ...)".
+    assert ros.call(Trigger, "simulator/reset").success
     before = len(states)
     ros.until(lambda: len(states) > before + 5, "it does not go on")
     assert leap(states) < 50.0
