@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -203,10 +204,22 @@ def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
     _check_cache()
     context = multiprocessing.get_context("spawn")
     workers = processes or cores()
-    with ProcessPoolExecutor(workers, context, initializer=say_nothing) as pool:
-        for chains in _waves(robots):
-            for each in as_completed([pool.submit(_solved, jobs) for jobs in chains]):
-                yield from each.result()
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
+        try:
+            for chains in _waves(robots):
+                for each in as_completed([pool.submit(_solved, jobs) for jobs in chains]):
+                    yield from each.result()
+        except BaseException:  # nobody wants the rest, which would take minutes
+            for process in {*multiprocessing.active_children()} - others:
+                process.terminate()
+            raise
+
+
+def _begin() -> None:
+    """Say nothing in a process of the pool, and leave Ctrl-C to the one that started it."""
+    say_nothing()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def count_jobs(robots: Sequence[str] = ()) -> int:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -13,10 +14,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from command_line import parser_of
+from fresh import Fresh
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.cli import COMMANDS, installation, main
+from manip_dyn.cli import record as record_command
 from manip_dyn.cli import simulate as simulate_command
 from manip_dyn.cli import terminal as cli_terminal
 from manip_dyn.cli.options import shown
@@ -66,6 +69,42 @@ def test_plan_takes_what_only_minimum_time_has(capsys):
     assert "--v0 is 0,-1 with --method zero_net_work" in capsys.readouterr().err
 
 
+LONG = """
+import hashlib, sys
+from manip_dyn.cli import main, simulate
+
+def compiled(*_, **__):
+    print("begun", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # without the interpreter's lock, too
+
+simulate.simulate = compiled
+sys.exit(main(["simulate", "rr"]))
+"""
+
+
+def test_ctrl_c_ends_what_does_not_return(tmp_path):
+    """Seen: it was heard when the compiled time loop had ended, minutes later."""
+    began = tmp_path / "began"
+    begun = f"import os; os.dup2(os.open({str(began)!r}, os.O_WRONLY | os.O_CREAT), 1)"
+    process = Fresh(begun + LONG)
+    end = time.monotonic() + 600.0
+    while not (began.exists() and "begun" in began.read_text()):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    ended = process.wait()
+    assert (ended.returncode, ended.stderr) == (130, "\nmanip_dyn: stopped\n")
+
+
+def test_numbers_may_begin_with_a_minus(capsys):
+    arguments = ["plan", "ibm7535", "--goal", "0,0", "--json"]
+    assert main([*arguments, "--start", "-0.8,0"]) == 0
+    apart = capsys.readouterr().out
+    assert main([*arguments, "--start=-0.8,0"]) == 0
+    assert capsys.readouterr().out == apart
+
+
 def test_people_read_nine_digits():
     content = {"a": [1 / 3, "x"], "b": {"c": 2e-15 / 3, "d": True}, "e": 7}
     found = [shown(each) for each in content.values()]
@@ -86,22 +125,6 @@ def test_simulate_answers_as_the_api(capsys):
     run = md.simulate(md.load_robot("ibm7535"), [0, 0], [0, 0], [1.0, 0.0], 0.1)
     np.testing.assert_allclose(answer["q"], run.q[-1], rtol=1e-12)
     assert answer["success"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["simulate", "rr", "--duration", "long"], "--duration: invalid float value: 'long'"),
-        (["export", "rr"], "the following arguments are required: --c"),
-    ],
-)
-def test_words_that_do_not_fit_are_one_line(words, said, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(words)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert end.value.code == 2
-    assert said in line
-    assert line.endswith(f"see manip_dyn {words[0]} --help")
 
 
 def test_simulate_says_which_efforts_are_cut_off(capsys):
@@ -205,6 +228,12 @@ def test_robots_lists_and_describes(capsys):
         (["export", "rr", "--c", "/proc/rr"], "'/proc/rr' cannot be written: No such file"),
         (["export", "rr", "--c", "rr", "--kernels", "gravit"], "did you mean 'gravity'"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
+        (["plan", "rr", "--goal", "0,0"], "--start; see manip_dyn plan --help"),
+        (["plan", "rr", "--start", "--goal", "0,0"], "--start: expected one argument; see"),
+        (["simulate", "rr", "--durations", "3"], "unrecognized arguments: --durations 3; see"),
+        (["simulate", "rr", "--duration", "long"], "--duration: invalid float value: 'long'; see"),
+        (["export", "rr"], "arguments are required: --c; see manip_dyn export --help"),
+        ([], "required: COMMAND; see manip_dyn --help"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
     ],
 )
@@ -334,9 +363,8 @@ def test_what_takes_long_says_so(terminal, monkeypatch):
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(cli_terminal, "PATIENCE", 0.0)
     with told("thinking"):
-        for _ in range(600):
-            if "thinking" in errors.getvalue():
-                break
+        end = time.monotonic() + 600.0
+        while "thinking" not in errors.getvalue() and time.monotonic() < end:
             time.sleep(0.05)
     assert "thinking" in errors.getvalue()
 
@@ -371,6 +399,25 @@ def test_results_go_into_recordings(capsys, tmp_path):
     assert main(arguments) == 2
     assert "a.mcap' is there already; expected a new file" in capsys.readouterr().err
     assert file.read_bytes() == kept
+
+
+@pytest.mark.parametrize("topics", [{}, {"/rosout": 3}])
+def test_a_recording_of_nothing_is_told_and_not_kept(capsys, monkeypatch, tmp_path, topics):
+    pytest.importorskip("mcap")
+    file = tmp_path / "a.mcap"
+
+    def run(_name, _namespace, _parameters, tell):
+        file.write_bytes(b"begin and end")
+        tell(recorded=str(file), messages=sum(topics.values()), topics=topics, lost={})
+        return 0
+
+    monkeypatch.setattr(record_command, "run_node", run)
+    assert main(["record", str(file)]) == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("manip_dyn: nothing was heard in this ROS domain")
+    assert (file.exists(), bool(told.out), "not kept" in told.err) == (
+        (True, True, False) if topics else (False, False, True)
+    )
 
 
 def test_where_nothing_can_be_written_nothing_is_computed(capsys, monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,33 @@ def hand_on(folder):
     for path in folder.iterdir():
         if path.suffix in KEPT and not (cache_directory() / path.name).exists():
             write_whole(cache_directory() / path.name, path.read_bytes())
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
+def test_a_sigterm_ends_its_processes_and_leaves_nothing_to_be_told():
+    """Seen: "resource_tracker: There appear to be 4 leaked semaphore objects"."""
+    command = [sys.executable, "-m", "manip_dyn", "prepare", "rr", "--processes", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    end = time.monotonic() + 600.0
+    while len(found := children.read_text().split()) < 2:  # the pool's, and who tracks resources
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.terminate()
+    _, errors = process.communicate(timeout=600.0)
+    assert (process.returncode, errors) == (130, "\nmanip_dyn: stopped\n")
+    for each in found:
+        while Path(f"/proc/{each}/stat").exists() and _runs(each):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def _runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ import sys
 from importlib import import_module
 
 from manip_dyn import __version__
-from manip_dyn.cli.parser import Parser, examples
+from manip_dyn.cli.interruptible import INTERRUPTED, say_stopped
+from manip_dyn.cli.parser import Parser, examples, joined
 from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError, closest
 
-BAD_INPUT, INTERRUPTED = 2, 130
+BAD_INPUT = 2
 COMMANDS = {
     "demo": "run scenarios with real ROS 2 nodes, measured from their topics",
     "robots": "list the shipped robots, or describe one",
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         complete(lambda name: _parser(name if name in COMMANDS else ""))
     try:
-        options = _parser(_known(given[0]) if given else "").parse_args(given)
+        options = _parser(_known(given[0]) if given else "").parse_args(joined(given))
         code = options.run(options)
         sys.stdout.flush()
         return code
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print(f"\n{error_line('stopped')}", file=sys.stderr)
+        say_stopped(error_line("stopped"))
         return INTERRUPTED
 
 

@@ -5,26 +5,31 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from manip_dyn.cli.terminal import is_coloured
+from manip_dyn.core.errors import ManipDynError
 
 EXAMPLES = "examples:"
 HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
 
 
+NUMBERS = re.compile(r"-[\d.][-+\d.,eE]*")
+"""What begins with a minus and is no option: numbers, comma separated."""
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser whose help has examples at its end, as they are typed."""
+    """A parser whose help has examples at its end, as they are typed, and whose errors a line."""
 
     def __init__(self, **options: Any):
         """Take what `argparse.ArgumentParser` takes."""
         super().__init__(**{"formatter_class": _Formatter, **options})
 
     def error(self, message: str) -> NoReturn:
-        """End with one line, as for other bad input, and exit code 2."""
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        """Refuse what was given."""
+        raise ManipDynError(f"{message}; see {self.prog} --help")
 
     def print_help(self, file: Any = None) -> None:
         """Print the help."""
@@ -33,6 +38,21 @@ class Parser(argparse.ArgumentParser):
         if is_coloured(stream) and "\x1b" not in text:  # from Python 3.14 on, argparse colours
             text = OPTION.sub("\x1b[36m\\1\x1b[0m", HEADING.sub("\x1b[1m\\1\x1b[0m", text))
         stream.write(text)
+
+
+def joined(given: Sequence[str]) -> list[str]:
+    """Return arguments with numbers that begin with a minus joined to the option before them.
+
+    argparse takes ``--start -0.8,0`` for two options; ``--start=-0.8,0`` it understands.
+    """
+    found: list[str] = []
+    for word in given:
+        last = found[-1] if found else ""
+        if NUMBERS.fullmatch(word) and last.startswith("--") and "=" not in last:
+            found[-1] = f"{last}={word}"
+        else:
+            found.append(word)
+    return found
 
 
 def examples(*lines: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 
@@ -28,6 +29,8 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
+    # By default it would end this process alone, and nobody would tidy up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     began, count, every = time.monotonic(), 0, count_jobs(options.robot)
     bar = Bar(f"{every} jobs") if is_terminal(sys.stdout) else None
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from manip_dyn.cli.options import DONE, FAILED, examples
@@ -49,7 +50,10 @@ def _record(options: argparse.Namespace) -> int:
     code = run_node("recorder", options.namespace, values, tell)
     if code == DONE and not heard - OF_EVERY_NODE:
         where = f"in namespace {options.namespace}" if options.namespace else "in this ROS domain"
-        print(error_line(f"nothing was heard {where}"), file=sys.stderr)
+        left = "" if heard else f"; '{options.file}' would be empty and is not kept"
+        print(error_line(f"nothing was heard {where}{left}"), file=sys.stderr)
+        if not heard:
+            Path(options.file).unlink()
         return FAILED
     return code
 
@@ -61,6 +65,8 @@ def _tell(**news: Any) -> None:
         return
     if "recorded" not in news:
         return
+    if not news["messages"]:
+        return  # that is said in one sentence
     lost = sum(news["lost"].values())
     topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())
     print(f"{news['recorded']}: {news['messages']} messages, {lost} more did not arrive")

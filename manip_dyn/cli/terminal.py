@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import IO, Any
 
+from manip_dyn.cli.interruptible import interruptible
+
 PATIENCE = 2.0
 """Seconds after which it is told that something takes a while."""
 
@@ -101,9 +103,13 @@ class Bar:
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """Show, on a terminal, what takes longer than `PATIENCE` inside, and for how long it has."""
+    """Show, on a terminal, what takes longer than `PATIENCE` inside, and for how long it has.
+
+    Ctrl-C ends it, compiled code or not.
+    """
     if not is_terminal(sys.stderr):
-        yield
+        with interruptible(error_line("stopped")):
+            yield
         return
     from threading import Event, Thread
 
@@ -120,9 +126,14 @@ def told(what: str) -> Iterator[None]:
                 status.update(f"{what}, {time.monotonic() - began:.0f} s")
 
     thread = Thread(target=show, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
+
+    def end() -> None:
         done.set()
         thread.join()
+
+    thread.start()
+    try:
+        with interruptible(error_line("stopped"), end):
+            yield
+    finally:
+        end()

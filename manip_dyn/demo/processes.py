@@ -20,15 +20,18 @@ class Process:
 
     def __init__(self, name: str, arguments: list[str], folder: Path):
         """Start a node with arguments in the namespace of this demo."""
-        command = [sys.executable, "-m", "manip_dyn.ros.start", name, "--ros-args"]
+        command = [sys.executable, "-m", "manip_dyn.ros.start", "--owned", name, "--ros-args"]
         # A namespace of its own: nodes that already run in this domain do not mix in.
         command += ["-r", f"__ns:=/demo_{os.getpid()}", *arguments]
         self.name = name
         self._log = folder / f"{name}.log"
+        # Nothing is written into this pipe: it ends with this process, however that ends.
+        reading, self._owner = os.pipe()
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                command, stdin=reading, stdout=subprocess.PIPE, stderr=log
             )
+        os.close(reading)
 
     @property
     def output(self) -> IO[bytes]:
@@ -38,14 +41,32 @@ class Process:
 
     def stop_and_read(self) -> bytes:
         """End the node and return what it still said on standard output."""
-        self._ask_to_end()
+        self.ask_to_end()
         try:
             return self.process.communicate(timeout=STOP_TIMEOUT)[0]
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.communicate()[0]
+        finally:
+            self._disown()
 
-    def _ask_to_end(self) -> None:
+    def wait_or_kill(self, timeout: float) -> None:
+        """Wait until it has ended; end it after so many s."""
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.output.close()
+        self._disown()
+
+    def _disown(self) -> None:
+        if self._owner >= 0:
+            os.close(self._owner)
+            self._owner = -1
+
+    def ask_to_end(self) -> None:
+        """Send SIGINT, if it has not ended."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
@@ -59,13 +80,7 @@ def stop(nodes: Iterable[Process]) -> None:
     """End the nodes by SIGINT, by SIGKILL after a while; never leave one behind."""
     nodes = list(nodes)
     for node in nodes:
-        if node.process.poll() is None:
-            node.process.send_signal(signal.SIGINT)
+        node.ask_to_end()
     deadline = time.monotonic() + STOP_TIMEOUT
     for node in nodes:
-        try:
-            node.process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            node.process.kill()
-            node.process.wait()
-        node.output.close()
+        node.wait_or_kill(max(0.0, deadline - time.monotonic()))

@@ -1,5 +1,8 @@
 """Starts a node as a program: ``python -m manip_dyn.ros.start simulator --ros-args ...``.
 
+With ``--owned`` before its name a node ends when its standard input does, which is a pipe from who
+started it: also one that was killed takes its nodes along.
+
 Imports take a second or two. A Ctrl-C meanwhile ends the program as any other: nothing has begun
 yet that would have to end, and half an import would leave a traceback.
 """
@@ -9,6 +12,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 from importlib import import_module
 
 RECORDING = ("recorder", "replayer")
@@ -21,6 +26,24 @@ NODES = (
     "monitor",
     "viewer",
 )
+
+
+OWNED = "--owned"
+PATIENCE = 10.0
+"""Wall time that a node has to end when its owner is gone, s."""
+
+
+def end_with_owner() -> None:
+    """Watch standard input in a thread; when it ends, end this process as Ctrl-C does."""
+
+    def watch() -> None:
+        while os.read(0, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(PATIENCE)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="owner", daemon=True).start()
 
 
 def start(name: str) -> int:
@@ -70,6 +93,9 @@ def viewer() -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == [OWNED]:
+        sys.argv.pop(1)
+        end_with_owner()
     name = sys.argv.pop(1).removesuffix("_node") if len(sys.argv) > 1 else ""
     if name not in (*NODES, *RECORDING):
         sys.exit(f"manip_dyn: there is no node '{name}'; expected one of {', '.join(NODES)}")

@@ -148,10 +148,12 @@ class Stepper:
         """
         with self.lock:
             last = self.stamp_ns
+            behind = self._anchor.behind_ns(time.time_ns(), self._moved.time_ns)
             self._restart()
             if self._by_the_wall:
                 self._origin_ns = last + self._period_ns
-                self._anchor.tie(self.stamp_ns, self._moved.time_ns)  # a lag is not forgotten
+                # A lag is not forgotten; what a pause took is none.
+                self._anchor.tie(time.time_ns() - behind, self._moved.time_ns)
             self._tell()
         time.sleep(self._settle)
 

@@ -84,7 +84,7 @@ import swept
 
 marks, out = sys.argv[1:]
 cases = md.Cases.grid(x=list(range(200)))
-md.sweep(swept.Marked(marks, pause=0.05), cases, out, workers=2, chunk=2)
+md.sweep(swept.Marked(marks, pause=0.3), cases, out, workers=2, chunk=2)
 """
 
 
@@ -93,7 +93,7 @@ def test_a_sweep_that_was_killed_repeats_no_part_that_is_there(tmp_path):
     marks.mkdir()
     path = os.pathsep.join([str(Path(swept.__file__).parent), os.environ.get("PYTHONPATH", "")])
     begun = Fresh(KILLED, marks, out, PYTHONPATH=path)
-    end = time.monotonic() + 300.0
+    end = time.monotonic() + 600.0
     while len(list(out.glob("part-*"))) < 5:
         assert begun.poll() is None
         assert time.monotonic() < end

@@ -86,7 +86,7 @@ class Ros:
 
     def publisher(self, kind, topic):
         """Return a publisher that somebody listens to."""
-        publisher = self.probe.create_publisher(kind, topic, 100)
+        publisher = self.probe.create_publisher(kind, topic, 1000)
         self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens on {topic}")
         return publisher
 
@@ -99,37 +99,47 @@ class Ros:
                 raise AssertionError(f"timed out: {what}")
             self.executor.spin_once(timeout_sec=0.05)
 
-    def insist(self, do, condition, what):
-        """Do something, and again every 20 ms, until a condition holds.
+    def insist(self, do, condition, what, period=0.02):
+        """Do something, and again every so many s, until a condition holds.
 
         A message that is published once may never be taken: another one that comes before its
         reader looks takes its place on a topic that keeps the newest alone.
         """
-        timer = self.probe.create_timer(0.02, do)
+        timer = self.probe.create_timer(period, do)
         try:
             self.until(condition, what)
         finally:
             self.probe.destroy_timer(timer)
 
     def until_still(self, messages, seconds=0.2):
-        """Spin until a list of messages does not grow for so long."""
+        """Spin until a list of messages does not grow for so long, and while many callbacks run.
+
+        A process that stands still for longer than that has heard nothing, which says nothing.
+        """
         count = -1
         while count != len(messages):
             count = len(messages)
-            self.spin(seconds)
+            deadline = time.monotonic() + seconds
+            for _ in range(50):
+                self.executor.spin_once(timeout_sec=max(0.0, deadline - time.monotonic()))
 
     def spin(self, duration):
-        """Spin for `duration` s of wall time."""
-        deadline = time.monotonic() + duration
-        while time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.01)
+        """Spin for `duration` s of wall time, and while many callbacks run."""
+        deadline, rounds = time.monotonic() + duration, 0
+        while (left := deadline - time.monotonic()) > 0.0 or rounds < 50:
+            self.executor.spin_once(timeout_sec=max(0.0, min(left, 0.01)))
+            rounds += 1
+
+    def service(self, kind, name):
+        """Return the client of a service that is there: a later call then takes no time."""
+        if name not in self.clients:
+            self.clients[name] = self.probe.create_client(kind, name)
+        self.until(self.clients[name].service_is_ready, f"no service {name}")
+        return self.clients[name]
 
     def call(self, kind, name, request=None):
         """Call a service and return its response."""
-        if name not in self.clients:
-            self.clients[name] = self.probe.create_client(kind, name)
-        client = self.clients[name]
-        self.until(client.service_is_ready, f"no service {name}")
+        client = self.service(kind, name)
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"no answer from {name}")
         return future.result()

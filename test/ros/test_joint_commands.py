@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import Ros
+from rcl_interfaces.msg import Log
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from topic_system import TopicSystem
@@ -41,6 +42,7 @@ def graph():
             initial_position=START,
         )
         ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+        ros.everything = ros.listen(Log, "/rosout")
         ros.hardware = TopicSystem(ros, "simulator")
         yield ros
 
@@ -188,6 +190,17 @@ def test_a_message_for_one_joint_leaves_the_other_where_it_is(ros):
         ros.until(lambda: ros.hardware.time_ns > before, "no answer")  # noqa: B023
     ros.hardware.read()
     np.testing.assert_allclose(ros.hardware.state["position"], [START[0], 0.52], atol=1e-3)
+
+
+def test_numbers_that_are_all_nan_are_told_once_and_are_no_warning(ros):
+    """Whoever works out an effort of NaN is not to wonder why nothing moves."""
+    nothing = lambda: send(ros, ["joint_1", "joint_2"], effort=[NAN, NAN])  # noqa: E731
+    told = lambda: [m for m in ros.everything if "all its numbers are NaN" in m.msg]  # noqa: E731
+    ros.insist(nothing, told, "it is not told")
+    nothing()
+    ros.until_still(ros.everything)
+    assert len(told()) == 1
+    assert quiet(ros)
 
 
 def test_what_is_dropped_lets_no_time_pass_and_what_is_paused_waits(ros):

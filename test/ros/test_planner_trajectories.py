@@ -30,12 +30,12 @@ def start(ros):
     where = {"mode": "lockstep", "initial_position": START, "control_period": 0.005}
     ros.start(SimulatorNode, robot="ibm7535", **where)
     # A busy machine is not a silent arm. What is held for good keeps the lockstep going.
-    ros.start(
+    ros.planner = ros.start(
         BangBangPlannerNode,
         robot="ibm7535",
         control_period=0.005,
         hold_duration=0.05,
-        state_timeout=60.0,
+        state_timeout=0.0,
     )
     ros.trajectories = ros.publisher(JointTrajectory, "bang_bang_planner/joint_trajectory")
     ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
@@ -61,6 +61,8 @@ def client(arm):
 def reset(ros):
     assert ros.call(Trigger, "simulator/reset").success
     ros.until(lambda: list(ros.states[-1].position) == START, "it is not reset")
+    heard = lambda: ros.planner.commands.measured  # noqa: E731
+    ros.until(lambda: heard() and heard().stamp_ns == 0, "the planner does not hear of it")
     ros.spin(0.3)
 
 

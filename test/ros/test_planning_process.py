@@ -100,12 +100,13 @@ def test_it_is_started_again_when_it_dies(process):
     first = process.pid
     os.kill(first, signal.SIGKILL)
     until(lambda: process.watch() or process.told)
-    assert process.told == ["the planning process ended by signal 9; another one is started"]
+    killed = "the planning process was killed by signal 9"
+    assert process.told == [f"{killed}; another one is started"]
     assert process.solved(TASK, always).plan.success
     second = process.pid
     os.kill(second, signal.SIGSTOP)  # it does not answer meanwhile
     threading.Timer(0.2, os.kill, (second, signal.SIGKILL)).start()
-    with pytest.raises(ManipDynError, match="died while it planned"):
+    with pytest.raises(ManipDynError, match=f"^{killed} while a plan was .* the goal again$"):
         process.solved(TASK, always)
     assert len({first, second, process.pid}) == 3
 
@@ -127,9 +128,38 @@ def test_one_that_cannot_begin_is_not_started_again_and_again(robot, monkeypatch
     until(lambda: process.watch() or told)
     for _ in range(3):
         process.watch()
-    assert told == ["the planning process ended with exit code 1 before its first task"]
-    with pytest.raises(ManipDynError, match="could not begin"):
+    ended = "the planning process ended with exit code 1 before its first task"
+    assert told == [f"{ended}; the next goal starts another one"]
+    with pytest.raises(ManipDynError, match=f"^{ended} while .*; what it said is in the log$"):
         process.solved(TASK, always)
+    process.close()
+
+
+STANDS_STILL = """
+import time
+time.sleep(600.0)
+"""
+
+
+def test_one_that_is_killed_twice_is_started_again_and_always_says_so(
+    robot, monkeypatch, tmp_path
+):
+    """Seen: "the planning process could not begin", of one that was killed when it had begun."""
+    (tmp_path / "stands_still.py").write_text(STANDS_STILL)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(planning_process, "PROGRAM", "stands_still")
+    told, tries = [], planning_process.TRIES
+    process = PlanningProcess(PARAMETERS, robot, told.append)
+    for _ in range(tries - 1):
+        os.kill(process.pid, signal.SIGKILL)
+        count = len(told)
+        until(lambda: process.watch() or len(told) > count)  # noqa: B023
+    killed = "the planning process was killed by signal 9 before its first task"
+    assert told == [f"{killed}; another one is started"] * (tries - 1)
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(ManipDynError, match=f"^{killed} while .*; what it said is in the log$"):
+        process.solved(TASK, always)
+    assert told[tries - 1 :] == [f"{killed}, as 2 before it; the next goal starts another one"]
     process.close()
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import rclpy
@@ -127,16 +128,21 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
 class HalfMade:
     """What a signal interrupted in its constructor."""
 
+    def __init__(self, error):
+        self.error = error
+
     def __del__(self):
-        raise AttributeError("half made")
+        raise self.error
 
 
 @pytest.mark.parametrize("running", [True, False])
 def test_what_a_signal_left_half_made_is_told_only_before_it(running, monkeypatch, capsys):
     monkeypatch.setattr(rclpy, "ok", lambda: running)
     monkeypatch.setattr(sys, "unraisablehook", tell_unless_shut_down)
-    HalfMade()
+    HalfMade(AttributeError("half made"))
     assert ("half made" in capsys.readouterr().err) == running
+    HalfMade(KeyboardInterrupt())  # seen: it came while LLVM called back, and was told
+    assert capsys.readouterr().err == ""
 
 
 def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
@@ -194,6 +200,45 @@ def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def children(pid):
+    """Return the processes that a process has started, and those that they have."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    own = [int(each) for file in lists for each in file.read_text().split()]
+    return [each for child in own for each in (child, *children(child))]
+
+
+def alive(pid):
+    """Return whether a process runs: one that only waits to be noticed does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
+def test_a_demo_that_is_killed_takes_its_nodes_along():
+    """Seen: they published for days."""
+    command = [sys.executable, "-m", "manip_dyn", "demo", "pa10_circle"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(children(process.pid)) >= 2 or process.poll() is not None)
+    nodes = children(process.pid)
+    process.kill()
+    process.wait()
+    try:
+        assert len(nodes) >= 2
+        wait_until(lambda: not any(map(alive, nodes)))
+    finally:
+        for each in filter(alive, nodes):
+            os.kill(each, signal.SIGKILL)
 
 
 def test_unknown_scenario_is_one_line_and_exit_code_2():

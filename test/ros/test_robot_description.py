@@ -21,10 +21,17 @@ RENAMED = URDF.replace('name="one_link_horizontal"', 'name="heard"')
 def test_a_node_waits_for_its_robot_on_the_topic(ros):
     publisher = ros.probe.create_publisher(String, "robot_description", LATCHED)
     states = ros.listen(JointState, "joint_states")
-    later = threading.Timer(0.5, publisher.publish, [String(data=RENAMED)])
+    sent = threading.Event()
+
+    def send():
+        sent.set()
+        publisher.publish(String(data=RENAMED))
+
+    later = threading.Timer(0.5, send)
     later.start()
     node = ros.start(SimulatorNode, robot="topic", mode="lockstep")
-    assert not later.is_alive()
+    assert sent.is_set()
+    later.join()
     ros.until(lambda: states, "no joint states of the robot that was heard")
     # Whoever publishes it goes on to: a second one would be another robot for who comes later.
     assert ros.probe.count_publishers("/robot_description") == 1

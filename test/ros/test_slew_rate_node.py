@@ -20,9 +20,8 @@ def test_ramps_are_published_and_driven(ros):
     plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
     common = {"robot": "ibm7535", "control_period": PERIOD}
     ros.start(SimulatorNode, mode="lockstep", initial_position=[0.76, 0.2618], **common)
-    ros.start(
-        BangBangPlannerNode, goal=[0.0, 0.0], slew_rate=SLEW_RATE, hold_duration=0.02, **common
-    )
+    given = {"goal": [0.0, 0.0], "slew_rate": SLEW_RATE, "hold_duration": 0.02}
+    ros.start(BangBangPlannerNode, state_timeout=0.0, **given, **common)
     ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
     ros.until(lambda: np.abs(states[-1].position).max() < 1e-6, "it does not stay at the goal")
     told = {v.key: v.value for v in statuses[-1].values}

@@ -36,7 +36,7 @@ def await_move(handle):
     """Wait until the page moved the handle twice, once surely after this call."""
     for _ in range(2):
         handle.moved.clear()
-        assert handle.moved.wait(60.0)
+        assert handle.moved.wait(600.0)
 
 
 def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
@@ -56,11 +56,12 @@ def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
     )
     handle, server = Handle(), start(port=0)
     monkeypatch.setattr(server.scene, "add_transform_controls", lambda *_, **__: handle)
-    rounds = threading.Semaphore(0)
+    rounds, gate = threading.Semaphore(0), threading.Lock()
 
     def newest():
         rounds.release()
-        return Snapshot(0.0, q[0])
+        with gate:
+            return Snapshot(0.0, q[0])
 
     page = LivePage(server, figure, newest, controls, [])
     try:
@@ -68,12 +69,14 @@ def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
             q[0] = np.array(angles)
             await_move(handle)
             np.testing.assert_allclose(handle.position, figure.tool(q[0])[0])
-        handle.drag([0.3, 0.2, 0.1])
-        q[0] = np.zeros(2)
-        while rounds.acquire(blocking=False):
-            pass
+        with gate:
+            while rounds.acquire(blocking=False):
+                pass
+            assert rounds.acquire(timeout=600.0)  # nothing of the round before is to come any more
+            handle.drag([0.3, 0.2, 0.1])
+            q[0] = np.zeros(2)
         for _ in range(3):
-            assert rounds.acquire(timeout=60.0)
+            assert rounds.acquire(timeout=600.0)
         np.testing.assert_array_equal(handle.position, [0.3, 0.2, 0.1])
         np.testing.assert_array_equal(sent, [[0.3, 0.2, 0.1]])
     finally:

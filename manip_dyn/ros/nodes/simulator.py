@@ -129,6 +129,9 @@ class SimulatorNode:
             try:
                 told = references_from(message, self._robot)
                 if told is None:
+                    self.node.get_logger().info(
+                        "a joint command told nothing: all its numbers are NaN", once=True
+                    )
                     return
                 law = driven(simulation.kernels, told, simulation.q, simulation.law, bandwidth)
                 self._commands.command(law, sent_at(info))

@@ -130,11 +130,13 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
 
 
 def tell_unless_shut_down(unraisable: Any) -> None:
-    """Tell of an exception that nobody can catch, but not after a shutdown.
+    """Tell of an exception that nobody can catch, but not of a Ctrl-C, nor after a shutdown.
 
-    A signal may interrupt rclpy while it makes an object; what is half made cannot end cleanly.
+    A signal may come while an object ends, or amid a callback of LLVM: rclpy has heard it, too,
+    and the node ends all the same. It may interrupt rclpy while it makes an object; what is half
+    made cannot end cleanly.
     """
-    if rclpy.ok():
+    if rclpy.ok() and not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
 
 

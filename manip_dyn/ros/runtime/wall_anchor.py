@@ -19,6 +19,10 @@ class WallAnchor:
         """Tie both together at present, ns."""
         self._apart_ns, self._lag_ns = wall_ns - time_ns, 0
 
+    def behind_ns(self, wall_ns: int, time_ns: int) -> int:
+        """Return what the time lacks, however much."""
+        return wall_ns - time_ns - self._apart_ns
+
     def lag_ns(self, wall_ns: int, time_ns: int, period_ns: int) -> int:
         """Return what the time lacks, if that is too much by `MAX_STALL` or `MAX_LAG`; else 0.
 
@@ -30,7 +34,7 @@ class WallAnchor:
             time_ns: The time now.
             period_ns: The lag is rounded to whole periods, so that stamps stay on their grid.
         """
-        before, self._lag_ns = self._lag_ns, wall_ns - time_ns - self._apart_ns
+        before, self._lag_ns = self._lag_ns, self.behind_ns(wall_ns, time_ns)
         lag, stall = self._lag_ns, self._lag_ns - before
         if abs(lag) <= MAX_LAG * 1e9 and abs(stall) <= MAX_STALL * 1e9:
             return 0

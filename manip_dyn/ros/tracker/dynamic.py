@@ -30,8 +30,12 @@ from manip_dyn.ros.tracker.states import Facts
 
 STANDING = 0.5
 """Wall time from which on states of one stamp mean that time stands still, s."""
-SEND_AGAIN = 1.0
-"""Wall time after which an unanswered command is sent again: it may have been lost, s."""
+SEND_AGAIN = 20
+"""How often a state may be repeated before its command is sent again: it may have been lost.
+
+Not a time: where a process stood still, the command is still to be taken, and in lockstep a second
+one would be a second period.
+"""
 
 
 class DynamicMode:
@@ -51,7 +55,8 @@ class DynamicMode:
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self._measured: Stamped | None = None
         self._unheard, self._recent = False, RecentOverruns()
-        self._heard_at = self._fresh_at = self._sent_at = time.perf_counter()
+        self._heard_at = self._fresh_at = time.perf_counter()
+        self._repeated = 0
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
         # Lockstep sends no second state before the first is answered.
@@ -153,7 +158,8 @@ class DynamicMode:
         self._unheard = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:
             # Repeated while time stands still.
-            if now - self._sent_at > SEND_AGAIN:
+            self._repeated += 1
+            if self._repeated == SEND_AGAIN:
                 self._send()
         elif not self._unheard:
             self._answer(self._measured)
@@ -184,7 +190,7 @@ class DynamicMode:
         self._arrivals.add(now - self._heard_at - period, period > late)
 
     def _send(self) -> None:
-        self._sent_at = time.perf_counter()
+        self._repeated = 0
         self._commands.publish(effort_command(self._effort))
 
     def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:

@@ -18,11 +18,11 @@ EACH, FLOOD = 5000, 10_000.0
 """Messages of each publisher of the flood, and their rate, 1/s."""
 
 
-def trajectory(names=JOINTS, efforts=((1.0, 0.5),), times=(0.0,), seconds=0):
-    """Return an effort trajectory, stamped by seconds of the wall clock from now if not 0."""
+def trajectory(now, names=JOINTS, efforts=((1.0, 0.5),), times=(0.0,), seconds=0):
+    """Return an effort trajectory, stamped by seconds from now, s, if they are not 0."""
     message = JointTrajectory(joint_names=list(names))
     if seconds:
-        message.header.stamp.sec = round(time.time()) + seconds
+        message.header.stamp.sec = now + seconds
     for effort, at in zip(efforts, times, strict=True):
         point = JointTrajectoryPoint(effort=list(effort))
         whole = int(at // 1)
@@ -46,7 +46,8 @@ def scheduled(name, done, words, **what):
     """Return the case of an effort trajectory that is dropped."""
 
     def do(system, *logged):
-        system.insist(lambda: system.trajectories.publish(trajectory(**what)), *logged)
+        publish = lambda: system.trajectories.publish(trajectory(system.now, **what))  # noqa: E731
+        system.insist(publish, *logged)
 
     return dropped(name, done, do, "dropped", *words)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import Ros
+from patience import PatientClock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -34,6 +35,7 @@ class Graph:
         told: (node, state, level, sentence) of all diagnostics so far.
         values: The named values that each node told last.
         witness: Watches the simulated arm.
+        clock: What time is for nodes in this process.
     """
 
     robot_name = ROBOT
@@ -46,6 +48,8 @@ class Graph:
         self.robot = md.load_robot(self.robot_name)
         self.witness, self.told, self.values = Witness(self.robot), [], {}
         self.states = []
+        self.clock = PatientClock(lambda: len(self.states))
+        self.clock.begin()
         listen = self.ros.probe.create_subscription
         listen(JointState, "joint_states", self._on_joints, 1000)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
@@ -56,6 +60,7 @@ class Graph:
     def __exit__(self, *_):
         """End the nodes."""
         self.ros.__exit__()
+        self.clock.end()
 
     def start(self):
         """Start the nodes."""
@@ -134,6 +139,11 @@ class Graph:
         if how == "moving":
             return self.speed > REST
         return self.speed < REST and (how == "rest" or self.follows())
+
+    @property
+    def now(self):
+        """The wall clock, whole s, as the stamps of the arm follow it."""
+        return round(1e-9 * self.clock.time_ns())
 
     def wait(self, seconds):
         """Let time pass: a part of what is done, never of what is expected."""

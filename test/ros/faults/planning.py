@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from targets import pose
@@ -15,10 +13,10 @@ JOINTS = ["shoulder", "elbow"]
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 
-def state(names=JOINTS, position=(0.7, 0.1), velocity=(0.0, 0.0), seconds=0):
-    """Return a joint state of another publisher, stamped by seconds from now."""
+def state(now, names=JOINTS, position=(0.7, 0.1), velocity=(0.0, 0.0), seconds=0):
+    """Return a joint state of another publisher, stamped by seconds from now, s."""
     message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    message.header.stamp.sec = round(time.time()) + seconds
+    message.header.stamp.sec = now + seconds
     return message
 
 
@@ -26,7 +24,7 @@ def unheard(name, done, words, **what):
     """Return the case of a joint state that is dropped while the goal is held."""
     words = "dropped", *words
     return Case(name, "planner", done,
-                lambda s: s.insist(lambda: s.foreign.publish(state(**what)), *words),
+                lambda s: s.insist(lambda: s.foreign.publish(state(s.now, **what)), *words),
                 "bang_bang_planner", "reached", OK, "reached the goal", words,
                 "following")  # fmt: skip
 
@@ -46,11 +44,21 @@ def refused_pose(name, done, words, place=(0.5, 0.5, 0.0), quaternion=UPRIGHT, f
 
 
 def amid_motion(**what):
-    """Return what publishes a joint state while a motion is executed, until it is given up."""
+    """Return what publishes a joint state while a motion is executed, until it is given up.
+
+    On a busy machine the motion may be over before one is heard: then it is done once more.
+    """
 
     def do(system):
-        system.phase("executing")
-        system.insist(lambda: system.foreign.publish(state(**what)), "gave up")
+        since = len(system.ros.log)
+
+        def over():
+            return system.logged(since, "gave up") or system.planner in ("idle", "reached")
+
+        while not system.logged(since, "gave up"):
+            system.phase("executing")
+            publish = lambda: system.foreign.publish(state(system.now, **what))  # noqa: E731
+            system.ros.insist(publish, over, "it goes unnoticed")
 
     return do
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -17,7 +16,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
 from faults.graph import ARM, PERIOD, REST, ROBOT, START, Graph
-from manip_dyn.ros import stepper
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
@@ -100,14 +98,7 @@ class Planned(Graph):
 
     def clock_ahead(self, seconds):
         """Set the wall clock by which the simulator stamps ahead, or back, for good."""
-        self.ahead_ns = 1_000_000_000 * seconds
-        shifted = SimpleNamespace(time_ns=lambda: time.time_ns() + self.ahead_ns, sleep=time.sleep)
-        stepper.time = shifted
-
-    def __exit__(self, *_):
-        """End the nodes; the wall clock is right again."""
-        stepper.time = time
-        super().__exit__()
+        self.clock.ahead_ns = 1_000_000_000 * seconds
 
     @property
     def planner(self):

@@ -34,7 +34,7 @@ def amid_motion(*words, **what):
 
     def do(system):
         system.move()
-        system.insist(lambda: system.foreign.publish(state(**what)), *words)
+        system.insist(lambda: system.foreign.publish(state(system.now, **what)), *words)
 
     return do
 

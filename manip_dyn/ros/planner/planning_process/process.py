@@ -20,6 +20,8 @@ from manip_dyn.ros.planner.planning_process.task import PlanningTask, PreparedPl
 PROGRAM = "manip_dyn.ros.planner.planning_process.program"
 LOOK = 0.05
 """How often is looked whether a plan is still wanted, s."""
+TRIES = 3
+"""How often in a row it may be killed before its first task: then something always kills it."""
 GRACE = 1.0
 """For how long one that is not wanted may go on: a new process takes longer to begin, s."""
 
@@ -34,6 +36,7 @@ class PlanningProcess:
         self._parameters, self._robot, self._warn = parameters, robot, warn
         self._turn = threading.Lock()
         self._closed = False
+        self._killed, self._end_of_it = 0, ""
         self._begin()
 
     @property
@@ -127,22 +130,29 @@ class PlanningProcess:
         if self._closed:
             return ManipDynError("the planner ends")
         self._replace()
-        if self._failed:
-            return ManipDynError("the planning process could not begin; its reason is in the log")
-        return ManipDynError("the planning process died while it planned; send the goal again")
+        advice = "what it said is in the log" if self._failed else "send the goal again"
+        return ManipDynError(f"{self._end_of_it} while a plan was awaited of it; {advice}")
 
     def _replace(self) -> None:
-        """Start it again, unless it never came to its first task."""
+        """Start it again, unless it cannot come to its first task.
+
+        One that was killed could have come to it, for all that is known.
+        """
         self._look_whether_ready()
-        self._failed = not self._ready
         code = self._process.wait()
+        self._killed = 0 if self._ready else self._killed + 1
+        self._failed = self._killed >= (TRIES if code < 0 else 1)
         with suppress(OSError):
             self._connection.close()
-        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        when = "" if self._ready else " before its first task"
+        self._end_of_it = f"the planning process {how}{when}"
         if self._failed:
-            self._warn(f"the planning process ended {how} before its first task")
+            again = f", as {self._killed - 1} before it" if self._killed > 1 else ""
+            self._warn(f"{self._end_of_it}{again}; the next goal starts another one")
+            self._killed = 0
         else:
-            self._warn(f"the planning process ended {how}; another one is started")
+            self._warn(f"{self._end_of_it}; another one is started")
             self._begin()
 
     def _look_whether_ready(self) -> None:

@@ -1,0 +1,62 @@
+"""Ctrl-C amid compiled code: Python takes note when that has ended, which may take minutes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+GRACE = 0.5
+"""Seconds that what runs has to end by itself, as Python does, and leave all in order."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+END = b"\0"
+"""What is no signal."""
+
+
+def say_stopped(line: str) -> None:
+    """Say on standard error that the command was stopped."""
+    print(f"\n{line}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def interruptible(line: str, leave: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Let Ctrl-C end the process though what is called inside does not return.
+
+    A thread reads which signals come, as Python's own C code writes them into a pipe: compiled
+    code runs without the interpreter's lock. Only for what writes no files by itself.
+
+    Args:
+        line: What is said then.
+        leave: Called before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    over = threading.Event()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+
+    def watch() -> None:
+        while (number := os.read(reading, 1)) != END:
+            if number[0] in SIGNALS and not over.wait(GRACE):
+                leave()
+                say_stopped(line)
+                os._exit(INTERRUPTED)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        os.write(writing, END)
+        thread.join()
+        os.close(reading)
+        os.close(writing)
