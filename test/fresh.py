@@ -35,7 +35,7 @@ class Popen(_real):
 
     def _execute_child(self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest):
         """Start the program in a fork of the server."""
-        pipes, (restore, *own) = rest[3:9], rest[9:]
+        pipes, own = rest[3:9], rest[10:]
         usual = close_fds and not (executable or preexec_fn or rest[2] or any(map(_is_set, own)))
         if not usual or isinstance(args, (str, bytes)) or args[0] != sys.executable:
             super()._execute_child(
