@@ -151,7 +151,7 @@ def test_a_chain_has_its_taylor_series(tmp_path):
 
     It is a straight line for any number of joints.
     """
-    kernels = md.customize(md.load_robot(random_chain(tmp_path, 5, joints=9)))
+    kernels = md.customize(md.load_robot(random_chain(tmp_path, 5, joints=5)))
     q, v, _, tau = next(states(kernels, 1))
     coefficients = kernels.taylor(q, v, tau, 6)
     np.testing.assert_allclose(2.0 * coefficients[2], kernels.forward_dynamics(q, v, tau))

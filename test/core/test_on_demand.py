@@ -8,23 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from fresh import output_of
 
 import manip_dyn as md
 
 SLOW = ["matplotlib", "scipy.integrate", "scipy.interpolate", "scipy.optimize"]
-
-
-def in_a_fresh_process(code):
-    """Return what `code` prints as JSON."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
-
-
-def loaded(code, modules):
-    """Return which of `modules` are loaded after `code` ran."""
-    return in_a_fresh_process(
-        f"import json, sys\n{code}\nprint(json.dumps([m for m in {modules} if m in sys.modules]))"
-    )
 
 
 def test_every_public_name_is_there_and_listed():
@@ -52,33 +40,44 @@ def test_what_type_checkers_see_is_what_is_loaded():
     assert set(md.__all__) == {*told, "ManipDynError"}
 
 
-@pytest.mark.parametrize(
-    ("code", "not_loaded"),
+STEPS = [
     [
-        ("import manip_dyn", [*SLOW, "numpy", "numba", "pinocchio", "scipy"]),
-        ("import manip_dyn as md; md.integrate", [*SLOW, "pinocchio", "scipy.spatial"]),
-        ("import manip_dyn as md; md.load_robot('pa10')", [*SLOW, "numba", "scipy"]),
-        ("import manip_dyn as md; md.simulate", [*SLOW, "scipy.spatial"]),
-        ("import manip_dyn as md; md.plan_minimum_time", [*SLOW, "scipy.spatial"]),
-        ("import manip_dyn as md; md.track", [*SLOW, "scipy.spatial"]),
+        ("import manip_dyn as md", [*SLOW, "numpy", "numba", "pinocchio", "scipy"]),
+        ("md.load_robot('pa10')", [*SLOW, "numba", "scipy"]),
+        ("md.simulate", [*SLOW, "scipy.spatial"]),
+        ("md.plan_minimum_time", [*SLOW, "scipy.spatial"]),
+        ("md.track", [*SLOW, "scipy.spatial"]),
         ("from manip_dyn import multibody", [*SLOW, "scipy.spatial"]),
+    ],
+    [("import manip_dyn as md; md.integrate", [*SLOW, "pinocchio", "scipy.spatial"])],
+    [
         (
-            "from manip_dyn.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-            "sys.stdout = sys.__stdout__",
+            "import contextlib, io\n"
+            "from manip_dyn.cli import main\n"
+            "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+            "    main(['--help'])",
             [*SLOW, "numba", "pinocchio", "scipy"],
         ),
     ],
-)
-def test_a_simple_use_does_not_wait_for_what_it_does_not_need(code, not_loaded):
-    if "main" in code:
-        code = code.replace("try:", "import io; sys.stdout = io.StringIO()\ntry:")
-    assert loaded(code, not_loaded) == []
+]
+"""What is done one after the other, in a process each, and what is not loaded then."""
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=["library", "integrate", "command"])
+def test_a_simple_use_does_not_wait_for_what_it_does_not_need(steps):
+    code = "import json, sys\n"
+    for step, modules in steps:
+        code += f"{step}\nprint(json.dumps([m for m in {modules} if m in sys.modules]))\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = map(json.loads, done.stdout.splitlines())
+    too_much = {step: found for (step, _), found in zip(steps, loaded, strict=True) if found}
+    assert too_much == {}
 
 
 @pytest.mark.parametrize("before", ["", "md.simulate; ", "import manip_dyn.integrate.solve; "])
 def test_integrate_is_the_function_and_not_its_folder(before):
-    code = f"import manip_dyn as md, json; {before}print(json.dumps(str(type(md.integrate))))"
-    assert in_a_fresh_process(code) == "<class 'function'>"
+    said = output_of(f"import manip_dyn as md; {before}print(type(md.integrate))")
+    assert said == "<class 'function'>\n"
 
 
 def test_names_survive_pickling():

@@ -1,11 +1,11 @@
 """The file: readable up to where its recorder was killed or the disk was full."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fresh import Fresh
 
 import manip_dyn as md
 from manip_dyn.recording import Recorder, read
@@ -86,9 +86,8 @@ try:
 except md.ManipDynError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"recording '{file}' cannot be written: File too large\n"
-    assert done.stderr == ""
+    done = Fresh(code).wait()
+    assert done == (0, f"recording '{file}' cannot be written: File too large\n", "")
     assert file.stat().st_size == 20_000
     assert len(read(file).t) > 10
 

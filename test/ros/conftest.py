@@ -1,8 +1,10 @@
 """Real rclpy nodes over real DDS, on this machine only and in a domain of their own."""
 
 import os
+import subprocess
 from pathlib import Path
 
+import fresh
 from domains import taken
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -20,6 +22,15 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "ros" in item.path.parent.name:
             item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forked(request):
+    """Processes are forks of one that has loaded what is not ours; but for a file's FRESH ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not getattr(request.module, "FRESH", False):
+            patch.setattr(subprocess, "Popen", fresh.Popen)
+        yield
 
 
 @pytest.fixture

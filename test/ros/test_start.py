@@ -13,6 +13,7 @@ from manip_dyn.core.compiled import compiled
 from manip_dyn.core.generated import generated_module
 from manip_dyn.ros.runtime.introduction import paced
 
+FRESH = True  # what is loaded first is what is interrupted
 SIGNAL_ITSELF = "import os, signal, sys, time\nnumber = signal.{}\n"
 IN_AN_IMPORT = """
 class Finder:
