@@ -482,7 +482,6 @@ def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():
     motion = PlannedMotion(robot, prepared, parameters, departure=departure)
     measured = Stamped(departure.stamp_ns, *first.state(0.38))
     assert motion.begin(measured) == 420_000_000
-    motion.goes_on_from(before)
     rows = motion.segments(measured)
     np.testing.assert_array_equal(rows[0].effort, before.segments(measured)[0].effort)
     beginning = next(each for each in rows if each.offset >= 0.02 - 1e-9)

@@ -12,7 +12,7 @@ from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct, later
-from manip_dyn.planning.execution.time_scaling import TimeScaling
+from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
@@ -131,16 +131,36 @@ class PlanExecutor:
 
         None from the end of the plan on, or if another motion leads to its goal.
         """
-        if self.returns or self.goal is not self.plan.qf or self._over(t):
+        if not self.goes_by_plan or self._over(t):
             return None
-        if self.rate == 1.0:
+        if self.pace.rate == 1.0:
             return self.plan.state(t)
         return self._reference.state(t - self._begin)
 
     @property
-    def rate(self) -> float:
-        """At which the plan is followed, as a share of its own; below 1 by a heavier arm."""
-        return 1.0 if self._scaling is None else self._scaling.rate
+    def goes_by_plan(self) -> bool:
+        """Whether the plan is followed, at whatever pace, and not another motion."""
+        return not self.returns and self.goal is self.plan.qf
+
+    @property
+    def pace(self) -> Pace:
+        """How the plan is followed; at a rate below 1 by a heavier arm."""
+        return Pace() if self._scaling is None else self._scaling.pace
+
+    def begin_at(self, pace: Pace) -> None:
+        """Follow the plan from its begin on at the pace of a motion that the arm leaves for it."""
+        motion = None if self._scaling is None else self._scaling.begin_at(pace)
+        self._reference = motion or self._reference
+
+    def plan_time(self, t: float) -> float:
+        """Return at which time of the plan, s, an arm that follows it is `t` s after the start."""
+        return t if self._scaling is None else self._scaling.plan_time(t - self._begin)
+
+    def time_of(self, plan_time: float) -> float:
+        """Return how long after the start the arm that follows the plan is at a time of it, s."""
+        if self._scaling is None:
+            return plan_time
+        return self._begin + self._scaling.since(plan_time)
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts that act from the state (q, v), measured `t` s after the start, on.

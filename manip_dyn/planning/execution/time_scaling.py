@@ -10,6 +10,7 @@ scaling" (1990), with some left to the feedback.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,20 @@ LATER = 1.25
 """How much more an arm that did not lag behind has to be off before it is looked at again."""
 SLOWER = 0.5
 """The least share of its rate at which an arm has only other masses than are planned for."""
+KNOWN = 0.1
+"""Share of the energy of a moving start by which that has to grow before masses are told."""
+
+
+class Pace(NamedTuple):
+    """How an arm follows a motion.
+
+    Attributes:
+        rate: Its rate, as a share of the motion's own.
+        heavier: How many times heavier the arm seems than its model.
+    """
+
+    rate: float = 1.0
+    heavier: float = 1.0
 
 
 class TimeScaling:
@@ -35,8 +50,7 @@ class TimeScaling:
 
     Attributes:
         from_error: Error of a joint from which on it may, rad or m.
-        rate: At which it goes on, as a share of its own.
-        heavier: How many times heavier the arm seems than its model.
+        pace: At which it goes on.
     """
 
     def __init__(self, robot: Robot, motion: SampledMotion, off_plan: float):
@@ -50,7 +64,23 @@ class TimeScaling:
         self._off_plan, self._lag = off_plan, LAG * off_plan
         self.from_error = self._lag
         self._robot, self._motion, self._begin = robot, motion, 0.0
-        self._elapsed, self.rate, self.heavier = 0.0, 1.0, 1.0
+        self._elapsed, self.pace, self._start = 0.0, Pace(), motion.v[0]
+
+    def begin_at(self, pace: Pace) -> SampledMotion | None:
+        """Return the motion at the pace of one that the arm leaves for it, if it has one."""
+        rate = min(pace.rate, self._fastest(0.0, pace.heavier))
+        if pace == Pace() or rate < SLOWER * pace.rate:
+            return None
+        self.pace, self._start = Pace(rate, pace.heavier), pace.rate * self._start
+        return self._slowed()
+
+    def plan_time(self, t: float) -> float:
+        """Return which time of the motion is that `t` s after what was returned last began."""
+        return self._begin + self.pace.rate * t
+
+    def since(self, time: float) -> float:
+        """Return how long after what was returned last began a time of the motion is, s."""
+        return (time - self._begin) / self.pace.rate
 
     def for_error(self, error: float, t: float, q: Vector, v: Vector) -> SampledMotion | None:
         """Return the rest of the motion from where the arm is on it, if it lags behind.
@@ -69,11 +99,11 @@ class TimeScaling:
         return rest
 
     def _for_lag(self, t: float, q: Vector, v: Vector) -> SampledMotion | None:
-        now = self._begin + self.rate * t
+        now = self.plan_time(t)
         if not 0.0 < now < self._motion.t_final:
             return None
         place = place_on(self._robot, self._motion, now, q, v)
-        if place is None or place.off > self._off_plan or place.rate < SLOWER * self.rate:
+        if place is None or place.off > self._off_plan or place.rate < SLOWER * self.pace.rate:
             return None
         if np.abs(self._motion.state(now)[0] - place.q).max() < self._lag:
             return None  # it is beside the path
@@ -81,11 +111,11 @@ class TimeScaling:
         mean = place.time / (self._elapsed + t)
         rate = place.rate if place.speeds_up else max(place.rate, mean)
         heavier = self._mass_scale(place, q, v if place.speeds_up else rate * place.v)
-        rate = min(self.rate, rate, self._fastest(place.time, heavier))
-        if rate < SLOWER * self.rate:
+        rate = min(self.pace.rate, rate, self._fastest(place.time, heavier))
+        if rate < SLOWER * self.pace.rate:
             return None
         self._elapsed, self._begin = self._elapsed + t, place.time
-        self.rate, self.heavier = rate, heavier
+        self.pace = Pace(rate, heavier)
         return self._slowed()
 
     @cached_property
@@ -98,18 +128,25 @@ class TimeScaling:
         What moves and lifts them is left of the work of the efforts by rotors and springs. Until
         it lags these are the motion's efforts; an arm that lags again is weaker still.
         """
-        if self.heavier > 1.0:
-            return (1.0 + RESERVE) * self.heavier if place.speeds_up else self.heavier
-        motion, robot, parts = self._motion, self._robot, self._parts
+        known = self.pace.heavier
+        if known > 1.0:
+            return (1.0 + RESERVE) * known if place.speeds_up else known
+        motion, parts = self._motion, self._parts
         off, cell = q - place.q, motion.cell(place.time)
         done, lifted, held = (
             float(np.interp(place.time, motion.times, works(motion, each)) + each[cell] @ off)
             for each in (motion.efforts - parts.damping, parts.weight, parts.springs)
         )
-        energy = 0.5 * float(v @ customize(robot).unchecked.mass_matrix(q) @ v)
-        rotors = 0.5 * float(robot.armature @ v**2)
-        bodies = energy - rotors + lifted
-        return max((done - held - rotors) / bodies, 1.0) if bodies > 0.0 else 1.0
+        bodies, rotors = self._energies(q, v)
+        first, first_rotors = self._energies(motion.q[0], self._start)
+        gained, turned = bodies - first + lifted, rotors - first_rotors
+        return max((done - held - turned) / gained, 1.0) if gained > KNOWN * first else 1.0
+
+    def _energies(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Return the kinetic energies of the bodies, as they are planned for, and rotors, J."""
+        mass = customize(self._robot).unchecked.mass_matrix(q)
+        rotors = 0.5 * float(self._robot.armature @ v**2)
+        return 0.5 * float(v @ mass @ v) - rotors, rotors
 
     def _fastest(self, time: float, heavier: float) -> float:
         """Return the highest rate from `time` s on for which the efforts are enough."""
@@ -124,14 +161,15 @@ class TimeScaling:
     def _slowed(self) -> SampledMotion:
         """Return the rest of the motion for the arm's masses, at the rate."""
         motion, time, robot = self._motion, self._begin, self._robot
+        rate, heavier = self.pace
         cell = motion.cell(time)
         q, v = motion.state(time)
         springs = robot.stiffness * (motion.goal - robot.rest)
         return SampledMotion(
-            np.concatenate([[0.0], (motion.times[cell + 1 :] - time) / self.rate]),
+            np.concatenate([[0.0], (motion.times[cell + 1 :] - time) / rate]),
             np.concatenate([q[None], motion.q[cell + 1 :]]),
-            self.rate * np.concatenate([v[None], motion.v[cell + 1 :]]),
-            self._parts.rest(cell).scaled(self.rate, self.heavier),
-            self.heavier * (motion.hold - springs) + springs,
+            rate * np.concatenate([v[None], motion.v[cell + 1 :]]),
+            self._parts.rest(cell).scaled(rate, heavier),
+            heavier * (motion.hold - springs) + springs,
             motion.wait,
         )

@@ -36,6 +36,8 @@ FEWEST = 4
 ROOM, ROUNDS = 1e-7, 8
 SLOWER = 1.25
 """Factor between the slower starts that are tried."""
+GENTLE = 0.5
+"""Share of a start's time in which it speeds up."""
 READ = 2000
 """At how many times the motion without limits of jerk is read for a start."""
 
@@ -132,39 +134,48 @@ def _start(
 ) -> tuple[Pieces, Counts]:
     """Return the motion `free`, begun and ended gently, and slow, and its intervals' phases."""
     times, places = free
-    slopes = [float(each > 0.0) for each in ends]
-    tau = np.linspace(0.0, 1.0, READ + 1)
-    warped = tau * (tau * (3.0 - 2.0 * tau)) + (
-        slopes[0] * tau * (1.0 - tau) ** 2 - slopes[1] * tau**2 * (1.0 - tau)
-    )
-    s = np.interp(warped, times / times[-1], places)
-    passed = np.concatenate([[0.0], np.interp(breaks[1:-1], s, tau), [1.0]])
-    counts = np.maximum(np.ceil(k * np.diff(passed)), FEWEST).astype(int)
-    phase = np.repeat(np.arange(len(counts)), counts)
-    knots = np.append(split(passed, counts)[:-1], 1.0)
-    grid = np.interp(knots, tau, s)
-    h = np.diff(knots) * times[-1]
-    speed = np.gradient(grid, knots * times[-1])
-    speed[[0, -1]] = 0.0
-    first = Pieces(grid, h, speed, np.gradient(speed, knots * times[-1]))
     held = (ends[0] == 0.0, ends[1] == 0.0)
-    program = Program(course.at_ends, np.ones((1, 1)), 1.0, phase, breaks[1:], held)
     best, least = None, np.inf
     for count in range(STEPS):
-        y = first.slowed(SLOWER**count)
-        y.speed[[0, -1]] = ends
+        factor = SLOWER**count
+        tau, warped = _warp(held, factor)
+        s = np.interp(warped, times / times[-1], places)
+        passed = np.concatenate([[0.0], np.interp(breaks[1:-1], s, tau), [1.0]])
+        counts = np.maximum(np.ceil(k * np.diff(passed)), FEWEST).astype(int)
+        phase = np.repeat(np.arange(len(counts)), counts)
+        knots = np.append(split(passed, counts)[:-1], 1.0)
+        grid, t = np.interp(knots, tau, s), factor * times[-1] * knots
+        speed = np.gradient(grid, t)
+        speed[[0, -1]] = ends
+        y = Pieces(grid, np.diff(t), speed, np.gradient(speed, t))
+        program = Program(course.at_ends, np.ones((1, 1)), 1.0, phase, breaks[1:], held)
         y = program.joined(y)
-        merit = program.merit(y)
-        if merit == np.inf:
+        if program.merit(y) == np.inf:
             continue
         most = float(np.abs(program.at(y).value).max())
         if most < least:
-            best, least = y, most
+            best, least = (y, phase), most
         if most <= 1.0:
             break
     if best is None:
         raise NoTimingError("jerk", breaks[0])
-    return best, phase
+    return best
+
+
+def _warp(held: tuple[bool, bool], factor: float) -> tuple[Vector, Vector]:
+    """Return shares of the time of a slower motion, and shares of its own at which it is then.
+
+    At an end that is not held it is as fast as the motion itself, at the others it rests.
+    """
+    tau = np.linspace(0.0, 1.0, READ + 1)
+    slopes = [0.0 if each else factor for each in held]
+    widths = [GENTLE if each else GENTLE / factor for each in held]
+    between = (1.0 - np.dot(slopes, widths) / 3.0) / (1.0 - sum(widths) / 3.0)
+    slope = np.full(READ + 1, between)
+    for m, width, since in zip(slopes, widths, (tau, 1.0 - tau), strict=True):
+        slope += (m - between) * np.maximum(1.0 - since / width, 0.0) ** 2
+    warped = np.concatenate([[0.0], np.cumsum(0.5 * (slope[1:] + slope[:-1]))])
+    return tau, warped / warped[-1]
 
 
 def _solved(program: Program, y: Pieces) -> tuple[Pieces, bool]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, PPoly
 
-from manip_dyn.core.checks import Matrix, Vector, finite_array, not_negative
+from manip_dyn.core.checks import Matrix, Vector, not_negative
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import Robot
 
 SAME = 1e-9
 """Waypoints that are nearer to each other are the same, rad or m."""
@@ -52,43 +50,6 @@ class PiecewisePath:
         return self._derivatives[order](s)
 
 
-def joint_path(robot: Robot, given: Any, blend: float | None) -> JointPath:
-    """Return the path that is given: as it is, from scipy, or through waypoints (m, n)."""
-    if callable(given):
-        if blend is not None:
-            raise ManipDynError("blend is for waypoints; expected none with a path")
-        if isinstance(given, PPoly):
-            return PiecewisePath(given)
-        if not hasattr(given, "breaks"):
-            raise ManipDynError(
-                f"path is {type(given).__name__} without breaks; expected waypoints (m, "
-                f"{robot.n}), a spline of scipy, or path(s, order) with the attribute breaks"
-            )
-        return given
-    if hasattr(given, "pose") and hasattr(given, "twist"):
-        raise ManipDynError(
-            f"path is {type(given).__name__}, a path of the tool; expected one of the joints, "
-            "such as md.track(robot, path).q"
-        )
-    points = waypoints(robot, given)
-    return spline_through(points) if blend is None else lines_through(robot, points, blend)
-
-
-def waypoints(robot: Robot, given: ArrayLike) -> Matrix:
-    """Return waypoints (m, n), at least two, no two in a row the same."""
-    shape = np.shape(given) if not isinstance(given, str) else ()
-    if len(shape) != 2 or shape[0] < 2:
-        raise ManipDynError(
-            f"path has shape {shape}; expected at least two waypoints of {robot.n} joints, "
-            f"(m, {robot.n})"
-        )
-    points = finite_array("path", given, (shape[0], robot.n))
-    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    for k in np.flatnonzero(steps < SAME):
-        raise ManipDynError(f"waypoints {k} and {k + 1} are the same; expected each of them once")
-    return points
-
-
 def spline_through(points: Matrix) -> PiecewisePath:
     """Return the cubic spline with continuous q'' through points (m, n).
 
@@ -100,7 +61,7 @@ def spline_through(points: Matrix) -> PiecewisePath:
     return PiecewisePath(CubicSpline(s, points, bc_type="natural"))
 
 
-def lines_through(robot: Robot, points: Matrix, blend: float) -> PiecewisePath:
+def lines_through(points: Matrix, blend: float) -> PiecewisePath:
     """Return the straight lines through points (m, n), rounded by parabolas.
 
     A parabola begins and ends `blend`, rad or m, from its waypoint, at most in the middle

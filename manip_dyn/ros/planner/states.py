@@ -20,7 +20,7 @@ STATES = (
         "executing", WARN, "the plan no longer fits: a new motion leads to the goal", "off_plan"
     ),
     State("executing", OK, "a new goal: the motion to it begins in {lead:g} s", "new_goal"),
-    State("executing", OK, "a new goal: planned for once the arm is at this one", "next_goal"),
+    State("executing", OK, "a new goal: the motion to it begins at this one", "next_goal"),
     State("reached", OK, "{end}"),
     State("refused", WARN, REFUSED, "no_joint_states"),
     State("refused", WARN, REFUSED, "bad_goal"),

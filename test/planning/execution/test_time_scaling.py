@@ -8,7 +8,7 @@ from manip_dyn.ensembles.sweeps import Conditions, execute
 from manip_dyn.planning.execution.executor import PlanExecutor
 from manip_dyn.planning.execution.parts_of_efforts import parts_of
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
-from manip_dyn.planning.execution.time_scaling import TimeScaling
+from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
 from manip_dyn.robot.oracle import Oracle
 
 MOTIONS = {
@@ -53,7 +53,7 @@ def test_an_arm_as_it_is_planned_for_is_not_slowed(plans, name):
         executor = PlanExecutor(plan.robot, plan, 1e-3)
         for t in np.linspace(0.0, 0.99 * plan.t_final, 50):
             executor.segments(float(t), *plan.state(float(t)))
-        assert (executor.rate, executor.returns) == (1.0, 0)
+        assert (executor.pace, executor.returns) == (Pace(), 0)
         there = executor.expected(0.4 * plan.t_final)
         np.testing.assert_array_equal(there, plan.state(0.4 * plan.t_final))
 
@@ -71,8 +71,8 @@ def test_a_slowed_plan_is_the_motion_of_the_heavier_arm(plans):
         t, q, v = lagging.t[k], lagging.q[k], lagging.v[k]
         motion = scaling.for_error(np.abs(q - whole.state(t)[0]).max(), t, q, v)
         assert lagging.t[k] < 0.09
-    assert scaling.heavier == pytest.approx(scale, abs=2e-3)
-    assert 0.8 < scaling.rate < 0.99
+    assert scaling.pace.heavier == pytest.approx(scale, abs=2e-3)
+    assert 0.8 < scaling.pace.rate < 0.99
     assert np.all(np.abs(motion.efforts) <= robot.tau_max)
     np.testing.assert_allclose(motion.goal, plan.qf, atol=1e-12)
     efforts = Oracle(heavier).inverse_dynamics
