@@ -272,7 +272,7 @@ class PlanExecutor:
         """Return what makes the plan give way, unless something else is to be done then."""
         if self._moves_on or self._backup is not None or not self.timed:
             return None
-        return TimeScaling(self._robot, self._reference, self._off_plan)
+        return TimeScaling(self._robot, self._reference, self._tuning)
 
     def _gives_way(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
         """Go on along the plan from where the arm is on it, if it lags behind."""

@@ -6,6 +6,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.ensembles.sweeps import Conditions, execute
 from manip_dyn.planning.execution.executor import PlanExecutor
+from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.parts_of_efforts import parts_of
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
@@ -64,7 +65,7 @@ def test_a_slowed_plan_is_the_motion_of_the_heavier_arm(plans):
     robot, heavier = plan.robot, md.load_robot("rr", mass_scale=scale)
     lagging = execute(plan, Conditions(mass_scale=scale, duration=0.1))
     whole = SampledMotion.of(plan, 1e-3)
-    scaling, k = TimeScaling(robot, whole, 0.02), 0
+    scaling, k = TimeScaling(robot, whole, Tuning(off_plan=0.02)), 0
     motion = None
     while motion is None:
         k += 1
