@@ -8,6 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
+from manip_dyn.planning.execution.patience import Patience
 from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
@@ -64,7 +65,8 @@ class PlanExecutor:
     arm lags behind, the rest of the plan is followed more slowly (`TimeScaling`). When a joint
     leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
     measured state to the goal with efforts that leave a share to the feedback; where there is
-    none, the arm is stopped first. A plan that ends with velocities is followed by a stop.
+    none, the arm is stopped first. Where many of them do not lead there, it is stopped for good
+    (`missed`). A plan that ends with velocities is followed by a stop.
 
     Attributes:
         plan: What is executed.
@@ -107,7 +109,7 @@ class PlanExecutor:
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
-        self._feedback = Feedback(robot, self._tuning)
+        self._feedback, self._patience = Feedback(robot, self._tuning), Patience(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
@@ -120,6 +122,11 @@ class PlanExecutor:
     def timed(self) -> bool:
         """Whether the efforts follow time, and so want to begin when commands act."""
         return self._switching is None
+
+    @property
+    def missed(self) -> str:
+        """Why the arm does not come to its goal; empty as long as it may."""
+        return self._patience.reason
 
     @property
     def extra_time(self) -> float | None:
@@ -187,7 +194,7 @@ class PlanExecutor:
     @property
     def tracking(self) -> Tracking | None:
         """What is done now; None where only `segments` can tell."""
-        if self._committed is not None or self._moves_on:
+        if self._committed is not None or self._moves_on or self._patience.gone:
             return None
         return Tracking(
             self._reference,
@@ -207,6 +214,8 @@ class PlanExecutor:
         """Take over from a loop that went on with `tracking`; see there."""
         self._heard, self.arrival_time = heard, arrival_time
         self.arrived = arrival_time is not None
+        if self.arrived:
+            self._patience.reset()
         self._feedback.sum, self._feedback.saturated = total, saturated
 
     # ------------------------------------------------------------ one joint, by measured state
@@ -253,6 +262,8 @@ class PlanExecutor:
             self._backing = True
         if self._backing:
             return self._backed(t, q, v)
+        if self._patience.gone and np.abs(q - self.goal).max() > self._tuning.off_plan:
+            self._yield(t, q)
         q_ref, v_ref = self._reference.state(t - self._begin)
         if self._gives_way(t, q, v, q_ref):
             q_ref, v_ref = self._reference.state(t - self._begin)
@@ -308,6 +319,9 @@ class PlanExecutor:
         if over and rests and not self.arrived:
             self.arrived = True
             self.arrival_time = end if heard is None or heard <= end else t
+            self._patience.reset()
+        if not self.arrived:
+            self._patience.wait(t - end, self._feedback.saturated, q, self.goal)
         self._heard = t
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
@@ -321,8 +335,12 @@ class PlanExecutor:
         if self._backup is not None:
             self._backing = True
             return
-        self.returns += not self._stopping  # what follows a stop belongs to it
         self.arrived, self.arrival_time = False, None
+        if not self._stopping:  # what follows a stop belongs to it
+            self.returns += 1
+            if not self._patience.tries_again(q, self.goal):
+                self._yield(t, q)
+                return
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)
         if motion is not None:
             self._follow(t, motion)
@@ -339,6 +357,12 @@ class PlanExecutor:
 
     def _over(self, t: float) -> bool:
         return t >= self._begin + self._reference.t_final
+
+    def _yield(self, t: float, q: Vector) -> None:
+        """Hold the arm where it is: a place that moves with it, for it may be too heavy."""
+        most = self._tuning.off_plan
+        self.goal = q - np.clip(q - self.goal, -most, most)
+        self._only_feedback(t)
 
     def _only_feedback(self, t: float) -> None:
         self._off_plan = np.inf

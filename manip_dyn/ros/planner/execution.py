@@ -87,6 +87,8 @@ class Execution:
             self._status.tell("executing", "off_plan")  # once; `returns` counts them
         if isinstance(motion, PlannedMotion) and motion.arrived:
             self._tell_arrival(motion, wanted)
+        if isinstance(motion, PlannedMotion) and motion.missed:
+            self._tell_missed(motion)
         if isinstance(motion, FollowedMotion) and motion.outcome is not None:
             self._tell_outcome(motion)
         if isinstance(motion, PlannedMotion) and isinstance(wanted, PlannedGoal):
@@ -104,6 +106,11 @@ class Execution:
                 self._status.tell("reached", end=f"{reason} of the trajectory; holding it")
             else:
                 self._status.tell("aborted", "aborted", reason=reason)
+            self._place_marker()
+
+    def _tell_missed(self, motion: PlannedMotion) -> None:
+        if self._status.state == "executing":
+            self._status.tell("aborted", "not_reached", reason=motion.missed)
             self._place_marker()
 
     def _tell_arrival(self, motion: PlannedMotion, wanted: Goal | None) -> None:

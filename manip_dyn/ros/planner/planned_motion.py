@@ -168,6 +168,11 @@ class PlannedMotion:
         """Whether the plan is followed, and not another motion."""
         return self._executor.goes_by_plan
 
+    @property
+    def missed(self) -> str:
+        """Why the arm does not come to the goal; empty as long as it may."""
+        return self._executor.missed
+
     def returned(self) -> bool:
         """Whether a new motion to the goal was begun since this was asked last."""
         before, self._returns = self._returns, self._executor.returns

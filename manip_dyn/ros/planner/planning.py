@@ -163,6 +163,8 @@ class Planning:
     def answer(self, measured: Stamped) -> None:
         """Answer a state by the motion that is executed."""
         self._execution.answer(measured, self.wanted, self.at_rest)
+        if self._status.code == "not_reached" and not self.under_way:
+            self.wanted = None
 
     @property
     def _left(self) -> PlannedMotion | None:

@@ -30,6 +30,7 @@ STATES = (
     State("refused", WARN, REFUSED, "out_of_reach"),
     State("refused", WARN, REFUSED, "no_plan"),
     State("aborted", WARN, "aborted: {reason}", "aborted"),
+    State("aborted", WARN, "the goal is not reached: {reason}", "not_reached"),
     State("lost", ERROR, GAVE_UP, "silence"),
     State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
 )
