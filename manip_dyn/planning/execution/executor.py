@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CELLS_AHEAD = 4
 """Cells of varying efforts that are sent ahead where commands travel."""
 
+YIELD = Tuning.off_plan
+"""How far an arm that is too heavy comes from where it is held before that yields, rad or m."""
+
 
 def spacing(horizon: float, period: float) -> float:
     """Return how long the cells of a plan's samples are for an executor, s; see there."""
@@ -262,7 +265,7 @@ class PlanExecutor:
             self._backing = True
         if self._backing:
             return self._backed(t, q, v)
-        if self._patience.gone and np.abs(q - self.goal).max() > self._tuning.off_plan:
+        if self._patience.gone and np.abs(q - self.goal).max() > YIELD:
             self._yield(t, q)
         q_ref, v_ref = self._reference.state(t - self._begin)
         if self._gives_way(t, q, v, q_ref):
@@ -320,8 +323,8 @@ class PlanExecutor:
             self.arrived = True
             self.arrival_time = end if heard is None or heard <= end else t
             self._patience.reset()
-        if not self.arrived:
-            self._patience.wait(t - end, self._feedback.saturated, q, self.goal)
+        if over and not self.arrived:
+            self._patience.note(t, self._feedback.saturated, q, self.goal)
         self._heard = t
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
@@ -338,7 +341,8 @@ class PlanExecutor:
         self.arrived, self.arrival_time = False, None
         if not self._stopping:  # what follows a stop belongs to it
             self.returns += 1
-            if not self._patience.tries_again(q, self.goal):
+            self._patience.note_return()
+            if self._patience.gone:
                 self._yield(t, q)
                 return
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)
@@ -360,8 +364,7 @@ class PlanExecutor:
 
     def _yield(self, t: float, q: Vector) -> None:
         """Hold the arm where it is: a place that moves with it, for it may be too heavy."""
-        most = self._tuning.off_plan
-        self.goal = q - np.clip(q - self.goal, -most, most)
+        self.goal = q - np.clip(q - self.goal, -YIELD, YIELD)
         self._only_feedback(t)
 
     def _only_feedback(self, t: float) -> None:

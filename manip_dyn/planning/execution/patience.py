@@ -1,4 +1,4 @@
-"""When it is told that an arm does not come to its goal, instead of trying for good."""
+"""When an arm is stopped that does not come to its goal, instead of trying for good."""
 
 from __future__ import annotations
 
@@ -7,47 +7,50 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
-MOST_RETURNS = 10
-"""New motions to a goal, none of which ends there, after which the arm is stopped."""
-LONG = 5.0
-"""For how long efforts are at their limits beyond the end of a motion before that is told, s."""
+MOST_RETURNS = 30
+"""New motions to a goal, none of which ends there."""
+LONG, NEARER = 5.0, 0.95
+"""For how long, s, an arm whose efforts are at their limits may come no nearer to its goal than to
+this share of its distance before, after the end of its motion."""
+END = "; stopping and holding (is the load what the plan knows of?)"
 
 
 class Patience:
-    """Counts what was tried.
+    """Looks how an arm gets on.
 
     Attributes:
-        reason: Why the arm does not come to its goal, once that is so.
-        gone: Whether no new motion is made any more.
+        reason: Why it is not led to its goal any more, once that is so.
     """
 
     def __init__(self, robot: Robot):
         """Begin with nothing."""
-        self._robot, self._returns = robot, 0
-        self.reason, self.gone = "", False
+        self._robot, self.reason = robot, ""
+        self.reset()
 
     def reset(self) -> None:
         """Begin anew: the arm is at the goal."""
-        self._returns = 0
+        self._returns, self._nearest, self._since = 0, np.inf, 0.0
 
-    def tries_again(self, q: Vector, goal: Vector) -> bool:
-        """Count a new motion to the goal (n,); return whether it is to be done."""
+    @property
+    def gone(self) -> bool:
+        """Whether the arm is to be stopped, or was."""
+        return bool(self.reason)
+
+    def note_return(self) -> None:
+        """Count a new motion to the goal."""
         self._returns += 1
-        if self._returns <= MOST_RETURNS:
-            return True
-        self._tell(q, goal, f"{MOST_RETURNS} new motions did not lead there; stopping and holding")
-        self.gone = True
-        return False
+        if self._returns > MOST_RETURNS:
+            self.reason = f"{MOST_RETURNS} new motions did not lead there{END}"
 
-    def wait(self, since: float, saturated: bool, q: Vector, goal: Vector) -> None:
-        """Note that the arm is not at the goal `since` s after the end of its motion."""
-        if saturated and since > LONG and not self.reason:
-            self._tell(q, goal, "its efforts are at their limits; trying on")
-
-    def _tell(self, q: Vector, goal: Vector, why: str) -> None:
+    def note(self, t: float, saturated: bool, q: Vector, goal: Vector) -> None:
+        """Note where the arm (n,) is at `t` s, after the end of its motion to the goal (n,)."""
         off = np.abs(q - goal)
         i = int(off.argmax())
-        self.reason = (
-            f"joint '{self._robot.joint_names[i]}' is {off[i]:.3g} {self._robot.unit(i)} from the "
-            f"goal, {why} (is the load what the plan knows of?)"
-        )
+        if off[i] < NEARER * self._nearest:
+            self._nearest, self._since = float(off[i]), t
+        elif saturated and t - self._since > LONG and not self.gone:
+            name, unit = self._robot.joint_names[i], self._robot.unit(i)
+            self.reason = (
+                f"joint '{name}' is {off[i]:.3g} {unit} from it and comes no nearer, with efforts "
+                f"at their limits{END}"
+            )
