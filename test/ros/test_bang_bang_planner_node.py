@@ -355,6 +355,27 @@ def test_a_new_goal_is_reached_however_long_its_plan_takes(fast, seconds):
     reach(fast, [-0.6, 0.5])
 
 
+def test_a_lead_beyond_the_arrival_leads_from_there_on(fast):
+    """The plan is made meanwhile; of the first goal no arrival is told."""
+    lead(fast, 9.0)
+    pause(fast, True)
+    send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
+    fast.until(lambda: fast.planner.commands.motions[1] is not None, "it has no plan")
+    assert told(fast, "code") == "next_goal"
+    before = len(fast.statuses)
+    pause(fast, False)
+    reach(fast, [-0.6, 0.5])
+    assert [told_in(s, "state") for s in fast.statuses[before:]] == ["executing", "reached"]
+    assert float(told(fast, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_goal_that_is_not_reached_is_told_with_the_reason(fast, monkeypatch):
+    monkeypatch.setattr(PlannedMotion, "missed", "30 new motions did not lead there")
+    fast.expect_warning("the goal is not reached", "30 new motions")
+    assert (told(fast, "state"), told(fast, "code")) == ("aborted", "not_reached")
+    assert fast.planner.commands.wanted is None
+
+
 def test_of_new_goals_on_the_way_the_last_counts(fast):
     pause(fast, True)
     for goal in ([-0.6, 0.5], [0.3, -0.2], [-0.4, 0.1]):

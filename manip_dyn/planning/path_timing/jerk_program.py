@@ -23,6 +23,8 @@ PRICE = 2.0
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 LEAST = 0.2
 """Share of a speed that a step leaves."""
+NEAR = 0.3
+"""Share of the time of a motion within which it is slowed less near an end that it passes."""
 ASIDE = 1e-3
 """Share of an interval over which rows are differenced."""
 
@@ -67,14 +69,28 @@ class Program(NamedTuple):
         v, u = (np.stack([x[:-1], x[1:]], axis=1) for x in (y.speed, y.acceleration))
         return slopes(self.rows(y.grid, *inside), v, u, np.stack([y.jerk, y.jerk], axis=1))
 
+    def slowed(self, y: Pieces, factor: float) -> Pieces:
+        """Return the motion `factor` times as slow; near ends that it passes, less and less."""
+        if all(self.held):
+            return y.slowed(factor)
+        passed = np.concatenate([[0.0], np.cumsum(y.times)]) / y.times.sum()
+        near = [
+            np.ones(len(passed)) if held else np.minimum(each / NEAR, 1.0)
+            for held, each in zip(self.held, (passed, 1.0 - passed), strict=True)
+        ]
+        share = (
+            near[0] * near[0] * (3.0 - 2.0 * near[0]) * near[1] * near[1] * (3.0 - 2.0 * near[1])
+        )
+        slower = 1.0 + (factor - 1.0) * share
+        times = y.times * 0.5 * (slower[1:] + slower[:-1])
+        return self.joined(Pieces(y.grid, times, y.speed / slower, y.acceleration / slower**2))
+
     def _slowed(self, y: Pieces) -> Pieces:
         """Return the motion slowed by what is missed, as far as that goes by inertia alone."""
-        if not all(self.held):
-            return y
         found = self.at(y)
         share = np.abs(found.value) / self.most[:, None, :]
         factor = np.where(found.jerk != 0.0, np.cbrt(share), np.sqrt(share)).max()
-        return y.slowed(max(float(factor), 1.0) + 1e-15)
+        return self.slowed(y, max(float(factor), 1.0) + 1e-15)
 
     def step(self, y: Pieces, trust: float) -> tuple[Pieces, float] | None:
         """Return where the linear program leads and the merit it expects; None: it failed."""

@@ -112,6 +112,34 @@ def check_smooth(path: JointPath) -> None:
             )
 
 
+def check_third(path: JointPath, n: int) -> None:
+    """Refuse a path without a third derivative, or whose second one jumps."""
+    breaks = path.breaks
+    places = 0.5 * (breaks[1:] + breaks[:-1])
+    try:
+        third = np.asarray(path(places, 3), dtype=np.float64)
+    except Exception as why:  # it is the user's
+        raise ManipDynError(
+            f"path has no third derivative ({type(why).__name__}: {why}); expected path(s, 3) "
+            "beside the first two where jerk_limits are given"
+        ) from why
+    if third.shape != (len(places), n) or not np.isfinite(third).all():
+        raise ManipDynError(
+            f"path(s, 3) has shape {third.shape}; expected finite third derivatives (m, {n}) "
+            "where jerk_limits are given"
+        )
+    width = np.diff(breaks)
+    before = path(breaks[1:-1] - 1e-9 * width[:-1], 2)
+    after = path(breaks[1:-1] + 1e-9 * width[1:], 2)
+    greatest = max(np.abs(path(np.concatenate([places, breaks]), 2)).max(), 1e-9)
+    for k in np.flatnonzero(np.any(np.abs(after - before) > 1e-5 * greatest, axis=1)):
+        raise ManipDynError(
+            f"d2q/ds2 of the path jumps at s = {breaks[k + 1]:.6g} of {breaks[-1]:.6g}, which no "
+            "limit of jerk allows; expected a path with a continuous one: a spline through the "
+            "waypoints, without blend"
+        )
+
+
 def _check_corner(k: int, point: Vector, one: Vector, other: Vector, blend: float) -> None:
     if np.abs(other - one).max() > CORNER and blend == 0.0:
         shown = ", ".join(f"{each:.4g}" for each in point)
