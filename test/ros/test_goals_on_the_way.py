@@ -121,3 +121,7 @@ def test_the_lead_is_as_long_as_plans_took_lately():
     for _ in range(REMEMBERED):
         lead.note(0.1)
     assert lead.seconds(0.5) == 0.5
+    lead.note(2.0)
+    for _ in range(REMEMBERED + 1):
+        lead.forget_one()
+    assert lead.seconds(0.5) == 0.5

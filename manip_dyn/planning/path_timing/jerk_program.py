@@ -25,6 +25,8 @@ LEAST = 0.2
 """Share of a speed that a step leaves."""
 NEAR = 0.3
 """Share of the time of a motion within which it is slowed less near an end that it passes."""
+GOOD = 0.5
+"""Share of what is expected that a step has to bring, or it is corrected to second order."""
 ASIDE = 1e-3
 """Share of an interval over which rows are differenced."""
 
@@ -111,24 +113,55 @@ class Program(NamedTuple):
         box[v : v + n + 1, 0] = np.maximum(-trust, -(1.0 - LEAST) * y.speed / fast)
         box[[s, *(s + self.ends), v, v + n]] = 0.0
         box[[each for each, held in zip((u, u + n), self.held, strict=True) if held]] = 0.0
-        below, room = self._limits(y, trust, sizes)
+        below, room, at = self._limits(y, trust, sizes)
         equal = self._equations(y, scale)
         none = np.zeros(2 * n)
-        found = linprog(cost, below, room, equal, none, box, method="highs-ds", options=TOLERANCES)
+
+        def solve(room: Vector, missing: Vector) -> Any:
+            return linprog(
+                cost, below, room, equal, missing, box, method="highs-ds", options=TOLERANCES
+            )
+
+        found = solve(room, none)
         if found.x is None:
             return None
-        step = scale * found.x[:size]
-        there = Pieces(
+        expected = float(y.times.sum() / self.whole + found.fun)
+        raw = self._moved(y, scale * found.x[:size])
+        there, merit = self._mended(raw)
+        if self.merit(y) - merit > GOOD * (self.merit(y) - expected):
+            return there, expected
+        # What limits and equations come to there, beside what was expected, is taken from them.
+        k, place, row, sign = at
+        gone = below[:, :size] @ found.x[:size]
+        with np.errstate(all="ignore"):
+            values = self.at(raw).value[k, place, row]
+        more = sign * (values - self.at(y).value[k, place, row]) - gone
+        missing = equal[:, :size] @ found.x[:size] - _misfit(raw) / fast
+        if not (np.isfinite(more).all() and np.isfinite(missing).all()):
+            return there, expected
+        second = solve(room - more, missing)
+        if second.x is not None:
+            other, least = self._mended(self._moved(y, scale * second.x[:size]))
+            there = other if least < merit else there
+        return there, expected
+
+    def _moved(self, y: Pieces, step: Vector) -> Pieces:
+        """Return the motion a step farther; its pieces need not fit together."""
+        n, p = len(y.times), len(self.places)
+        s, v, u = p, p + n + 1, p + 2 * n + 2
+        return Pieces(
             y.grid + step[s:v],
             y.times * (1.0 + step[self.phase]),
             y.speed + step[v:u],
             y.acceleration + step[u:],
         )
-        there = self.joined(there)
+
+    def _mended(self, raw: Pieces) -> tuple[Pieces, float]:
+        """Return the motion that fits together, slowed if that is better, and its merit."""
+        there = self.joined(raw)
         slower = self._slowed(there)
-        if self.merit(slower) < self.merit(there):
-            there = slower
-        return there, float(y.times.sum() / self.whole + found.fun)
+        merits = self.merit(there), self.merit(slower)
+        return (slower, merits[1]) if merits[1] < merits[0] else (there, merits[0])
 
     def _equations(self, y: Pieces, scale: Vector) -> Any:
         """Return the derivatives of what place and speed come to in the intervals (2 k, ..)."""
@@ -153,7 +186,9 @@ class Program(NamedTuple):
         scaled = [(row, column, x * scale[column] / fast) for row, column, x in entries]
         return _matrix(scaled, 2 * n, len(scale) + n)
 
-    def _limits(self, y: Pieces, trust: float, sizes: tuple[float, ...]) -> tuple[Any, Vector]:
+    def _limits(
+        self, y: Pieces, trust: float, sizes: tuple[float, ...]
+    ) -> tuple[Any, Vector, Any]:
         """Return the rows that a step within the trust region may meet, and their room."""
         n, p = len(y.times), len(self.places)
         here, aside = self.at(y), self.at(y, ASIDE)
@@ -183,7 +218,15 @@ class Program(NamedTuple):
             (count, p + 3 * n + 3 + k, -np.ones(len(k))),
         ]
         below = _matrix(entries, len(k), p + 4 * n + 3)
-        return below, self.most[k, row] - sign * here.value[at]
+        return below, self.most[k, row] - sign * here.value[at], (*at, sign)
+
+
+def _misfit(y: Pieces) -> Vector:
+    """Return by how much speeds and places differ from what the pieces come to (2 k,)."""
+    h, before, after = y.times, y.acceleration[:-1], y.acceleration[1:]
+    speeds = np.diff(y.speed) - h * (before + after) / 2.0
+    places = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0
+    return np.concatenate([speeds, places])
 
 
 def _matrix(entries: list[tuple[Any, Any, Any]], rows: int, columns: int) -> Any:

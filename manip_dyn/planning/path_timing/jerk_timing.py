@@ -106,7 +106,10 @@ def _solved(program: Program, y: Pieces) -> tuple[Pieces, bool]:
             found = program.merit(there)
             if merit - expected < DONE:
                 return there if found <= merit else y, True
-            share = (merit - found) / (merit - expected)
+            if merit == np.inf:  # it turns back between points of a coarser grid
+                share = float(found < merit)
+            else:
+                share = (merit - found) / (merit - expected)
             if share > 0.1:
                 y, merit = there, found
             trust = min(2.0 * trust, WIDEST) if share > 0.75 else trust * (0.25, 1.0)[share > 0.25]

@@ -17,8 +17,13 @@ class Lead:
         self._took: deque[float] = deque(maxlen=REMEMBERED)
 
     def note(self, took: float) -> None:
-        """Note how long it took from a goal until its plan was there, s."""
+        """Note how long it took from a goal until its plan on the way was there, s."""
         self._took.append(took)
+
+    def forget_one(self) -> None:
+        """Forget the oldest: a plan that is not on the way tells nothing, but time goes on."""
+        if self._took:
+            self._took.popleft()
 
     def seconds(self, least: float) -> float:
         """Return the lead of the next plan, s, at least so much."""

@@ -135,8 +135,11 @@ class Planning:
     def take(self, result: Result) -> None:
         """Execute a motion as soon as it may begin, or tell why there is none."""
         measured, execution = self.measured(), self._execution
-        if measured is not None:
+        departure = result.departure if isinstance(result, PlannedMotion) else None
+        if measured is not None and departure is not None and departure.moving:
             self._lead.note(1e-9 * (measured.stamp_ns - self._asked_ns))
+        else:
+            self._lead.forget_one()
         if isinstance(result, ManipDynError):
             self.wanted = None
             code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
