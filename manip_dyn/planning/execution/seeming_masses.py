@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.parts_of_efforts import Parts, parts_of, works
-from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.robot import Robot
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 KNOWN = 0.1
 """Share of the energy of a moving start by which that has to grow before masses are told."""

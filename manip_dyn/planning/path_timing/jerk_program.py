@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.path_timing.grid import Counts
 from manip_dyn.planning.path_timing.jerk_pieces import JerkRows, Pieces, Slopes, joined, slopes
+from manip_dyn.planning.path_timing.jerk_steps import ASIDE, equations, limits_of_steps, misfit
 
 PRICE = 2.0
 """Of what is missed of the limits, in times of the whole motion per interval."""
@@ -27,8 +28,8 @@ NEAR = 0.3
 """Share of the time of a motion within which it is slowed less near an end that it passes."""
 GOOD = 0.5
 """Share of what is expected that a step has to bring, or it is corrected to second order."""
-ASIDE = 1e-3
-"""Share of an interval over which rows are differenced."""
+LITTLE = 1e-7
+"""Expected shares of the time that are not worth that."""
 
 
 class Program(NamedTuple):
@@ -113,8 +114,11 @@ class Program(NamedTuple):
         box[v : v + n + 1, 0] = np.maximum(-trust, -(1.0 - LEAST) * y.speed / fast)
         box[[s, *(s + self.ends), v, v + n]] = 0.0
         box[[each for each, held in zip((u, u + n), self.held, strict=True) if held]] = 0.0
-        below, room, at = self._limits(y, trust, sizes)
-        equal = self._equations(y, scale)
+        here = self.at(y)
+        below, room, at = limits_of_steps(
+            y, self.phase, self.most, here, self.at(y, ASIDE), trust, sizes
+        )
+        equal = equations(y, self.phase, scale)
         none = np.zeros(2 * n)
 
         def solve(room: Vector, missing: Vector) -> Any:
@@ -128,15 +132,16 @@ class Program(NamedTuple):
         expected = float(y.times.sum() / self.whole + found.fun)
         raw = self._moved(y, scale * found.x[:size])
         there, merit = self._mended(raw)
-        if self.merit(y) - merit > GOOD * (self.merit(y) - expected):
+        hoped = self.merit(y) - expected
+        if hoped < LITTLE or self.merit(y) - merit > GOOD * hoped:
             return there, expected
         # What limits and equations come to there, beside what was expected, is taken from them.
         k, place, row, sign = at
         gone = below[:, :size] @ found.x[:size]
         with np.errstate(all="ignore"):
             values = self.at(raw).value[k, place, row]
-        more = sign * (values - self.at(y).value[k, place, row]) - gone
-        missing = equal[:, :size] @ found.x[:size] - _misfit(raw) / fast
+        more = sign * (values - here.value[k, place, row]) - gone
+        missing = equal[:, :size] @ found.x[:size] - misfit(raw) / fast
         if not (np.isfinite(more).all() and np.isfinite(missing).all()):
             return there, expected
         second = solve(room - more, missing)
@@ -162,76 +167,3 @@ class Program(NamedTuple):
         slower = self._slowed(there)
         merits = self.merit(there), self.merit(slower)
         return (slower, merits[1]) if merits[1] < merits[0] else (there, merits[0])
-
-    def _equations(self, y: Pieces, scale: Vector) -> Any:
-        """Return the derivatives of what place and speed come to in the intervals (2 k, ..)."""
-        n, p = len(y.times), len(self.places)
-        k, fast, h = np.arange(n), y.speed.max(), y.times
-        s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
-        before, after = y.acceleration[:-1], y.acceleration[1:]
-        one = np.ones(n)
-        entries = [
-            (k, v + 1, one),
-            (k, v, -one),
-            (k, u, -h / 2.0),
-            (k, u + 1, -h / 2.0),
-            (k, self.phase, -h * (before + after) / 2.0),
-            (n + k, s + 1, one / h),
-            (n + k, s, -one / h),
-            (n + k, v, -one),
-            (n + k, u, -h / 3.0),
-            (n + k, u + 1, -h / 6.0),
-            (n + k, self.phase, -y.speed[:-1] - (2.0 * before + after) * h / 3.0),
-        ]
-        scaled = [(row, column, x * scale[column] / fast) for row, column, x in entries]
-        return _matrix(scaled, 2 * n, len(scale) + n)
-
-    def _limits(
-        self, y: Pieces, trust: float, sizes: tuple[float, ...]
-    ) -> tuple[Any, Vector, Any]:
-        """Return the rows that a step within the trust region may meet, and their room."""
-        n, p = len(y.times), len(self.places)
-        here, aside = self.at(y), self.at(y, ASIDE)
-        h = y.times[:, None, None]
-        way = ASIDE * np.diff(y.grid)[:, None, None] * np.array([1.0, -1.0])[:, None]
-        by_s = (aside.value - here.value) / way * sizes[0]
-        by_v, by_u = here.speed * sizes[1], here.acceleration * sizes[2]
-        by_step = here.jerk / h * sizes[2]
-        by_time = -here.jerk * y.jerk[:, None, None]
-        parts: tuple[Tensor, ...] = (by_s, by_v, by_u, 2.0 * by_step, by_time)
-        reach = trust * sum(np.abs(each) for each in parts)
-        size, most = np.abs(here.value), self.most[:, None, :]
-        side = np.where(here.value < 0.0, -1.0, 1.0)
-        ahead, behind = np.nonzero(size + reach > most), np.nonzero(reach - size > most)
-        sign = np.concatenate([side[ahead], -side[behind]])
-        at = tuple(np.concatenate(each) for each in zip(ahead, behind, strict=True))
-        k, place, row = at
-        count = np.arange(len(k))
-        s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
-        entries = [
-            (count, s + place, sign * by_s[at]),
-            (count, v + place, sign * by_v[at]),
-            (count, u + place, sign * by_u[at]),
-            (count, u, -sign * by_step[at]),
-            (count, u + 1, sign * by_step[at]),
-            (count, self.phase[k], sign * by_time[at]),
-            (count, p + 3 * n + 3 + k, -np.ones(len(k))),
-        ]
-        below = _matrix(entries, len(k), p + 4 * n + 3)
-        return below, self.most[k, row] - sign * here.value[at], (*at, sign)
-
-
-def _misfit(y: Pieces) -> Vector:
-    """Return by how much speeds and places differ from what the pieces come to (2 k,)."""
-    h, before, after = y.times, y.acceleration[:-1], y.acceleration[1:]
-    speeds = np.diff(y.speed) - h * (before + after) / 2.0
-    places = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0
-    return np.concatenate([speeds, places])
-
-
-def _matrix(entries: list[tuple[Any, Any, Any]], rows: int, columns: int) -> Any:
-    """Return a sparse matrix of rows, columns and values, in pieces."""
-    from scipy.sparse import coo_array
-
-    row, column, value = (np.concatenate(each) for each in zip(*entries, strict=True))
-    return coo_array((value, (row, column)), shape=(rows, columns)).tocsr()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.path_timing.grid import Counts, split
 from manip_dyn.planning.path_timing.jerk_pieces import Pieces
 from manip_dyn.planning.path_timing.jerk_program import Program
-from manip_dyn.planning.path_timing.jerk_rows import Course
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.path_timing.jerk_rows import Course
 
 STARTS, SLOWER = 60, 1.25
 """How many starts are tried, and the factor between their times."""
