@@ -8,11 +8,12 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
+from manip_dyn.planning.execution.patience import Patience
 from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct, later
-from manip_dyn.planning.execution.time_scaling import TimeScaling
+from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 CELLS_AHEAD = 4
 """Cells of varying efforts that are sent ahead where commands travel."""
+
+YIELD = Tuning.off_plan
+"""How far an arm that is too heavy comes from where it is held before that yields, rad or m."""
 
 
 def spacing(horizon: float, period: float) -> float:
@@ -64,7 +68,8 @@ class PlanExecutor:
     arm lags behind, the rest of the plan is followed more slowly (`TimeScaling`). When a joint
     leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
     measured state to the goal with efforts that leave a share to the feedback; where there is
-    none, the arm is stopped first. A plan that ends with velocities is followed by a stop.
+    none, the arm is stopped first. Where many of them do not lead there, it is stopped for good
+    (`missed`). A plan that ends with velocities is followed by a stop.
 
     Attributes:
         plan: What is executed.
@@ -107,7 +112,7 @@ class PlanExecutor:
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
-        self._feedback = Feedback(robot, self._tuning)
+        self._feedback, self._patience = Feedback(robot, self._tuning), Patience(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
@@ -122,6 +127,11 @@ class PlanExecutor:
         return self._switching is None
 
     @property
+    def missed(self) -> str:
+        """Why the arm does not come to its goal; empty as long as it may."""
+        return self._patience.reason
+
+    @property
     def extra_time(self) -> float | None:
         """What the arrival took beyond the plan, s; None before it."""
         return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
@@ -131,16 +141,36 @@ class PlanExecutor:
 
         None from the end of the plan on, or if another motion leads to its goal.
         """
-        if self.returns or self.goal is not self.plan.qf or self._over(t):
+        if not self.goes_by_plan or self._over(t):
             return None
-        if self.rate == 1.0:
+        if self.pace.rate == 1.0:
             return self.plan.state(t)
         return self._reference.state(t - self._begin)
 
     @property
-    def rate(self) -> float:
-        """At which the plan is followed, as a share of its own; below 1 by a heavier arm."""
-        return 1.0 if self._scaling is None else self._scaling.rate
+    def goes_by_plan(self) -> bool:
+        """Whether the plan is followed, at whatever pace, and not another motion."""
+        return not self.returns and self.goal is self.plan.qf
+
+    @property
+    def pace(self) -> Pace:
+        """How the plan is followed; at a rate below 1 by a heavier arm."""
+        return Pace() if self._scaling is None else self._scaling.pace
+
+    def begin_at(self, pace: Pace) -> None:
+        """Follow the plan from its begin on at the pace of a motion that the arm leaves for it."""
+        motion = None if self._scaling is None else self._scaling.begin_at(pace)
+        self._reference = motion or self._reference
+
+    def plan_time(self, t: float) -> float:
+        """Return at which time of the plan, s, an arm that follows it is `t` s after the start."""
+        return t if self._scaling is None else self._scaling.plan_time(t - self._begin)
+
+    def time_of(self, plan_time: float) -> float:
+        """Return how long after the start the arm that follows the plan is at a time of it, s."""
+        if self._scaling is None:
+            return plan_time
+        return self._begin + self._scaling.since(plan_time)
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts that act from the state (q, v), measured `t` s after the start, on.
@@ -167,7 +197,7 @@ class PlanExecutor:
     @property
     def tracking(self) -> Tracking | None:
         """What is done now; None where only `segments` can tell."""
-        if self._committed is not None or self._moves_on:
+        if self._committed is not None or self._moves_on or self._patience.gone:
             return None
         return Tracking(
             self._reference,
@@ -187,6 +217,8 @@ class PlanExecutor:
         """Take over from a loop that went on with `tracking`; see there."""
         self._heard, self.arrival_time = heard, arrival_time
         self.arrived = arrival_time is not None
+        if self.arrived:
+            self._patience.reset()
         self._feedback.sum, self._feedback.saturated = total, saturated
 
     # ------------------------------------------------------------ one joint, by measured state
@@ -233,6 +265,8 @@ class PlanExecutor:
             self._backing = True
         if self._backing:
             return self._backed(t, q, v)
+        if self._patience.gone and np.abs(q - self.goal).max() > YIELD:
+            self._yield(t, q)
         q_ref, v_ref = self._reference.state(t - self._begin)
         if self._gives_way(t, q, v, q_ref):
             q_ref, v_ref = self._reference.state(t - self._begin)
@@ -252,7 +286,7 @@ class PlanExecutor:
         """Return what makes the plan give way, unless something else is to be done then."""
         if self._moves_on or self._backup is not None or not self.timed:
             return None
-        return TimeScaling(self._robot, self._reference, self._off_plan)
+        return TimeScaling(self._robot, self._reference, self._tuning)
 
     def _gives_way(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
         """Go on along the plan from where the arm is on it, if it lags behind."""
@@ -288,6 +322,9 @@ class PlanExecutor:
         if over and rests and not self.arrived:
             self.arrived = True
             self.arrival_time = end if heard is None or heard <= end else t
+            self._patience.reset()
+        if over and not self.arrived:
+            self._patience.note(t, self._feedback.saturated, q, self.goal)
         self._heard = t
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
@@ -301,8 +338,13 @@ class PlanExecutor:
         if self._backup is not None:
             self._backing = True
             return
-        self.returns += not self._stopping  # what follows a stop belongs to it
         self.arrived, self.arrival_time = False, None
+        if not self._stopping:  # what follows a stop belongs to it
+            self.returns += 1
+            self._patience.note_return()
+            if self._patience.gone:
+                self._yield(t, q)
+                return
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)
         if motion is not None:
             self._follow(t, motion)
@@ -319,6 +361,11 @@ class PlanExecutor:
 
     def _over(self, t: float) -> bool:
         return t >= self._begin + self._reference.t_final
+
+    def _yield(self, t: float, q: Vector) -> None:
+        """Hold the arm where it is: a place that moves with it, for it may be too heavy."""
+        self.goal = q - np.clip(q - self.goal, -YIELD, YIELD)
+        self._only_feedback(t)
 
     def _only_feedback(self, t: float) -> None:
         self._off_plan = np.inf

@@ -9,14 +9,16 @@ At r times its rate, of an arm s times as heavy, a motion takes the efforts::
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.robot import Robot
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 
 class Parts(NamedTuple):

@@ -5,12 +5,14 @@ The jerk of a joint is q' s''' + 3 q'' s' s'' + q''' s'^3; the other limits are 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.planning.path_timing.grid import Counts
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.path_timing.grid import Counts
 
 
 class Pieces(NamedTuple):

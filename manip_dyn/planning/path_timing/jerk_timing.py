@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.path_timing.grid import Counts, split
+from manip_dyn.planning.path_timing.grid import Counts
 from manip_dyn.planning.path_timing.jerk_pieces import Pieces
 from manip_dyn.planning.path_timing.jerk_program import Program
 from manip_dyn.planning.path_timing.jerk_rows import Course
-from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.planning.path_timing.jerk_start import gentle_start
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
 
 STEPS = 60
@@ -31,13 +30,9 @@ IDLE, BRIEF, PARTS, FIRST = 0.99, 3e-4, 4, 2
 divided into parts, in the first rounds of all,"""
 COARSE, REFINEMENTS = 1.01, 6
 """and halved where more of a limit than this share may be used between grid points."""
-FEWEST = 4
-"""Intervals between two breaks."""
 ROOM, ROUNDS = 1e-7, 8
-SLOWER = 1.25
-"""Factor between the slower starts that are tried."""
-READ = 2000
-"""At how many times the motion without limits of jerk is read for a start."""
+SLOWINGS = 20
+"""How often a motion is slowed more, from a millionth on, twice as much each time."""
 
 
 class JerkProfile(NamedTuple):
@@ -70,14 +65,14 @@ def jerk_limited(
         NoTimingError: If none was found.
     """
     held = (ends[0] == 0.0, ends[1] == 0.0)
-    y, phase = _start(course, ends, free, breaks, k)
+    y, phase = gentle_start(course, ends, free, breaks, k)
     margins = np.full((len(y.times), course.read(y).shape[2]), ROOM)
 
-    def solved(y: Pieces, phase: Counts, margins: Matrix) -> tuple[Pieces, bool]:
+    def program(y: Pieces, phase: Counts, margins: Matrix) -> Program:
         limits, whole = 1.0 - np.minimum(margins, 0.5), float(y.times.sum())
-        return _solved(Program(course.at_ends, limits, whole, phase, breaks[1:], held), y)
+        return Program(course.at_ends, limits, whole, phase, breaks[1:], held)
 
-    y, converged = solved(y, phase, margins)
+    y, converged = _solved(program(y, phase, margins), y)
     for count in range(REFINEMENTS):
         found = course.read(y)
         idle = (np.abs(found).max(axis=2).min(axis=1) < IDLE) & (count < FIRST)
@@ -87,7 +82,7 @@ def jerk_limited(
         if np.all(parts == 1):
             break
         y, phase, margins = y.split(parts), np.repeat(phase, parts), margins.repeat(parts, axis=0)
-        y, converged = solved(y, phase, margins)
+        y, converged = _solved(program(y, phase, margins), y)
     relaxed = float(y.times.sum())
     for _ in range(ROUNDS):
         found = course.read(y)
@@ -95,76 +90,8 @@ def jerk_limited(
         if not np.any(beyond > 0.0):
             return JerkProfile(y, relaxed, _most(found), found[..., 0].size, converged)
         margins += np.where(beyond > 0.0, 1.02 * beyond + ROOM, 0.0)
-        y, converged = solved(y, phase, margins)
-    return _slowed(course, y, relaxed, converged, held)
-
-
-def check_third(path: JointPath, n: int) -> None:
-    """Refuse a path without a third derivative, or whose second one jumps."""
-    breaks = path.breaks
-    places = 0.5 * (breaks[1:] + breaks[:-1])
-    try:
-        third = np.asarray(path(places, 3), dtype=np.float64)
-    except Exception as why:  # it is the user's
-        raise ManipDynError(
-            f"path has no third derivative ({type(why).__name__}: {why}); expected path(s, 3) "
-            "beside the first two where jerk_limits are given"
-        ) from why
-    if third.shape != (len(places), n) or not np.isfinite(third).all():
-        raise ManipDynError(
-            f"path(s, 3) has shape {third.shape}; expected finite third derivatives (m, {n}) "
-            "where jerk_limits are given"
-        )
-    width = np.diff(breaks)
-    before = path(breaks[1:-1] - 1e-9 * width[:-1], 2)
-    after = path(breaks[1:-1] + 1e-9 * width[1:], 2)
-    greatest = max(np.abs(path(np.concatenate([places, breaks]), 2)).max(), 1e-9)
-    for k in np.flatnonzero(np.any(np.abs(after - before) > 1e-5 * greatest, axis=1)):
-        raise ManipDynError(
-            f"d2q/ds2 of the path jumps at s = {breaks[k + 1]:.6g} of {breaks[-1]:.6g}, which no "
-            "limit of jerk allows; expected a path with a continuous one: a spline through the "
-            "waypoints, without blend"
-        )
-
-
-def _start(
-    course: Course, ends: tuple[float, float], free: tuple[Vector, Vector], breaks: Vector, k: int
-) -> tuple[Pieces, Counts]:
-    """Return the motion `free`, begun and ended gently, and slow, and its intervals' phases."""
-    times, places = free
-    slopes = [float(each > 0.0) for each in ends]
-    tau = np.linspace(0.0, 1.0, READ + 1)
-    warped = tau * (tau * (3.0 - 2.0 * tau)) + (
-        slopes[0] * tau * (1.0 - tau) ** 2 - slopes[1] * tau**2 * (1.0 - tau)
-    )
-    s = np.interp(warped, times / times[-1], places)
-    passed = np.concatenate([[0.0], np.interp(breaks[1:-1], s, tau), [1.0]])
-    counts = np.maximum(np.ceil(k * np.diff(passed)), FEWEST).astype(int)
-    phase = np.repeat(np.arange(len(counts)), counts)
-    knots = np.append(split(passed, counts)[:-1], 1.0)
-    grid = np.interp(knots, tau, s)
-    h = np.diff(knots) * times[-1]
-    speed = np.gradient(grid, knots * times[-1])
-    speed[[0, -1]] = 0.0
-    first = Pieces(grid, h, speed, np.gradient(speed, knots * times[-1]))
-    held = (ends[0] == 0.0, ends[1] == 0.0)
-    program = Program(course.at_ends, np.ones((1, 1)), 1.0, phase, breaks[1:], held)
-    best, least = None, np.inf
-    for count in range(STEPS):
-        y = first.slowed(SLOWER**count)
-        y.speed[[0, -1]] = ends
-        y = program.joined(y)
-        merit = program.merit(y)
-        if merit == np.inf:
-            continue
-        most = float(np.abs(program.at(y).value).max())
-        if most < least:
-            best, least = y, most
-        if most <= 1.0:
-            break
-    if best is None:
-        raise NoTimingError("jerk", breaks[0])
-    return best, phase
+        y, converged = _solved(program(y, phase, margins), y)
+    return _slowed(course, program(y, phase, margins), y, relaxed, converged)
 
 
 def _solved(program: Program, y: Pieces) -> tuple[Pieces, bool]:
@@ -179,7 +106,10 @@ def _solved(program: Program, y: Pieces) -> tuple[Pieces, bool]:
             found = program.merit(there)
             if merit - expected < DONE:
                 return there if found <= merit else y, True
-            share = (merit - found) / (merit - expected)
+            if merit == np.inf:  # it turns back between points of a coarser grid
+                share = float(found < merit)
+            else:
+                share = (merit - found) / (merit - expected)
             if share > 0.1:
                 y, merit = there, found
             trust = min(2.0 * trust, WIDEST) if share > 0.75 else trust * (0.25, 1.0)[share > 0.25]
@@ -201,11 +131,11 @@ def _most(found: Tensor) -> float:
 
 
 def _slowed(
-    course: Course, y: Pieces, relaxed: float, converged: bool, held: tuple[bool, bool]
+    course: Course, program: Program, y: Pieces, relaxed: float, converged: bool
 ) -> JerkProfile:
     """Return the motion slowed until no limit is exceeded."""
-    for factor in 1.0 + 1e-6 * 2.0 ** np.arange(20) if all(held) else ():
-        slower = y.slowed(factor)
+    for factor in 1.0 + 1e-6 * 2.0 ** np.arange(SLOWINGS):
+        slower = program.slowed(y, factor)
         found = course.read(slower)
         if np.all(_bounded(found) <= 1.0):
             return JerkProfile(slower, relaxed, _most(found), found[..., 0].size, converged)

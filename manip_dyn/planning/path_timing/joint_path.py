@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, PPoly
 
-from manip_dyn.core.checks import Matrix, Vector, finite_array, not_negative
+from manip_dyn.core.checks import Matrix, Vector, not_negative
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import Robot
 
 SAME = 1e-9
 """Waypoints that are nearer to each other are the same, rad or m."""
@@ -52,43 +50,6 @@ class PiecewisePath:
         return self._derivatives[order](s)
 
 
-def joint_path(robot: Robot, given: Any, blend: float | None) -> JointPath:
-    """Return the path that is given: as it is, from scipy, or through waypoints (m, n)."""
-    if callable(given):
-        if blend is not None:
-            raise ManipDynError("blend is for waypoints; expected none with a path")
-        if isinstance(given, PPoly):
-            return PiecewisePath(given)
-        if not hasattr(given, "breaks"):
-            raise ManipDynError(
-                f"path is {type(given).__name__} without breaks; expected waypoints (m, "
-                f"{robot.n}), a spline of scipy, or path(s, order) with the attribute breaks"
-            )
-        return given
-    if hasattr(given, "pose") and hasattr(given, "twist"):
-        raise ManipDynError(
-            f"path is {type(given).__name__}, a path of the tool; expected one of the joints, "
-            "such as md.track(robot, path).q"
-        )
-    points = waypoints(robot, given)
-    return spline_through(points) if blend is None else lines_through(robot, points, blend)
-
-
-def waypoints(robot: Robot, given: ArrayLike) -> Matrix:
-    """Return waypoints (m, n), at least two, no two in a row the same."""
-    shape = np.shape(given) if not isinstance(given, str) else ()
-    if len(shape) != 2 or shape[0] < 2:
-        raise ManipDynError(
-            f"path has shape {shape}; expected at least two waypoints of {robot.n} joints, "
-            f"(m, {robot.n})"
-        )
-    points = finite_array("path", given, (shape[0], robot.n))
-    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    for k in np.flatnonzero(steps < SAME):
-        raise ManipDynError(f"waypoints {k} and {k + 1} are the same; expected each of them once")
-    return points
-
-
 def spline_through(points: Matrix) -> PiecewisePath:
     """Return the cubic spline with continuous q'' through points (m, n).
 
@@ -100,7 +61,7 @@ def spline_through(points: Matrix) -> PiecewisePath:
     return PiecewisePath(CubicSpline(s, points, bc_type="natural"))
 
 
-def lines_through(robot: Robot, points: Matrix, blend: float) -> PiecewisePath:
+def lines_through(points: Matrix, blend: float) -> PiecewisePath:
     """Return the straight lines through points (m, n), rounded by parabolas.
 
     A parabola begins and ends `blend`, rad or m, from its waypoint, at most in the middle
@@ -149,6 +110,34 @@ def check_smooth(path: JointPath) -> None:
                 f"path has a corner at s = {breaks[k + 1]:.6g} of {breaks[-1]:.6g}; expected a "
                 "continuous dq/ds: round it by a blend, or time the parts before and after apart"
             )
+
+
+def check_third(path: JointPath, n: int) -> None:
+    """Refuse a path without a third derivative, or whose second one jumps."""
+    breaks = path.breaks
+    places = 0.5 * (breaks[1:] + breaks[:-1])
+    try:
+        third = np.asarray(path(places, 3), dtype=np.float64)
+    except Exception as why:  # it is the user's
+        raise ManipDynError(
+            f"path has no third derivative ({type(why).__name__}: {why}); expected path(s, 3) "
+            "beside the first two where jerk_limits are given"
+        ) from why
+    if third.shape != (len(places), n) or not np.isfinite(third).all():
+        raise ManipDynError(
+            f"path(s, 3) has shape {third.shape}; expected finite third derivatives (m, {n}) "
+            "where jerk_limits are given"
+        )
+    width = np.diff(breaks)
+    before = path(breaks[1:-1] - 1e-9 * width[:-1], 2)
+    after = path(breaks[1:-1] + 1e-9 * width[1:], 2)
+    greatest = max(np.abs(path(np.concatenate([places, breaks]), 2)).max(), 1e-9)
+    for k in np.flatnonzero(np.any(np.abs(after - before) > 1e-5 * greatest, axis=1)):
+        raise ManipDynError(
+            f"d2q/ds2 of the path jumps at s = {breaks[k + 1]:.6g} of {breaks[-1]:.6g}, which no "
+            "limit of jerk allows; expected a path with a continuous one: a spline through the "
+            "waypoints, without blend"
+        )
 
 
 def _check_corner(k: int, point: Vector, one: Vector, other: Vector, blend: float) -> None:

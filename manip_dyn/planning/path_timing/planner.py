@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.path_timing.given_path import joint_path
 from manip_dyn.planning.path_timing.grid import first_grid, with_reversals
 from manip_dyn.planning.path_timing.jerk_motion import JerkLimitedMotion
 from manip_dyn.planning.path_timing.jerk_rows import Course
-from manip_dyn.planning.path_timing.jerk_timing import READ, check_third, jerk_limited
-from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, joint_path
+from manip_dyn.planning.path_timing.jerk_start import READ
+from manip_dyn.planning.path_timing.jerk_timing import jerk_limited
+from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, check_third
 from manip_dyn.planning.path_timing.motion import PathMotion
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.refusal import (

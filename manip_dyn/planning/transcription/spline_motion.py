@@ -73,7 +73,9 @@ class SplineMotion:
 
     def samples(self, period: float) -> Samples:
         """Return efforts every `period` s."""
-        return held_samples(np.arange(0.0, self.spline.duration, period).tolist(), self.effort)
+        times = np.arange(0.0, self.spline.duration, period)
+        efforts = dict(zip(times.tolist(), self.at(times)[2], strict=True))
+        return held_samples(efforts, efforts.__getitem__)
 
     def _switches(self, share: Vector) -> list[float]:
         full = np.flatnonzero(np.abs(share) > FULL)

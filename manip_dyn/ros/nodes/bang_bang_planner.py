@@ -106,9 +106,7 @@ class BangBangPlannerNode:
             return
         else:
             self._give_up(self._arm.loss(before, measured))
-        prepared = self._execution.prepared
-        if prepared is not None and prepared.is_due(measured):
-            self._execution.begin(prepared, measured)
+        self._planning.begin_due(measured)
         if self._execution.motion is None:
             self.commands.start_when_connected()
         else:

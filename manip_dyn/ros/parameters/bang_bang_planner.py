@@ -46,8 +46,8 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     replanning_lead: float = parameter(
         0.5,
-        "For minimum_time: how long after a new goal the arm leaves the motion that goes on for "
-        "one to that goal, which is planned meanwhile; 0: the arm is stopped first",
+        "For minimum_time: how long at least after a new goal the arm leaves the motion that goes "
+        "on for one to that goal, which is planned meanwhile; 0: the arm is stopped first",
         "s",
         0.0,
         10.0,

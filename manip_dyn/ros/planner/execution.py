@@ -60,11 +60,9 @@ class Execution:
 
     def begin(self, motion: PlannedMotion | FollowedMotion, measured: Stamped) -> None:
         """Begin a motion at the present state, which is still to be answered."""
-        before, self.prepared, self.motion = self.motion, None, motion
+        self.prepared, self.motion = None, motion
         stamp = motion.begin(measured)
         if isinstance(motion, PlannedMotion):
-            if isinstance(before, PlannedMotion):
-                motion.goes_on_from(before)
             self.goal = JointGoal(motion.goal)
             self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
         self._status.values = dict(motion.told)
@@ -88,7 +86,9 @@ class Execution:
         if motion.returned() and self._status.code != "off_plan":
             self._status.tell("executing", "off_plan")  # once; `returns` counts them
         if isinstance(motion, PlannedMotion) and motion.arrived:
-            self._tell_arrival(motion)
+            self._tell_arrival(motion, wanted)
+        if isinstance(motion, PlannedMotion) and motion.missed:
+            self._tell_missed(motion)
         if isinstance(motion, FollowedMotion) and motion.outcome is not None:
             self._tell_outcome(motion)
         if isinstance(motion, PlannedMotion) and isinstance(wanted, PlannedGoal):
@@ -108,8 +108,14 @@ class Execution:
                 self._status.tell("aborted", "aborted", reason=reason)
             self._place_marker()
 
-    def _tell_arrival(self, motion: PlannedMotion) -> None:
+    def _tell_missed(self, motion: PlannedMotion) -> None:
         if self._status.state == "executing":
+            self._status.tell("aborted", "not_reached", reason=motion.missed)
+            self._place_marker()
+
+    def _tell_arrival(self, motion: PlannedMotion, wanted: Goal | None) -> None:
+        last = wanted is None or wanted is motion.purpose  # else another motion is to begin
+        if self._status.state == "executing" and last:
             self._status.values |= motion.cost
             self._status.tell("reached", end=motion.end)
             self._place_marker()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from manip_dyn.control.joint_trajectory import Code, Outcome
 from manip_dyn.robot import Robot
 from manip_dyn.ros.follow_joint_trajectory import Progress
 from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
-from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.planning_process.goal_postures import JointGoal
+
+if TYPE_CHECKING:
+    from manip_dyn.ros.planner.planned_motion import PlannedMotion
 
 
 class Leader(Protocol):

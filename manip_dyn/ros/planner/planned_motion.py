@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import PlanExecutor, Segment
 from manip_dyn.planning.execution.sampled_motion import SAME
+from manip_dyn.planning.execution.time_scaling import Pace
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
+from manip_dyn.ros.planner.departure import Departure
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
 ON_TIME = 5e-7
 """How much later than planned an arrival is that the sentence for people calls planned, s."""
-
-
-class Departure(NamedTuple):
-    """Where a motion that goes on can give way to another.
-
-    Attributes:
-        stamp_ns: Of the state there.
-        q: Positions (n,), rad or m.
-        v: Velocities (n,), rad/s or m/s.
-        lead: How long before this was asked for, s.
-    """
-
-    stamp_ns: int
-    q: Vector
-    v: Vector
-    lead: float
 
 
 class PlannedMotion:
@@ -38,7 +24,7 @@ class PlannedMotion:
 
     Attributes:
         purpose: The goal that it was planned for.
-        departure: What the plan begins at, if the arm moves there.
+        departure: What the plan begins at, if the arm moves there; None once it has begun.
         rows: Times, s, and efforts (n,), each held until the next, to be published.
         told: Named values for people.
     """
@@ -69,7 +55,6 @@ class PlannedMotion:
             robot, plan, horizon, tuning_from(parameters), period, reference=prepared.reference
         )
         self._began_ns = self._returns = 0
-        self._before: PlannedMotion | None = None
         self.rows = prepared.rows
         switches = [[round(t, 9) for t in times] for times in plan.switch_times]
         self.told: dict[str, object] = {
@@ -77,55 +62,76 @@ class PlannedMotion:
             "plan reason": plan.reason,
             "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
             "final time [s]": plan.t_final,
-            "net work [J]": prepared.net_work,
         }
+        if prepared.net_work is not None:
+            self.told["net work [J]"] = prepared.net_work
 
     def is_due(self, measured: Stamped) -> bool:
-        """Whether it may begin at a state."""
-        return self.departure is None or measured.stamp_ns >= self.departure.stamp_ns
+        """Whether it may begin before the state after this one."""
+        if self.departure is None:
+            return True
+        stamp, period = self.departure.stamp_ns, round(1e9 * self._parameters.control_period)
+        return stamp is not None and stamp < measured.stamp_ns + period
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the arm does not come to the place that it was to begin at any more."""
+        return self.departure is not None and self.departure.stamp_ns is None
 
     def is_late(self, measured: Stamped) -> bool:
-        """Whether the state that it was to begin at is past."""
-        return self.departure is not None and measured.stamp_ns > self.departure.stamp_ns
+        """Whether it is lost, or has passed that place."""
+        if self.departure is None:
+            return False
+        stamp = self.departure.stamp_ns
+        return stamp is None or (self.departure.moving and stamp < measured.stamp_ns)
 
     def begin(self, measured: Stamped) -> int:
         """Begin at a state; return the stamp at the plan's time 0."""
-        stamp = measured.stamp_ns if self.departure is None else self.departure.stamp_ns
+        stamp, departure = measured.stamp_ns, self.departure
+        if departure is not None and departure.moving:
+            stamp = departure.stamp_ns or stamp
+            self._executor.begin_at(departure.motion.pace)
+        elif departure is not None:
+            stamp = max(departure.stamp_ns or stamp, stamp)
         self._began_ns = stamp + self._delay_ns
         return self._began_ns
 
-    def departing(self, measured: Stamped, lead: float) -> Departure | None:
-        """Return where it can give way `lead` s after a state; None where it is over by then.
+    def departing(self, measured: Stamped, lead: float) -> Departure:
+        """Return where a motion that goes by its plan can give way `lead` s after a state.
 
-        It is one of the states to come, by the control period, and on the plan: None if the arm
-        does not go by the plan any more.
+        It is one of the states to come, by the control period, or its end if that is before.
         """
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
-        there = self._executor.expected(1e-9 * (stamp + self._delay_ns - self._began_ns))
-        return None if there is None else Departure(stamp, *there, lead)
+        t = 1e-9 * (stamp + self._delay_ns - self._began_ns)
+        time = min(self._executor.plan_time(t), self._plan.t_final)
+        return Departure(self, time, *self._plan.state(time), lead)
+
+    def stamp_at(self, time: float) -> int | None:
+        """Return when the arm is at a time of the plan, s; None if it does not follow that."""
+        if not self._executor.goes_by_plan:
+            return None
+        return self._began_ns + round(1e9 * self._executor.time_of(time)) - self._delay_ns
 
     def segments(self, measured: Stamped) -> list[Segment]:
         """Return the efforts that answer a state, see `PlanExecutor.segments`."""
         t = self._time(measured)
-        if t >= 0.0 or self._before is None or self.departure is None:
+        if t >= 0.0 or self.departure is None:
+            self.departure = None
             return self._executor.segments(t, measured.q, measured.v)
         # The arm is as far from where it departs as it is from the motion before now.
-        q, v = self._before.planned(measured)
-        there = self.departure.q + measured.q - q, self.departure.v + measured.v - v
+        before, departure = self.departure.motion, self.departure
+        q, v = before.planned(measured)
+        there = departure.q + measured.q - q, before.pace.rate * departure.v + measured.v - v
         after = self._executor.segments(0.0, *there)
         begun = [each._replace(offset=each.offset - t) for each in after]
-        going = self._before.segments(measured)
+        going = before.segments(measured)
         return [each for each in going if each.offset < -t - SAME] + begun
 
     def planned(self, measured: Stamped) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
         t = self._time(measured)
         return self._executor.expected(t) or self._plan.state(t)
-
-    def goes_on_from(self, before: PlannedMotion) -> None:
-        """Keep the efforts of the motion before until the plan's time 0, if it departs from it."""
-        self._before = None if self.departure is None else before
 
     def stop(self, measured: Stamped) -> None:
         """Come to rest soonest instead, and stay there."""
@@ -153,9 +159,19 @@ class PlannedMotion:
         return self._executor.arrived
 
     @property
-    def rate(self) -> float:
-        """At which the plan is followed, as a share of its own; below 1 by a heavier arm."""
-        return self._executor.rate
+    def pace(self) -> Pace:
+        """How the plan is followed; at a rate below 1 by a heavier arm."""
+        return self._executor.pace
+
+    @property
+    def goes_by_plan(self) -> bool:
+        """Whether the plan is followed, and not another motion."""
+        return self._executor.goes_by_plan
+
+    @property
+    def missed(self) -> str:
+        """Why the arm does not come to the goal; empty as long as it may."""
+        return self._executor.missed
 
     def returned(self) -> bool:
         """Whether a new motion to the goal was begun since this was asked last."""
@@ -169,7 +185,7 @@ class PlannedMotion:
             "arrival time [s]": self._executor.arrival_time,
             "extra time [s]": self._executor.extra_time,
             "returns": self._executor.returns,
-            "rate": self._executor.rate,
+            "rate": self._executor.pace.rate,
         }
 
     @property

@@ -13,9 +13,11 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.joint_sentences import fastest
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
+from manip_dyn.ros.planner.departure import Departure
 from manip_dyn.ros.planner.execution import Execution
 from manip_dyn.ros.planner.followed_motion import FollowedMotion
-from manip_dyn.ros.planner.planned_motion import Departure, PlannedMotion
+from manip_dyn.ros.planner.lead import Lead
+from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.planning_process.goal_postures import Goal, OutOfReachError
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess
 from manip_dyn.ros.planner.planning_process.task import PlanningTask
@@ -60,6 +62,7 @@ class Planning:
         self._warn = node.get_logger().warning
         self._worker = Worker(node, self.take)
         self._process: PlanningProcess | None = None
+        self._lead, self._asked_ns = Lead(), 0
         self.wanted: Goal | None = None
         self._pending: Goal | None = None  # what is planned once the arm rests
         self.use(parameters)
@@ -108,7 +111,8 @@ class Planning:
         """Plan for the goal: from where the arm is, from its motion on, or after braking it."""
         execution, moves = self._execution, self.moves(measured)
         if self._left is not None:
-            self._leave(self._left, goal, measured, self.parameters.replanning_lead)
+            lead = self._lead.seconds(self.parameters.replanning_lead)
+            self._leave(self._left, goal, measured, lead)
             return
         if not moves or self._leads_by_feedback:
             self._plan(goal, measured)
@@ -131,6 +135,11 @@ class Planning:
     def take(self, result: Result) -> None:
         """Execute a motion as soon as it may begin, or tell why there is none."""
         measured, execution = self.measured(), self._execution
+        departure = result.departure if isinstance(result, PlannedMotion) else None
+        if measured is not None and departure is not None and departure.moving:
+            self._lead.note(1e-9 * (measured.stamp_ns - self._asked_ns))
+        else:
+            self._lead.forget_one()
         if isinstance(result, ManipDynError):
             self.wanted = None
             code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
@@ -146,16 +155,27 @@ class Planning:
             # The held arm's last state is answered: a second command would be late by a period.
             execution.prepared = result
 
+    def begin_due(self, measured: Stamped) -> None:
+        """Begin the motion that waits, if it may begin at a state, or plan once more for it."""
+        prepared = self._execution.prepared
+        if isinstance(prepared, PlannedMotion) and prepared.is_lost:
+            self._leave_later(prepared, measured)
+        elif prepared is not None and prepared.is_due(measured):
+            self._execution.begin(prepared, measured)
+
     def answer(self, measured: Stamped) -> None:
         """Answer a state by the motion that is executed."""
         self._execution.answer(measured, self.wanted, self.at_rest)
+        if self._status.code == "not_reached" and not self.under_way:
+            self.wanted = None
 
     @property
     def _left(self) -> PlannedMotion | None:
         """The motion that goes on, if one to another goal may begin on its way."""
         motion, chosen = self._execution.motion, self.parameters
         may = chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
-        if may and self._status.state == "executing" and isinstance(motion, PlannedMotion):
+        may = may and self._status.state == "executing"
+        if may and isinstance(motion, PlannedMotion) and motion.goes_by_plan:
             return motion
         return None
 
@@ -169,19 +189,19 @@ class Planning:
         """Plan for the goal from a state on that the motion will have `lead` s later."""
         self._execution.prepared = self._pending = None
         self.wanted, departure = goal, motion.departing(measured, lead)
-        if departure is None:
-            self._worker.forget()
-            self._pending = goal
+        if departure.moving:
+            self._status.tell("executing", "new_goal", lead=lead)
+        else:
             self._status.tell("executing", "next_goal")
-            return
-        self._status.tell("executing", "new_goal", lead=lead)
-        task = PlanningTask(self.parameters, goal.aim, departure.q, departure.v)
-        self._start(task, goal, departure)
+        v = departure.v if departure.moving else None
+        task = PlanningTask(self.parameters, goal.aim, departure.q, v)
+        self._start(task, goal, departure, measured)
 
     def _leave_later(self, late: PlannedMotion, measured: Stamped) -> None:
         """Plan once more for the goal of a motion whose beginning is past, from further ahead."""
         if self._left is not None and late.departure is not None:
-            self._leave(self._left, late.purpose, measured, 2.0 * late.departure.lead)
+            lead = self._lead.seconds(2.0 * late.departure.lead)
+            self._leave(self._left, late.purpose, measured, lead)
         else:
             self.lead_to(late.purpose, measured)
 
@@ -191,9 +211,13 @@ class Planning:
         self._status.values = {}
         self.wanted = goal
         self._status.tell("planning", again, method=self.parameters.method)
-        self._start(PlanningTask(self.parameters, goal.aim, measured.q), goal, None)
+        task = PlanningTask(self.parameters, goal.aim, measured.q)
+        self._start(task, goal, None, measured)
 
-    def _start(self, task: PlanningTask, goal: Goal, departure: Departure | None) -> None:
+    def _start(
+        self, task: PlanningTask, goal: Goal, departure: Departure | None, measured: Stamped
+    ) -> None:
+        self._asked_ns = measured.stamp_ns
         by_process = task.parameters.method == "minimum_time"
 
         def job(wanted: Callable[[], bool]) -> PlannedMotion:

@@ -20,7 +20,7 @@ STATES = (
         "executing", WARN, "the plan no longer fits: a new motion leads to the goal", "off_plan"
     ),
     State("executing", OK, "a new goal: the motion to it begins in {lead:g} s", "new_goal"),
-    State("executing", OK, "a new goal: planned for once the arm is at this one", "next_goal"),
+    State("executing", OK, "a new goal: the motion to it begins at this one", "next_goal"),
     State("reached", OK, "{end}"),
     State("refused", WARN, REFUSED, "no_joint_states"),
     State("refused", WARN, REFUSED, "bad_goal"),
@@ -30,6 +30,7 @@ STATES = (
     State("refused", WARN, REFUSED, "out_of_reach"),
     State("refused", WARN, REFUSED, "no_plan"),
     State("aborted", WARN, "aborted: {reason}", "aborted"),
+    State("aborted", WARN, "the goal is not reached: {reason}", "not_reached"),
     State("lost", ERROR, GAVE_UP, "silence"),
     State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
 )

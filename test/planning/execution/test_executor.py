@@ -1,5 +1,7 @@
 """Plans of any kind in closed loop: exact where the model is, robust where it is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from closed_loop import execute
@@ -90,6 +92,40 @@ def test_without_new_motions_feedback_alone_arrives():
     simulation, executor = executed(name, 4.0, mass_scale=1.1, tuning=Tuning(off_plan=np.inf))
     assert executor.returns == 0
     np.testing.assert_allclose(simulation.q, [0.0, 0.0], atol=1e-4)
+
+
+def weak_arm(mass_scale):
+    """Return an arm whose first joint takes 3/4 of its effort to hold it stretched out."""
+    arm = md.load_robot("rr", mass_scale=mass_scale)
+    stretched = md.customize(md.load_robot("rr")).inverse_dynamics(*np.zeros((3, 2)))
+    return replace(arm, tau_max=np.abs(stretched) / 0.75 + [0.0, 5.0])
+
+
+def test_an_arm_that_is_too_heavy_for_its_goal_comes_to_rest_and_tells():
+    """Seen: one new motion after the other for good, each a swing by a radian."""
+    robot, real = weak_arm(1.0), weak_arm(1.5)
+    plan = md.plan_minimum_time(robot, [-1.2, 0.3], [0.0, 0.0])
+    told = comes_to_rest(real, PlanExecutor(robot, plan, 4e-3), 10.0)
+    assert "new motions did not lead there; stopping" in told
+
+
+def test_feedback_alone_does_not_swing_an_arm_for_good_either():
+    robot, real = weak_arm(1.0), weak_arm(1.5)
+    plan = md.plan_zero_net_work(robot, [-0.6, 0.0], [0.0, 0.0])
+    executor = PlanExecutor(robot, plan, 4e-3, Tuning(off_plan=np.inf))
+    told = comes_to_rest(real, executor, 14.0)
+    assert "from it and comes no nearer, with efforts at their limits; stopping" in told
+
+
+def comes_to_rest(real, executor, duration):
+    """Return why an arm that rests for the last second is not led to its goal any more."""
+    simulation = Simulation(real, executor.plan.q0, np.zeros(2))
+    execute(simulation, executor, 4e-3, duration - 1.0)
+    there = simulation.q.copy()
+    execute(simulation, executor, 4e-3, duration)
+    np.testing.assert_allclose(simulation.q, there, atol=1e-3)
+    np.testing.assert_allclose(simulation.v, 0.0, atol=1e-3)
+    return executor.missed
 
 
 def test_stop_comes_to_rest_and_stays():

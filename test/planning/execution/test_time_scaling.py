@@ -6,16 +6,17 @@ import pytest
 import manip_dyn as md
 from manip_dyn.ensembles.sweeps import Conditions, execute
 from manip_dyn.planning.execution.executor import PlanExecutor
+from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.parts_of_efforts import parts_of
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
-from manip_dyn.planning.execution.time_scaling import TimeScaling
+from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
 from manip_dyn.robot.oracle import Oracle
 
 MOTIONS = {
     "ibm7535": [([0.975, 0.0], [0.0, 0.0]), ([0.5, 1.2], [-0.6, -0.4])],
     "rr": [([-0.17, 0.21], [0.57, 1.1]), ([-0.9, 0.8], [0.7, -0.5])],  # gravity and rotors
 }
-SCALES = (1.005, 1.02, 1.05, 1.1)
+SCALES = (1.005, 1.02, 1.05, 1.1, 1.2, 1.5)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,21 @@ def test_a_heavier_arm_is_hardly_late_and_does_not_pass_the_goal(plans, name, sc
         assert got.returns == 0
         assert passed(plan, got.q) < 0.01
         fastest = np.sqrt(scale) * plan.t_final  # exact without gravity and rotors
-        assert got.arrival_time < fastest + 0.02 * plan.t_final + 0.02
+        weight = 0.8 * max(scale - 1.1, 0.0) * bool(np.any(plan.robot.gravity))
+        assert got.arrival_time < fastest + (0.02 + weight) * plan.t_final + 0.02
+
+
+@pytest.mark.parametrize("scale", [0.8, 0.9])
+@pytest.mark.parametrize("name", MOTIONS)
+def test_a_lighter_arm_keeps_its_plan(plans, name, scale):
+    """Seen: up to 1.6 rad beyond the goal, and 1.3 s late."""
+    for plan in plans[name]:
+        got = execute(plan, Conditions(mass_scale=scale, duration=plan.t_final + 1.0))
+        assert got.returns == 0
+        assert passed(plan, got.q) < 0.01
+        assert got.arrival_time < plan.t_final + 0.2
+        assert np.all((got.q > plan.robot.q_min) & (got.q < plan.robot.q_max))
+        assert np.all(np.abs(got.v) < 1.01 * plan.robot.v_max)
 
 
 @pytest.mark.parametrize("name", MOTIONS)
@@ -53,7 +68,7 @@ def test_an_arm_as_it_is_planned_for_is_not_slowed(plans, name):
         executor = PlanExecutor(plan.robot, plan, 1e-3)
         for t in np.linspace(0.0, 0.99 * plan.t_final, 50):
             executor.segments(float(t), *plan.state(float(t)))
-        assert (executor.rate, executor.returns) == (1.0, 0)
+        assert (executor.pace, executor.returns) == (Pace(), 0)
         there = executor.expected(0.4 * plan.t_final)
         np.testing.assert_array_equal(there, plan.state(0.4 * plan.t_final))
 
@@ -64,15 +79,15 @@ def test_a_slowed_plan_is_the_motion_of_the_heavier_arm(plans):
     robot, heavier = plan.robot, md.load_robot("rr", mass_scale=scale)
     lagging = execute(plan, Conditions(mass_scale=scale, duration=0.1))
     whole = SampledMotion.of(plan, 1e-3)
-    scaling, k = TimeScaling(robot, whole, 0.02), 0
+    scaling, k = TimeScaling(robot, whole, Tuning(off_plan=0.02)), 0
     motion = None
     while motion is None:
         k += 1
         t, q, v = lagging.t[k], lagging.q[k], lagging.v[k]
         motion = scaling.for_error(np.abs(q - whole.state(t)[0]).max(), t, q, v)
         assert lagging.t[k] < 0.09
-    assert scaling.heavier == pytest.approx(scale, abs=2e-3)
-    assert 0.8 < scaling.rate < 0.99
+    assert scaling.pace.heavier == pytest.approx(scale, abs=2e-3)
+    assert 0.8 < scaling.pace.rate < 0.99
     assert np.all(np.abs(motion.efforts) <= robot.tau_max)
     np.testing.assert_allclose(motion.goal, plan.qf, atol=1e-12)
     efforts = Oracle(heavier).inverse_dynamics

@@ -1,6 +1,7 @@
 """`md.time_path`: closed forms, laws of the fastest motion, and every sample within the limits."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -314,7 +315,13 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
         (CURVE, {"end_speeds": (0.0, 1e3)}, "end of the path is 1000; .* expected a lower one"),
         (CURVE, {"intervals": 3}, "intervals is 3; expected a whole number"),
         (CURVE, {"payload": [500.0] + [0.0] * 9}, "at s = .* to hold the arm; its limit"),
-        (lambda s, order: s, {}, "without breaks"),
+        (lambda s, order: s, {}, "without breaks; expected waypoints"),
+        (5.0, {}, r"path is 5\.0; expected waypoints \(m, 2\), a spline of scipy"),
+        ("a", {}, r"path is 'a'; expected .*path\(s, order\) with the attribute breaks"),
+        (None, {}, "path is None; expected waypoints"),
+        ({"q": CURVE}, {}, "path is dict; expected waypoints"),
+        ([[0.0, 0.0], [1.0]], {}, r"path is \[\[0\.0, 0\.0\], \[1\.0\]\]; expected waypoints"),
+        (SimpleNamespace(joint_names=[], points=[]), {}, r"a message; expected .*waypoints_from"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(rr, path, options, told):

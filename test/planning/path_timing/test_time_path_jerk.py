@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.planning.path_timing import jerk_timing
 from manip_dyn.robot.oracle import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
@@ -49,23 +50,84 @@ def test_one_joint_takes_the_time_of_a_double_s(acceleration, jerk):
     assert exact * (1.0 - 1e-6) < timing.t_final < exact * 1.0005
 
 
-def test_third_differences_and_efforts_keep_their_limits(rr, timing):
-    assert timing.status == "solved", timing.reason
-    times = np.linspace(0.0, timing.t_final, 4001)
+def shares(timing):
+    """Return the greatest shares of limits of jerk, and of the others; efforts by pinocchio."""
+    rr, times = timing.robot, np.linspace(0.0, timing.t_final, 2001)
     q, v, a = (np.array(each) for each in zip(*(timing.joints(t) for t in times), strict=True))
-    step = times[1]
     # Means of the jerk over a step, and a difference of positions that knows nothing of a.
-    assert np.max(np.abs(np.diff(a, axis=0)) / step / JERK) < 1.0 + 1e-4
-    third = np.diff(q[::8], 3, axis=0) / (8.0 * step) ** 3
-    assert np.max(np.abs(third) / JERK) < 1.0 + 1e-4
-    assert np.max(np.abs(third) / JERK) > 0.95
-    assert np.max(np.abs(a[:, 0])) <= 12.0 * (1.0 + 1e-9)
-    assert np.max(np.abs(v) / rr.v_max) <= 1.0 + 1e-9
+    means = np.diff(a, axis=0) / times[1]
+    third = np.diff(q[::4], 3, axis=0) / (4.0 * times[1]) ** 3
     oracle = Oracle(rr)
     effort = np.array([oracle.inverse_dynamics(*each) for each in zip(q, v, a, strict=True)])
-    assert np.max(np.abs(effort) / rr.tau_max) <= 1.0 + 1e-9
-    assert np.abs(a[[0, -1]]).max() < 1e-4 * np.abs(a).max()
-    assert np.abs(v[[0, -1]]).max() < 1e-6
+    jerk = [np.max(np.abs(each) / timing.jerk_limits) for each in (means, third)]
+    others = [np.abs(effort) / rr.tau_max, np.abs(v) / rr.v_max, np.abs(a) / [12.0, np.inf]]
+    return np.array(jerk), np.max(others)
+
+
+def test_third_differences_and_efforts_keep_their_limits(timing):
+    assert timing.status == "solved", timing.reason
+    jerk, others = shares(timing)
+    assert np.all((jerk > 0.95) & (jerk < 1.0 + 1e-4))
+    assert others <= 1.0 + 1e-9
+    ends = [timing.joints(t) for t in (0.0, timing.t_final)]
+    fastest = max(np.abs(timing.joints(t).a).max() for t in np.linspace(0.0, timing.t_final, 50))
+    for _, v, a in ends:
+        assert np.abs(a).max() < 1e-4 * fastest
+        assert np.abs(v).max() < 1e-6
+
+
+@pytest.mark.parametrize("ends", [(0.5, 0.0), (0.4, 1.0)])
+def test_ends_that_are_passed(rr, timing, ends):
+    """Seen: no motion found, or one that was not shown to be the fastest near it."""
+    made = md.time_path(
+        rr,
+        CURVE,
+        jerk_limits=JERK,
+        acceleration_limits=[12.0, np.inf],
+        end_speeds=ends,
+        intervals=20,
+    )
+    assert made.status == "solved", made.reason
+    jerk, others = shares(made)
+    assert np.all(jerk < 1.0 + 1e-4)
+    assert others <= 1.0 + 1e-9
+    for t, place, end, speed in zip(
+        (0.0, made.t_final), CURVE[[0, -1]], made.path.breaks[[0, -1]], ends, strict=True
+    ):
+        q, v, _ = made.joints(t)
+        assert q == pytest.approx(place, abs=1e-6)
+        assert v == pytest.approx(speed * made.path(np.array([end]), 1)[0], abs=1e-4)
+    free = md.time_path(rr, CURVE, acceleration_limits=[12.0, np.inf], end_speeds=ends)
+    assert free.t_final < made.t_final < timing.t_final
+
+
+def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeypatch):
+    """After two programs of each kind, slowed for what is missed of the limits."""
+    monkeypatch.setattr(jerk_timing, "STEPS", 2)
+    monkeypatch.setattr(jerk_timing, "ROUNDS", 1)
+    made = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=20)
+    assert (made.status, made.success) == ("uncertified", True)
+    assert "not shown that no small change" in made.reason
+    assert made.load <= 1.0
+    assert np.all(shares(made)[0] < 1.0 + 1e-4)
+
+
+def test_where_margins_do_not_do_it_is_slowed(rr, monkeypatch):
+    made = {}
+    for rounds in (8, 0):
+        monkeypatch.setattr(jerk_timing, "ROUNDS", rounds)
+        made[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=20)
+    assert made[0].load <= 1.0
+    assert made[0].status == "solved"
+    assert made[8].t_final <= made[0].t_final < 1.02 * made[8].t_final
+    assert made[0].t_relaxed < made[0].t_final
+
+
+def test_a_motion_that_cannot_be_slowed_enough_is_refused(rr, monkeypatch):
+    monkeypatch.setattr(jerk_timing, "ROUNDS", 0)
+    monkeypatch.setattr(jerk_timing, "SLOWINGS", 1)
+    with pytest.raises(md.ManipDynError, match=r"no motion within the limits of jerk .* at s = "):
+        md.time_path(rr, CURVE, jerk_limits=JERK, intervals=20)
 
 
 def test_higher_limits_are_faster_up_to_the_time_without(rr, timing):

@@ -28,13 +28,13 @@ class PreparedPlan(NamedTuple):
         plan: The plan.
         reference: Its motion, sampled for the executor.
         rows: Times, s, and efforts (n,), each held until the next.
-        net_work: The largest net work of a link, J.
+        net_work: The largest net work of a link, J; None for a motion that begins on the way.
     """
 
     plan: Plan
     reference: SampledMotion
     rows: Samples
-    net_work: float
+    net_work: float | None
 
     @classmethod
     def of(cls, plan: Plan, parameters: BangBangPlannerParameters) -> PreparedPlan:
@@ -44,7 +44,7 @@ class PreparedPlan(NamedTuple):
             plan,
             SampledMotion.of(plan, spacing(period + parameters.transport_delay, period)),
             plan.samples(period),
-            float(np.abs(plan.net_work).max()),
+            float(np.abs(plan.net_work).max()) if plan.v0 is None else None,
         )
 
     def portable(self) -> PreparedPlan:

@@ -1,0 +1,81 @@
+"""The start of a timing with limited jerk: that without its limits, begun gently and slower."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.path_timing.grid import Counts, split
+from manip_dyn.planning.path_timing.jerk_pieces import Pieces
+from manip_dyn.planning.path_timing.jerk_program import Program
+from manip_dyn.planning.path_timing.no_timing import NoTimingError
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.path_timing.jerk_rows import Course
+
+STARTS, SLOWER = 60, 1.25
+"""How many starts are tried, and the factor between their times."""
+FEWEST = 4
+"""Intervals between two breaks."""
+GENTLE = 0.5
+"""Share of its time in which a start speeds up."""
+READ = 2000
+"""At how many times the motion without limits of jerk is read."""
+
+
+def gentle_start(
+    course: Course, ends: tuple[float, float], free: tuple[Vector, Vector], breaks: Vector, k: int
+) -> tuple[Pieces, Counts]:
+    """Return a motion, and the phases (k,) of its intervals; see `jerk_timing.jerk_limited`.
+
+    Between two ends at rest it is slow enough for all limits, if it can be. An end that is passed
+    is passed at its speed, however slow the rest; then the best by `Program.merit` is taken.
+
+    Raises:
+        NoTimingError: If none moves on everywhere.
+    """
+    times, places = free
+    held = (ends[0] == 0.0, ends[1] == 0.0)
+    best, least, whole = None, np.inf, float(times[-1])
+    for count in range(STARTS):
+        factor = SLOWER**count
+        tau, warped = _warp(held, factor)
+        s = np.interp(warped, times / times[-1], places)
+        passed = np.concatenate([[0.0], np.interp(breaks[1:-1], s, tau), [1.0]])
+        counts = np.maximum(np.ceil(k * np.diff(passed)), FEWEST).astype(int)
+        phase = np.repeat(np.arange(len(counts)), counts)
+        knots = np.append(split(passed, counts)[:-1], 1.0)
+        grid, t = np.interp(knots, tau, s), factor * times[-1] * knots
+        speed = np.gradient(grid, t)
+        speed[[0, -1]] = ends
+        y = Pieces(grid, np.diff(t), speed, np.gradient(speed, t))
+        program = Program(course.at_ends, np.ones((1, 1)), whole, phase, breaks[1:], held)
+        y = program.joined(y)
+        merit = program.merit(y)
+        if merit < least:
+            best, least = (y, phase), merit
+        if all(held) and merit < np.inf and np.abs(program.at(y).value).max() <= 1.0:
+            return y, phase
+        if factor > least:
+            break
+    if best is None:
+        raise NoTimingError("jerk", breaks[0])
+    return best
+
+
+def _warp(held: tuple[bool, bool], factor: float) -> tuple[Vector, Vector]:
+    """Return shares of the time of a slower motion, and shares of its own at which it is then.
+
+    At an end that is not held it is as fast as the motion itself, at the others it rests.
+    """
+    tau = np.linspace(0.0, 1.0, READ + 1)
+    slopes = [0.0 if each else factor for each in held]
+    widths = [GENTLE if each else GENTLE / factor for each in held]
+    between = (1.0 - np.dot(slopes, widths) / 3.0) / (1.0 - sum(widths) / 3.0)
+    slope = np.full(READ + 1, between)
+    for m, width, since in zip(slopes, widths, (tau, 1.0 - tau), strict=True):
+        slope += (m - between) * np.maximum(1.0 - since / width, 0.0) ** 2
+    warped = np.concatenate([[0.0], np.cumsum(0.5 * (slope[1:] + slope[:-1]))])
+    return tau, warped / warped[-1]
