@@ -7,10 +7,10 @@ import sys
 from importlib import import_module
 
 from manip_dyn import __version__
-from manip_dyn.cli.interruptible import INTERRUPTED, say_stopped
 from manip_dyn.cli.parser import Parser, examples, joined
 from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.interruptible import INTERRUPTED, say_stopped
 
 BAD_INPUT = 2
 COMMANDS = {

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import IO, Any
 
-from manip_dyn.cli.interruptible import interruptible
+from manip_dyn.core.interruptible import interruptible
 
 PATIENCE = 2.0
 """Seconds after which it is told that something takes a while."""
