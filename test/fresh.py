@@ -1,31 +1,30 @@
 """Processes that need not load numba first: copies of one that has loaded what is not ours.
 
 A process that a test starts spends a second or two on loading numpy, numba, pinocchio and rclpy.
-Here a server loads them once. Each process is a fork of it that runs a program as Python's command
-line says, in a folder, with an environment and files of its own, and loads this package anew; so
-does each that it starts in turn.
+Here a server (`fresh_server`) loads them once. Each process is a fork of it that runs a program as
+Python's command line says, in a folder, with an environment and files of its own, and loads this
+package anew; so does each that it starts in turn.
 """
 
 from __future__ import annotations
 
 import atexit
-import fcntl
 import json
 import os
-import runpy
 import select
 import socket
 import subprocess
 import sys
 import tempfile
-import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
+SERVER = Path(__file__).with_name("fresh_server.py")
 MOST = 1 << 20
 """Bytes of an order."""
 _real = subprocess.Popen
 _addresses: list[str] = []
+"""Where the server listens, once it is known."""
 
 
 class Popen(_real):
@@ -128,7 +127,7 @@ def _address() -> str:
     """Return where the server listens; the first call starts it, it ends with this process."""
     if not _addresses:
         pipe = subprocess.PIPE
-        server = _real([sys.executable, __file__], stdin=pipe, stdout=pipe, text=True)
+        server = _real([sys.executable, SERVER], stdin=pipe, stdout=pipe, text=True)
         atexit.register(server.communicate)
         assert server.stdout is not None
         _addresses.append(json.loads(server.stdout.readline()))
@@ -140,94 +139,3 @@ def _ask(*files: int, **order: object) -> Any:
         connection.connect(_address())
         socket.send_fds(connection, [json.dumps(order).encode()], files)
         return json.loads(connection.recv(MOST))
-
-
-# ------------------------------------------------------------------ in the server's process
-def _load() -> None:
-    """Load what processes need, but for this package."""
-    import gc
-    from contextlib import suppress
-
-    import numba
-    import pinocchio  # noqa: F401
-    import scipy.spatial.transform  # noqa: F401
-
-    numba.njit(lambda x: x + 1.0)(1.0)  # loads what compiling takes
-    with suppress(ImportError):
-        import rclpy.executors  # noqa: F401
-        import sensor_msgs.msg  # noqa: F401
-    gc.freeze()
-
-
-def _serve() -> None:
-    _load()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(f"\0manip_dyn_fresh_{os.getpid()}")
-    listener.listen(100)
-    _addresses.append(listener.getsockname().decode())
-    print(json.dumps(_addresses[0]), flush=True)
-    while sys.stdin not in select.select([sys.stdin, listener], [], [])[0]:
-        connection, _ = listener.accept()
-        with connection:
-            data, files, *_ = socket.recv_fds(connection, MOST, 100)
-            order = json.loads(data)
-            answer = _ended(order["pid"]) if "pid" in order else os.fork()
-            if answer:
-                connection.send(json.dumps(answer).encode())
-        for each in files if answer else ():
-            os.close(each)
-        if not answer:
-            listener.close()
-            _become(files, **order)
-            return
-
-
-def _ended(pid: int) -> tuple[int, int]:
-    """Return a process's number and status if it ended, or (0, 0)."""
-    try:
-        return os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:  # another thread of who asks was told
-        return pid, 0
-
-
-def _become(
-    files: list[int],
-    arguments: list[str],
-    cwd: str,
-    environment: dict[str, str],
-    numbers: list[int],
-) -> None:
-    """Run a program as the main one; what it raises ends this process as it would any."""
-    from numba import config
-
-    above = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 200) for each in files]
-    for each in files:
-        os.close(each)
-    for each, number in zip(above, numbers, strict=True):
-        os.dup2(each, number)
-        os.close(each)
-    os.chdir(cwd)
-    os.environ.clear()
-    os.environ.update(environment)
-    config.reload_config()
-    sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
-    kind, *rest = arguments
-    here = {"-c": "", "-m": cwd}.get(kind, os.path.dirname(kind))
-    folders = [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
-    own, *others = sys.path
-    sys.path[:] = [here, *folders, *(each for each in others if each not in folders), own]
-    subprocess.Popen = Popen  # type: ignore[misc]
-    if kind == "-c":
-        sys.argv[:] = arguments[:1] + arguments[2:]
-        main = sys.modules["__main__"] = types.ModuleType("__main__")
-        exec(compile(rest[0], "<script>", "exec"), vars(main))
-    elif kind == "-m":
-        sys.argv[:] = rest
-        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv[:] = arguments
-        runpy.run_path(kind, run_name="__main__")
-
-
-if __name__ == "__main__":
-    _serve()
