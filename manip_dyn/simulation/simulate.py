@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
@@ -50,7 +50,7 @@ class Trajectory(Result):
     status: Status
     reason: str
     statistics: dict[str, int]
-    saturated: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    saturated: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
 
     @property
     def success(self) -> bool:

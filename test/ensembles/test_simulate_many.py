@@ -308,23 +308,23 @@ def test_functions_of_one_name_are_told_apart():
     np.testing.assert_array_equal(ends, [[0.3, 0.0], [-0.3, 0.0], [0.7, 0.0]])
 
 
+def raising(t, q, v, p):
+    if t > p[0]:
+        raise ValueError("no more")
+    return -v
+
+
 @pytest.mark.parametrize("at", [0.035, -1.0])
 def test_a_law_that_raises_ends_its_motion(at):
     """At the last good step, in one motion as in many; one tells what was raised where."""
-
-    def law(t, q, v):
-        if t > at:
-            raise ValueError("no more")
-        return -v
-
-    made = md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.1, 0.01)
-    alone = md.simulate(ROBOT, Q0[0], V0[0], law, 0.1, 0.01)
+    made = md.simulate_many(ROBOT, Q0[:1], V0[:1], raising, 0.1, 0.01, parameters=[at])
+    alone = md.simulate(ROBOT, Q0[0], V0[0], raising, 0.1, 0.01, parameters=[at])
     assert alone.status.name == md.Status(made.status[0]).name == "NON_FINITE"
     assert made.t_end[0] == pytest.approx(alone.t[-1]) == pytest.approx(0.03 if at > 0 else 0.0)
     np.testing.assert_allclose(made.q_end[0], alone.q[-1], atol=1e-13)
     assert "a law that neither raises nor gives NaN" in made.reason[0]
-    line = law.__code__.co_firstlineno + 2
-    assert f"ValueError: no more ('law', line {line} of {__file__})" in alone.reason
+    line = raising.__code__.co_firstlineno + 2
+    assert f"ValueError: no more ('raising', line {line} of {__file__})" in alone.reason
 
 
 class Raising:

@@ -75,7 +75,7 @@ class Feedback:
     def arguments(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
         """Return what the function takes at time t, s, and a state."""
         own = () if self.parameters is None else (self.parameters,)
-        return (np.float64(t), q, v, *own)
+        return (np.float64(t), q, v, *own)  # whose quotients by zero are infinite
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the efforts (n,) that act from `time_ns` on, saturated; NaN where it has none.
@@ -83,7 +83,7 @@ class Feedback:
         Raises:
             LawError: If the function raises.
         """
-        t = time_ns * 1e-9
+        t = np.float64(time_ns * 1e-9)
         try:
             if self.efforts is None:
                 with np.errstate(all="ignore"):
