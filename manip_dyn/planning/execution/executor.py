@@ -246,6 +246,11 @@ class PlanExecutor:
             if others.max(initial=0.0) > self._off_plan:
                 self._return(t, q, v)
                 return []
+            if t > self.plan.t_final:
+                self._patience.note(t, True, q, self.goal)
+            if self._patience.gone:
+                self._yield(t, q)
+                return []
             segments = switching.segments(q, v)
             if not switching.arrived:
                 return segments

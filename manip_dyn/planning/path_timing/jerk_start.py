@@ -10,7 +10,6 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.path_timing.grid import Counts, split
 from manip_dyn.planning.path_timing.jerk_pieces import Pieces
 from manip_dyn.planning.path_timing.jerk_program import Program
-from manip_dyn.planning.path_timing.no_timing import NoTimingError
 
 if TYPE_CHECKING:
     from manip_dyn.planning.path_timing.jerk_rows import Course
@@ -31,10 +30,8 @@ def gentle_start(
     """Return a motion, and the phases (k,) of its intervals; see `jerk_timing.jerk_limited`.
 
     Between two ends at rest it is slow enough for all limits, if it can be. An end that is passed
-    is passed at its speed, however slow the rest; then the best by `Program.merit` is taken.
-
-    Raises:
-        NoTimingError: If none moves on everywhere.
+    is passed at its speed, however slow the rest; then the best by `Program.merit` is taken, or
+    the fastest if none moves on everywhere.
     """
     times, places = free
     held = (ends[0] == 0.0, ends[1] == 0.0)
@@ -54,14 +51,13 @@ def gentle_start(
         program = Program(course.at_ends, np.ones((1, 1)), whole, phase, breaks[1:], held)
         y = program.joined(y)
         merit = program.merit(y)
-        if merit < least:
+        if best is None or merit < least:
             best, least = (y, phase), merit
         if all(held) and merit < np.inf and np.abs(program.at(y).value).max() <= 1.0:
             return y, phase
         if factor > least:
             break
-    if best is None:
-        raise NoTimingError("jerk", breaks[0])
+    assert best is not None
     return best
 
 

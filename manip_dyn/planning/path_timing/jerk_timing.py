@@ -84,6 +84,8 @@ def jerk_limited(
         y, phase, margins = y.split(parts), np.repeat(phase, parts), margins.repeat(parts, axis=0)
         y, converged = _solved(program(y, phase, margins), y)
     relaxed = float(y.times.sum())
+    if program(y, phase, margins).merit(y) == np.inf:  # it does not move on everywhere
+        raise NoTimingError("jerk", y.grid[np.argmin(y.speed[1:-1]) + 1])
     for _ in range(ROUNDS):
         found = course.read(y)
         beyond = _bounded(found) - 1.0
@@ -137,7 +139,7 @@ def _slowed(
     for factor in 1.0 + 1e-6 * 2.0 ** np.arange(SLOWINGS):
         slower = program.slowed(y, factor)
         found = course.read(slower)
-        if np.all(_bounded(found) <= 1.0):
+        if np.all(_bounded(found) <= 1.0) and program.merit(slower) < np.inf:
             return JerkProfile(slower, relaxed, _most(found), found[..., 0].size, converged)
     worst = np.argmax(_bounded(course.read(y)).max(axis=1))
     raise NoTimingError("jerk", y.grid[worst])

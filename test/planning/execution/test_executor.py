@@ -109,9 +109,12 @@ def test_an_arm_that_is_too_heavy_for_its_goal_comes_to_rest_and_tells():
     assert "new motions did not lead there; stopping" in told
 
 
-def test_feedback_alone_does_not_swing_an_arm_for_good_either():
+@pytest.mark.parametrize("switched", [True, False], ids=["one joint switched", "feedback alone"])
+def test_without_new_motions_too_heavy_an_arm_does_not_swing_for_good_either(switched):
     robot, real = weak_arm(1.0), weak_arm(1.5)
-    plan = md.plan_zero_net_work(robot, [-0.6, 0.0], [0.0, 0.0])
+    start, goal = [-0.6, 0.0], [0.0, 0.0]
+    plan = md.plan_zero_net_work(robot, start if switched else goal, goal)
+    plan = replace(plan, q0=np.array(start))
     executor = PlanExecutor(robot, plan, 4e-3, Tuning(off_plan=np.inf))
     told = comes_to_rest(real, executor, 14.0)
     assert "from it and comes no nearer, with efforts at their limits; stopping" in told

@@ -101,6 +101,16 @@ def test_ends_that_are_passed(rr, timing, ends):
     assert free.t_final < made.t_final < timing.t_final
 
 
+def test_a_start_that_does_not_move_on_everywhere_is_mended(rr):
+    """Seen: refused at once, as near its end every start went back by some micrometres."""
+    points = [[0.54, -0.66], [-0.72, -0.33], [-0.77, -0.37], [1.08, 0.18], [-0.38, -0.55]]
+    made = md.time_path(
+        rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=40
+    )
+    assert made.status == "solved", made.reason
+    assert np.all(np.diff([made.motion.on_path(t).s for t in made.motion.knots]) > 0.0)
+
+
 def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeypatch):
     """After two programs of each kind, slowed for what is missed of the limits."""
     monkeypatch.setattr(jerk_timing, "STEPS", 2)
