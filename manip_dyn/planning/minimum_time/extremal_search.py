@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import FORCE, FULL, Searched
 from manip_dyn.planning.interior_points.detours import random_swings, swings
+from manip_dyn.planning.minimum_time.arcs_at_switches import with_arcs_at_switches
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
     Candidate,
@@ -17,7 +18,10 @@ from manip_dyn.planning.minimum_time.candidate import (
     least_time,
     limit_passed,
 )
+from manip_dyn.planning.minimum_time.close_changes import with_other_order
+from manip_dyn.planning.minimum_time.closed_ends import with_closed_ends
 from manip_dyn.planning.minimum_time.conditions import certificate
+from manip_dyn.planning.minimum_time.contact_arcs import with_arcs_at_contacts
 from manip_dyn.planning.minimum_time.controls import Kind
 from manip_dyn.planning.minimum_time.grid_search import GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
@@ -31,6 +35,7 @@ from manip_dyn.planning.minimum_time.refined_reading import structures_of
 from manip_dyn.planning.minimum_time.released_limits import with_released_limits
 from manip_dyn.planning.minimum_time.revision import revised
 from manip_dyn.planning.minimum_time.sampling import trajectory_of
+from manip_dyn.planning.minimum_time.saturated_arcs import with_saturated_ends
 from manip_dyn.planning.minimum_time.sequential_programs import (
     ARRIVED,
     SequentialPrograms,
@@ -74,7 +79,7 @@ class ExtremalSearch:
         self._grid = GridSearch(robot, start, goal)
         self._fine_grid = GridSearch(robot, start, goal, *FINE_GRID)
         self._exhaustive = exhaustive
-        self._changed = set[tuple]()
+        self._changed, self._tried = set[tuple](), set[tuple]()
         self._seen: list[tuple] = []
         self._structures_tried = set[tuple]()
         self._is_thorough = False
@@ -154,10 +159,14 @@ class ExtremalSearch:
     def near_refined(self, solved: Solved) -> Candidate | None:
         """Return the extremal near a motion that was refined on grids, one that holds if any."""
         latest, costates = None, RefinedCostates(self._robot, solved)
-        for switching in islice(structures_of(self._robot, solved), REFINED_TRIES):
+        cell = solved.spline.duration / solved.spline.cells
+        for read in islice(structures_of(self._robot, solved), REFINED_TRIES):
             trail = list[Candidate]()
-            found = self._revised(switching, costates.guess(switching), trail)
-            if found is None:
+            for switching in chain([read], with_other_order(read, cell)):
+                found = self._revised(switching, costates.guess(switching), trail)
+                if found is not None:
+                    break
+            else:
                 continue
             if found.holds:
                 return found
@@ -166,10 +175,32 @@ class ExtremalSearch:
                 self._with_released_limits(trail)
                 or self._with_lift_offs(trail)
                 or self._within_limits(trail)
+                or self._with_other_arcs(trail, costates)
             )
             if other is not None:
                 return other
         return latest
+
+    def _with_other_arcs(
+        self, tries: list[Candidate], costates: RefinedCostates
+    ) -> Candidate | None:
+        """Return an extremal with brief arcs where others near a refined motion lack them."""
+        for each in tries:
+            along, switching = each.along, each.extremal.switching
+            mark = (switching.key(), round(switching.t_final, 7))
+            if mark in self._tried:
+                continue
+            self._tried.add(mark)
+            for other in chain(
+                with_saturated_ends(along, switching),
+                with_arcs_at_contacts(self._robot, along, switching),
+                with_arcs_at_switches(self._robot, along, switching),
+                with_closed_ends(along, switching),
+            ):
+                found = self._revised(other, costates.guess(other), [])
+                if found is not None and found.holds:
+                    return found
+        return None
 
     def _with_released_limits(self, tries: list[Candidate]) -> Candidate | None:
         """Return an extremal that leaves a limit for a while where that would pull."""
