@@ -13,6 +13,7 @@ from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.arcs_at_switches import with_arcs_at_switches
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
+    BEATEN,
     Candidate,
     different,
     least_time,
@@ -83,7 +84,13 @@ class ExtremalSearch:
         self._seen: list[tuple] = []
         self._structures_tried = set[tuple]()
         self._is_thorough = False
-        self.on_grid = np.inf
+        self._on_grid: list[SlpSolution] = []
+        self._least = np.inf
+
+    @property
+    def on_grid(self) -> float:
+        """The least duration of a motion on a grid that is not known to be faster than it may, s."""
+        return min([self._least, *(each.duration for each in self._on_grid)])
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
         """Return the extremals that are worth a comparison, the fastest that holds last.
@@ -92,6 +99,11 @@ class ExtremalSearch:
         grids. Where none near that holds either, more structures are tried, and more initial
         guesses where it has not converged.
         """
+        found = self._candidates(refined)
+        self._compare_finer(least_time(found))
+        return found
+
+    def _candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
         self._grid.search(swings(self._robot, distance))
@@ -125,12 +137,24 @@ class ExtremalSearch:
             polished = self._programs.polished(motion.u, motion.duration)
             self._compare(polished, found)
             if motion.duration < least_time(found) / GRID_SLACK:
-                self.on_grid = min(self.on_grid, GRID_SLACK * motion.duration)
+                self._least = min(self._least, GRID_SLACK * motion.duration)
                 self._compare(motion.as_solution(), found)
             if motion is fastest and motion.duration < least_time(found) / GRID_SLACK:
                 fine = self._fine_grid.solved(motion.swing)
                 if fine is not None:
                     self._compare(fine.as_solution(), found)
+
+    def _compare_finer(self, least: float) -> None:
+        """Solve the programs that gave a faster motion on finer grids, where it may not be it.
+
+        Between the nodes of the coarser ones limits are passed, and the goal is missed by what
+        integrating over a whole cell costs.
+        """
+        for place, solution in enumerate(self._on_grid):
+            if BEATEN * solution.duration < least < np.inf:
+                finer = self._programs.refined(solution)
+                if finer.miss <= ARRIVED:
+                    self._on_grid[place] = finer
 
     def _lacks(self, found: list[Candidate]) -> bool:
         """Return whether nothing is certified that is as fast as motions on grids."""
@@ -140,7 +164,7 @@ class ExtremalSearch:
     def _add_near_refined(self, plan: Plan | None, found: list[Candidate]) -> None:
         """Add the extremal near a motion that was refined on grids, if there is one."""
         if plan is not None and isinstance(plan.extremal, SplineMotion):
-            self.on_grid = min(self.on_grid, plan.t_final)
+            self._least = min(self._least, plan.t_final)
             candidate = self.near_refined(plan.extremal.solved)
             found += [] if candidate is None else [candidate]
 
@@ -230,7 +254,7 @@ class ExtremalSearch:
         """Add the extremal near a solution to those found, if it is worth it and there is one."""
         duration = solution.duration
         if 0.0 < solution.miss <= ARRIVED:
-            self.on_grid = min(self.on_grid, duration)
+            self._on_grid.append(solution)
         if solution.miss > ARRIVED or duration > SLACK * least_time(found):
             return
         key = self._read_off(solution).key()

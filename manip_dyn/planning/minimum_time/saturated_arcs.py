@@ -12,10 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import FULL
 from manip_dyn.planning.minimum_time.controls import full
 from manip_dyn.planning.minimum_time.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.trajectory import Trajectory
+
+INSIDE, OUTSIDE = 0.5, 0.1
+"""How long an effort is at its limit before and after it would pass it, over that time.
+
+Beside a singular arc S'' is proportional to the effort that it would need less the one that there
+is. Where that grows evenly S is zero again after three times the time until it is the limit.
+"""
 
 
 def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
@@ -30,25 +38,33 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
         weak = np.abs(shares) > FULL
         if not weak.any() or weak.all():
             continue
-        enough = np.flatnonzero(~weak)
         changed = list(rows)
         if weak[0] and (control.is_singular or _hands_over(switching, place)):
-            changed[place] = (float(times[enough[0]]), effort, control)
-            changed.append((float(times[0]), effort, full(shares[0])))
+            begin, room = float(times[0]), _passing(times, shares)
+            changed[place] = (begin + (1.0 + INSIDE) * room, effort, control)
+            changed.append((begin - OUTSIDE * room, effort, full(shares[0])))
         if weak[-1] and last < len(rows):
             t, joint, after = rows[last]
-            early, sign = float(times[enough[-1]]), full(shares[-1])
+            sign, room = full(shares[-1]), _passing(t - times[::-1], shares[::-1])
+            early, late = t - (1.0 + INSIDE) * room, t + OUTSIDE * room
             if control.is_singular and joint == effort:
-                changed.append((early, effort, sign))
-                if after == sign:
-                    changed.remove(rows[last])
+                changed[last] = (early, effort, sign)
+                changed += [] if after == sign else [(late, effort, after)]
             elif _hands_over(switching, last):
                 usual = switching.arcs()[last + 1][2][effort]
                 brakes = after.brakes if usual == sign else not after.brakes
                 changed[last] = (early, joint, replace(after, brakes=brakes))
-                changed += [] if usual == sign else [(t, effort, usual)]
+                changed += [] if usual == sign else [(late, effort, usual)]
         if changed != rows:
             yield assembled(switching.controls, changed, switching.t_final)
+
+
+def _passing(times: Vector, shares: Vector) -> float:
+    """Return how long from the first sample on an effort passes its limit, s."""
+    ends = int(np.argmax(np.abs(shares) <= FULL))
+    over, under = abs(shares[ends - 1]) - 1.0, 1.0 - abs(shares[ends])
+    step = times[ends] - times[ends - 1]
+    return float(times[ends - 1] - times[0] + step * over / (over + under))
 
 
 def _last(switching: Switching, place: int) -> int:
