@@ -89,7 +89,7 @@ class ExtremalSearch:
 
     @property
     def on_grid(self) -> float:
-        """The least duration of a motion on a grid that is not known to be faster than it may, s."""
+        """The least duration of a motion on a grid, s: what a plan must not be slower than."""
         return min([self._least, *(each.duration for each in self._on_grid)])
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
