@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import FORCE, FULL, Searched
 from manip_dyn.planning.interior_points.detours import random_swings, swings
+from manip_dyn.planning.minimum_time.arcs_at_switches import with_arcs_at_switches
 from manip_dyn.planning.minimum_time.boundary_arcs import boundary_arcs_of
 from manip_dyn.planning.minimum_time.candidate import (
+    BEATEN,
     Candidate,
     different,
     least_time,
     limit_passed,
 )
+from manip_dyn.planning.minimum_time.close_changes import with_other_order
+from manip_dyn.planning.minimum_time.closed_ends import with_closed_ends
 from manip_dyn.planning.minimum_time.conditions import certificate
+from manip_dyn.planning.minimum_time.contact_arcs import with_arcs_at_contacts
 from manip_dyn.planning.minimum_time.controls import Kind
 from manip_dyn.planning.minimum_time.grid_search import GridSearch
 from manip_dyn.planning.minimum_time.handovers import with_handovers
@@ -31,6 +36,7 @@ from manip_dyn.planning.minimum_time.refined_reading import structures_of
 from manip_dyn.planning.minimum_time.released_limits import with_released_limits
 from manip_dyn.planning.minimum_time.revision import revised
 from manip_dyn.planning.minimum_time.sampling import trajectory_of
+from manip_dyn.planning.minimum_time.saturated_arcs import with_saturated_ends
 from manip_dyn.planning.minimum_time.sequential_programs import (
     ARRIVED,
     SequentialPrograms,
@@ -74,11 +80,17 @@ class ExtremalSearch:
         self._grid = GridSearch(robot, start, goal)
         self._fine_grid = GridSearch(robot, start, goal, *FINE_GRID)
         self._exhaustive = exhaustive
-        self._changed = set[tuple]()
+        self._changed, self._tried = set[tuple](), set[tuple]()
         self._seen: list[tuple] = []
         self._structures_tried = set[tuple]()
         self._is_thorough = False
-        self.on_grid = np.inf
+        self._on_grid: list[SlpSolution] = []
+        self._least = np.inf
+
+    @property
+    def on_grid(self) -> float:
+        """The least duration of a motion on a grid, s: what a plan must not be slower than."""
+        return min([self._least, *(each.duration for each in self._on_grid)])
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
         """Return the extremals that are worth a comparison, the fastest that holds last.
@@ -87,6 +99,11 @@ class ExtremalSearch:
         grids. Where none near that holds either, more structures are tried, and more initial
         guesses where it has not converged.
         """
+        found = self._candidates(refined)
+        self._compare_finer(least_time(found))
+        return found
+
+    def _candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
         self._grid.search(swings(self._robot, distance))
@@ -120,12 +137,24 @@ class ExtremalSearch:
             polished = self._programs.polished(motion.u, motion.duration)
             self._compare(polished, found)
             if motion.duration < least_time(found) / GRID_SLACK:
-                self.on_grid = min(self.on_grid, GRID_SLACK * motion.duration)
+                self._least = min(self._least, GRID_SLACK * motion.duration)
                 self._compare(motion.as_solution(), found)
             if motion is fastest and motion.duration < least_time(found) / GRID_SLACK:
                 fine = self._fine_grid.solved(motion.swing)
                 if fine is not None:
                     self._compare(fine.as_solution(), found)
+
+    def _compare_finer(self, least: float) -> None:
+        """Solve the programs that gave a faster motion on finer grids, where it may not be it.
+
+        Between the nodes of the coarser ones limits are passed, and the goal is missed by what
+        integrating over a whole cell costs.
+        """
+        for place, solution in enumerate(self._on_grid):
+            if BEATEN * solution.duration < least < np.inf:
+                finer = self._programs.refined(solution)
+                if finer.miss <= ARRIVED:
+                    self._on_grid[place] = finer
 
     def _lacks(self, found: list[Candidate]) -> bool:
         """Return whether nothing is certified that is as fast as motions on grids."""
@@ -135,7 +164,7 @@ class ExtremalSearch:
     def _add_near_refined(self, plan: Plan | None, found: list[Candidate]) -> None:
         """Add the extremal near a motion that was refined on grids, if there is one."""
         if plan is not None and isinstance(plan.extremal, SplineMotion):
-            self.on_grid = min(self.on_grid, plan.t_final)
+            self._least = min(self._least, plan.t_final)
             candidate = self.near_refined(plan.extremal.solved)
             found += [] if candidate is None else [candidate]
 
@@ -152,24 +181,52 @@ class ExtremalSearch:
         return []
 
     def near_refined(self, solved: Solved) -> Candidate | None:
-        """Return the extremal near a motion that was refined on grids, one that holds if any."""
+        """Return the extremal near a motion that was refined on grids, one that holds if any.
+
+        One that holds but is slower is another motion.
+        """
         latest, costates = None, RefinedCostates(self._robot, solved)
-        for switching in islice(structures_of(self._robot, solved), REFINED_TRIES):
+        cell = solved.spline.duration / solved.spline.cells
+        for read in islice(structures_of(self._robot, solved), REFINED_TRIES):
             trail = list[Candidate]()
-            found = self._revised(switching, costates.guess(switching), trail)
-            if found is None:
+            for switching in chain([read], with_other_order(read, cell)):
+                found = self._revised(switching, costates.guess(switching), trail)
+                if found is not None:
+                    break
+            else:
                 continue
-            if found.holds:
-                return found
-            latest = found
+            latest = latest if found.holds else found
             other = (
-                self._with_released_limits(trail)
+                (found if found.holds else None)
+                or self._with_released_limits(trail)
                 or self._with_lift_offs(trail)
                 or self._within_limits(trail)
+                or self._with_other_arcs(trail, costates)
             )
-            if other is not None:
+            if other is not None and other.t_final <= solved.spline.duration:
                 return other
         return latest
+
+    def _with_other_arcs(
+        self, tries: list[Candidate], costates: RefinedCostates
+    ) -> Candidate | None:
+        """Return an extremal with brief arcs where others near a refined motion lack them."""
+        for each in tries:
+            along, switching = each.along, each.extremal.switching
+            mark = (switching.key(), round(switching.t_final, 7))
+            if mark in self._tried:
+                continue
+            self._tried.add(mark)
+            for other in chain(
+                with_saturated_ends(along, switching),
+                with_arcs_at_contacts(self._robot, along, switching),
+                with_arcs_at_switches(self._robot, along, switching),
+                with_closed_ends(along, switching),
+            ):
+                found = self._revised(other, costates.guess(other), [])
+                if found is not None and found.holds:
+                    return found
+        return None
 
     def _with_released_limits(self, tries: list[Candidate]) -> Candidate | None:
         """Return an extremal that leaves a limit for a while where that would pull."""
@@ -199,7 +256,7 @@ class ExtremalSearch:
         """Add the extremal near a solution to those found, if it is worth it and there is one."""
         duration = solution.duration
         if 0.0 < solution.miss <= ARRIVED:
-            self.on_grid = min(self.on_grid, duration)
+            self._on_grid.append(solution)
         if solution.miss > ARRIVED or duration > SLACK * least_time(found):
             return
         key = self._read_off(solution).key()

@@ -62,7 +62,8 @@ def _weak(along: Trajectory, switching: Switching) -> Iterator[_Weak]:
             here = np.flatnonzero(np.isin(along.arcs, within))
             weak = here[np.abs(along.shares[here, joint]) > FULL]
             if control.is_boundary_arc_of_position and weak.size:
-                first, last = along.times[weak[[0, -1]]].tolist()
+                after = min(weak[-1] + (weak.size == 1), here[-1])
+                first, last = along.times[[weak[0], after]].tolist()
                 yield _Weak(joint, control, arcs[within[0]][0], arcs[within[-1]][1], first, last)
 
 

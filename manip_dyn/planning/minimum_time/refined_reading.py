@@ -40,12 +40,25 @@ SAME = 1e-3
 
 
 class Reading(NamedTuple):
-    """How a motion is read: what counts as at a limit, between limits, long and brief."""
+    """How a motion is read: what counts as at a limit, between limits, long and brief.
+
+    With `apart` an effort that keeps a joint at a limit at some time is singular at no other:
+    in the middle of a boundary arc of position nothing may press, though the joint rests.
+    """
 
     brief: int
     long: int
     between: float
     near: float
+    apart: bool = False
+
+
+READINGS = (
+    *product(BRIEF[:1], LONG, BETWEEN, NEAR),
+    *product(BRIEF[:1], LONG[:1], BETWEEN, NEAR[:1], (True,)),
+    *product(BRIEF[1:], LONG, BETWEEN, NEAR),
+)
+"""In the order of trial."""
 
 
 class _AtLimit(NamedTuple):
@@ -67,7 +80,7 @@ def structures_of(robot: Robot, solved: Solved) -> Iterator[Switching]:
     """Yield structures that a refined motion may have, the likeliest first."""
     shares = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
     known = list[Switching]()
-    for how in product(BRIEF, LONG, BETWEEN, NEAR):
+    for how in READINGS:
         switching = _Reader(robot, solved, shares, Reading(*how)).switching()
         if not any(_alike(switching, each) for each in known):
             known.append(switching)
@@ -158,10 +171,12 @@ class _Reader:
     def _read(self, joint: int, does: Does, rows: list[Row]) -> Control:
         """Add the switches of one effort; return what it does at first."""
         edges = [0, *(k for k in range(1, len(does)) if does[k] != does[k - 1]), len(does)]
+        is_apart = self._how.apart and any(each and each.is_at_limit for each in does)
+        long = len(does) + 1 if is_apart else self._how.long
         kept = [
             (does[a] or SINGULAR, a, b)
             for a, b in pairwise(edges)
-            if does[a] is not None or b - a >= self._how.long
+            if does[a] is not None or b - a >= long
         ] or [(full(self._shares[0, joint]), 0, len(does))]
         changes = Changes(self._shares[:, joint])
         for (before, _, end), (after, begin, _) in pairwise(kept):

@@ -1,0 +1,32 @@
+"""Where a motion begins or ends with a singular arc: structures to try.
+
+A singular arc has to begin with a switching function that is zero, and so is its rate. Both take
+two unknowns, the times of its begin and its end. With an end that is also that of the motion one
+is missing, so the rate is only nearly zero: there is a brief arc at a limit of effort beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from manip_dyn.planning.minimum_time.controls import of_sign
+from manip_dyn.planning.minimum_time.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.trajectory import Trajectory
+
+BRIEF = 5e-4
+"""How long the arc is guessed to be, over the duration."""
+
+
+def with_closed_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield structures with an arc at a limit of effort before or after such singular arcs."""
+    t_final, arcs, rows = switching.t_final, switching.arcs(), switching.rows()
+    controls = list(switching.controls)
+    for effort, (first, last) in enumerate(zip(arcs[0][2], arcs[-1][2], strict=True)):
+        if last.is_singular:
+            sign = -float(along.switching[-1, effort])
+            rows.append(((1.0 - BRIEF) * t_final, effort, of_sign(sign)))
+        if first.is_singular:
+            controls[effort] = of_sign(-float(along.switching[0, effort]))
+            rows.append((BRIEF * t_final, effort, first))
+    if rows != switching.rows():
+        yield assembled(controls, rows, t_final)
