@@ -1,0 +1,109 @@
+"""Where a refined motion touches a limit of position that another effort keeps a joint at.
+
+That effort enters the second derivative of its own joint's speed only, so the limit is one of third
+order: the arm may come to it at contact points before, or after, it rests there, and to several of
+them in place of a boundary arc (Robbins 1980, Journal of Mathematical Analysis and Applications
+76). At contact points the multipliers of a fine grid have peaks. Beside a boundary arc the effort
+is singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.minimum_time.controls import SINGULAR, Kind, keeps
+from manip_dyn.planning.minimum_time.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.trajectory import Trajectory
+
+APART = 8
+"""Nodes between two peaks at least."""
+VALLEY = 0.5
+"""Between two contact points the multiplier falls to this share of the lower peak at least."""
+ROOM = 0.15
+"""Time between a boundary arc and a contact point, or a full effort, over that between peaks."""
+BEYOND = 1e-9
+"""How far beyond a limit counts, rad or m."""
+
+
+class Touching(IntEnum):
+    """What a joint does where its limit is touched."""
+
+    ARC = 0
+    CONTACTS = 1
+    ARC_THEN_CONTACT = 2
+    CONTACT_THEN_ARC = 3
+    ARC_BETWEEN = 4
+
+
+class Touches(NamedTuple):
+    """Nodes of contact points, and first node and node after the last of a boundary arc."""
+
+    contacts: list[int]
+    arc: tuple[int, int] | None
+
+
+def touches_of(push: Vector, first: int, last: int, touching: Touching) -> Touches:
+    """Return how a limit is touched from one node to another, by its multipliers (nodes,)."""
+    peaks = _peaks(push, first, last)
+    if touching == Touching.CONTACTS or len(peaks) < 2:
+        return Touches(_separate(push, peaks), None)
+    begin, end = peaks[0], peaks[-1]
+    room = round(ROOM * (end - begin))
+    if touching == Touching.ARC_THEN_CONTACT:
+        return Touches([end], (begin, end - room))
+    if touching == Touching.CONTACT_THEN_ARC:
+        return Touches([begin], (begin + room, end))
+    return Touches([], (begin + room, end - room))
+
+
+def _peaks(push: Vector, first: int, last: int) -> list[int]:
+    """Return the nodes at which the multiplier is largest around, at least one."""
+    found = [
+        node
+        for node in range(first, last + 1)
+        if push[node] == push[max(node - APART, first) : min(node + APART, last) + 1].max()
+        and first < node < last
+    ]
+    return found or [first + int(np.argmax(push[first : last + 1]))]
+
+
+def _separate(push: Vector, peaks: list[int]) -> list[int]:
+    """Return the peaks with valleys between them."""
+    kept = peaks[:1]
+    for node in peaks[1:]:
+        lower = min(push[node], push[kept[-1]])
+        if push[kept[-1] : node + 1].min() < VALLEY * lower:
+            kept.append(node)
+        elif push[node] > push[kept[-1]]:
+            kept[-1] = node
+    return kept
+
+
+def with_arcs_at_touches(along: Trajectory, switching: Switching, low: Vector, high: Vector) -> Iterator[Switching]:
+    """Yield structures with a boundary arc where a motion passes a limit beside a contact point.
+
+    There an effort is singular. `low` and `high` are the limits of position (n,).
+    """
+    n, arcs, rows = len(switching.controls), switching.arcs(), switching.rows()
+    for place, (t, joint, value) in enumerate(rows):
+        singular = [k for k in range(n) if k != joint and arcs[place][2][k].is_singular]
+        if value.kind != Kind.CONTACT_POSITION or not singular:
+            continue
+        side = value.direction
+        q = side * along.states[:, joint] - side * float((high if side > 0.0 else low)[joint])
+        for is_after in (True, False):
+            here = np.flatnonzero((along.arcs == place + is_after) & (q > BEYOND))
+            if not here.size:
+                continue
+            deepest = float(along.times[here[np.argmax(q[here])]])
+            middle, room = 0.5 * (t + deepest), 0.25 * abs(deepest - t)
+            begin, end = (t - room, middle) if is_after else (middle, t + room)
+            keeper = keeps(singular[0], joint, side, 0.0, Kind.POSITION)
+            kept = rows[:place] + rows[place + 1 :]
+            arc = [(begin, singular[0], keeper), (end, singular[0], SINGULAR)]
+            yield assembled(switching.controls, kept + arc, switching.t_final)
