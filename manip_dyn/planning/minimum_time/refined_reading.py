@@ -59,7 +59,7 @@ class Reading(NamedTuple):
 READINGS = (
     *product(BRIEF[:1], LONG, BETWEEN, NEAR),
     *product(BRIEF[:1], LONG[:1], BETWEEN, NEAR[:1], (True,)),
-    *product(BRIEF[:1], LONG[:1], BETWEEN[:1], NEAR[:1], (False,), tuple(Touching)[1:]),
+    *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(Touching)[1:]),
     *product(BRIEF[1:], LONG, BETWEEN, NEAR),
 )
 """In the order of trial."""
@@ -105,6 +105,7 @@ class _Reader:
         """Take the motion, and how it is read."""
         self._robot, self._solved, self._shares, self._how = robot, solved, shares, how
         self._inside = np.abs(shares) < how.between
+        self._touching = set[int]()
         self._h = solved.spline.duration / solved.spline.cells
         self._does: list[Does] = [
             [None if inside else full(share) for inside, share in zip(*column, strict=True)]
@@ -165,6 +166,7 @@ class _Reader:
     def _touch(self, at: _AtLimit, keeper: int) -> list[Row]:
         """Write a boundary arc at a limit that is kept indirectly; return contact points."""
         force = self._solved.place[:, at.joint]
+        self._touching.add(keeper)
         touches = touches_of(at.side * force, at.first, at.last, self._how.touching)
         if touches.arc is not None:
             begin, end = touches.arc
@@ -197,10 +199,11 @@ class _Reader:
         edges = [0, *(k for k in range(1, len(does)) if does[k] != does[k - 1]), len(does)]
         is_apart = self._how.apart and any(each and each.is_at_limit for each in does)
         long = len(does) + 1 if is_apart else self._how.long
+        long = LONG[0] if joint in self._touching else long
         kept = [
             (does[a] or SINGULAR, a, b)
             for a, b in pairwise(edges)
-            if does[a] is not None or b - a >= long
+            if does[a] is not None or b - a >= long or _is_beside_indirect(does, a, b)
         ] or [(full(self._shares[0, joint]), 0, len(does))]
         changes = Changes(self._shares[:, joint])
         for (before, _, end), (after, begin, _) in pairwise(kept):
@@ -222,6 +225,12 @@ class _Reader:
             if other != joint
             for each in (does[k] for k in near)
         )
+
+
+def _is_beside_indirect(does: Does, begin: int, end: int) -> bool:
+    """Return whether an effort keeps another joint indirectly before or after some nodes."""
+    beside = [does[begin - 1] if begin > 0 else None, does[end] if end < len(does) else None]
+    return any(each is not None and each.is_indirect for each in beside)
 
 
 def _contact(at: _AtLimit) -> Control:

@@ -22,9 +22,9 @@ from manip_dyn.planning.minimum_time.trajectory import Trajectory
 
 APART = 8
 """Nodes between two peaks at least."""
-VALLEY = 0.5
+VALLEY = 0.7
 """Between two contact points the multiplier falls to this share of the lower peak at least."""
-ROOM = 0.15
+ROOM = 0.1
 """Time between a boundary arc and a contact point, or a full effort, over that between peaks."""
 BEYOND = 1e-9
 """How far beyond a limit counts, rad or m."""
