@@ -29,6 +29,7 @@ from manip_dyn.planning.minimum_time.handovers import with_handovers
 from manip_dyn.planning.minimum_time.improvement import SlpSolution
 from manip_dyn.planning.minimum_time.initial_guesses import CELLS
 from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
+from manip_dyn.planning.minimum_time.near_limits import with_ways_to_limits
 from manip_dyn.planning.minimum_time.passed_limits import within_limits
 from manip_dyn.planning.minimum_time.reading import read_off
 from manip_dyn.planning.minimum_time.refined_costates import RefinedCostates
@@ -185,7 +186,8 @@ class ExtremalSearch:
         """Return the extremal near a motion that was refined on grids, one that holds if any."""
         latest, costates = None, RefinedCostates(self._robot, solved)
         cell = solved.spline.duration / solved.spline.cells
-        for read in islice(structures_of(self._robot, solved), REFINED_TRIES):
+        for each in islice(structures_of(self._robot, solved), REFINED_TRIES):
+            read = with_ways_to_limits(self._robot, each, self._start, self._goal)
             trail = list[Candidate]()
             for switching in chain([read], with_other_order(read, cell)):
                 found = self._revised(switching, costates.guess(switching), trail)

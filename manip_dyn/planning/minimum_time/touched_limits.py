@@ -24,7 +24,7 @@ APART = 8
 """Nodes between two peaks at least."""
 VALLEY = 0.7
 """Between two contact points the multiplier falls to this share of the lower peak at least."""
-ROOM = 0.1
+ROOM = 0.15
 """Time between a boundary arc and a contact point, or a full effort, over that between peaks."""
 BEYOND = 1e-9
 """How far beyond a limit counts, rad or m."""
