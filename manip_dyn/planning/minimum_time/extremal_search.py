@@ -46,8 +46,8 @@ from manip_dyn.planning.minimum_time.sequential_programs import (
 from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
 from manip_dyn.planning.minimum_time.structure import Guess, Switching
-from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.minimum_time.touched_limits import with_arcs_at_touches
+from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.planning.transcription.spline_motion import SplineMotion
 from manip_dyn.robot import Robot
@@ -223,7 +223,7 @@ class ExtremalSearch:
                 with_arcs_at_contacts(self._robot, along, switching),
                 with_arcs_at_switches(self._robot, along, switching),
                 with_closed_ends(along, switching),
-                with_arcs_at_touches(along, switching, self._robot.q_min, self._robot.q_max),
+                with_arcs_at_touches(self._robot, along, switching),
             ):
                 found = self._revised(other, costates.guess(other), [])
                 if found is not None and found.holds:

@@ -1,10 +1,10 @@
-"""Where a refined motion touches a limit of position that another effort keeps a joint at.
+"""Where a refined motion touches a limit of position at which another effort keeps a joint.
 
-That effort enters the second derivative of its own joint's speed only, so the limit is one of third
-order: the arm may come to it at contact points before, or after, it rests there, and to several of
-them in place of a boundary arc (Robbins 1980, Journal of Mathematical Analysis and Applications
-76). At contact points the multipliers of a fine grid have peaks. Beside a boundary arc the effort
-is singular.
+Where that effort acts by its own joint's speed only, it enters the third derivative of the kept
+joint's position, and the limit is one of third order: before or after the joint rests there it may
+touch the limit at contact points, or touch it several times instead (Robbins 1980, Journal of
+Optimization Theory and Applications 31). At contact points the multipliers of a fine grid have
+peaks. Beside a boundary arc the effort is singular.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.controls import SINGULAR, Kind, keeps
 from manip_dyn.planning.minimum_time.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.trajectory import Trajectory
+from manip_dyn.robot import Robot
 
 APART = 8
 """Nodes between two peaks at least."""
@@ -31,7 +32,10 @@ BEYOND = 1e-9
 
 
 class Touching(IntEnum):
-    """What a joint does where its limit is touched."""
+    """What a joint does from its first to its last contact point with a limit.
+
+    `ARC` is on a boundary arc as long as the multiplier is seen.
+    """
 
     ARC = 0
     CONTACTS = 1
@@ -84,10 +88,12 @@ def _separate(push: Vector, peaks: list[int]) -> list[int]:
     return kept
 
 
-def with_arcs_at_touches(along: Trajectory, switching: Switching, low: Vector, high: Vector) -> Iterator[Switching]:
+def with_arcs_at_touches(
+    robot: Robot, along: Trajectory, switching: Switching
+) -> Iterator[Switching]:
     """Yield structures with a boundary arc where a motion passes a limit beside a contact point.
 
-    There an effort is singular. `low` and `high` are the limits of position (n,).
+    There an effort is singular.
     """
     n, arcs, rows = len(switching.controls), switching.arcs(), switching.rows()
     for place, (t, joint, value) in enumerate(rows):
@@ -95,12 +101,13 @@ def with_arcs_at_touches(along: Trajectory, switching: Switching, low: Vector, h
         if value.kind != Kind.CONTACT_POSITION or not singular:
             continue
         side = value.direction
-        q = side * along.states[:, joint] - side * float((high if side > 0.0 else low)[joint])
+        limit = float((robot.q_max if side > 0.0 else robot.q_min)[joint])
+        beyond = side * (along.states[:, joint] - limit)
         for is_after in (True, False):
-            here = np.flatnonzero((along.arcs == place + is_after) & (q > BEYOND))
+            here = np.flatnonzero((along.arcs == place + is_after) & (beyond > BEYOND))
             if not here.size:
                 continue
-            deepest = float(along.times[here[np.argmax(q[here])]])
+            deepest = float(along.times[here[np.argmax(beyond[here])]])
             middle, room = 0.5 * (t + deepest), 0.25 * abs(deepest - t)
             begin, end = (t - room, middle) if is_after else (middle, t + room)
             keeper = keeps(singular[0], joint, side, 0.0, Kind.POSITION)
