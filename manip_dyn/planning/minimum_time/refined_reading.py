@@ -19,7 +19,7 @@ from manip_dyn.core.checks import Matrix
 from manip_dyn.planning.minimum_time.controls import SINGULAR, Control, Kind, full, keeps
 from manip_dyn.planning.minimum_time.refined_changes import GAP, Changes
 from manip_dyn.planning.minimum_time.structure import Switching, assembled
-from manip_dyn.planning.minimum_time.touched_limits import Touching, touches_of
+from manip_dyn.planning.minimum_time.touches import Touching, touches_of
 from manip_dyn.planning.transcription.efforts import efforts_of
 from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.robot import Robot
