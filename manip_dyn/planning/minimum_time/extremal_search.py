@@ -91,7 +91,7 @@ class ExtremalSearch:
 
     @property
     def on_grid(self) -> float:
-        """The least duration on a grid of a motion that is not known to be faster than it may, s."""
+        """The least duration on a grid of a motion that is not known to be too fast, s."""
         return min([self._least, *(each.duration for each in self._on_grid)])
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
