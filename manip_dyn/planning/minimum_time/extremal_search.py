@@ -183,7 +183,10 @@ class ExtremalSearch:
         return []
 
     def near_refined(self, solved: Solved) -> Candidate | None:
-        """Return the extremal near a motion that was refined on grids, one that holds if any."""
+        """Return the extremal near a motion that was refined on grids, one that holds if any.
+
+        One that holds but is slower is another motion.
+        """
         latest, costates = None, RefinedCostates(self._robot, solved)
         cell = solved.spline.duration / solved.spline.cells
         for each in islice(structures_of(self._robot, solved), REFINED_TRIES):
@@ -195,16 +198,15 @@ class ExtremalSearch:
                     break
             else:
                 continue
-            if found.holds:
-                return found
-            latest = found
+            latest = latest if found.holds else found
             other = (
-                self._with_released_limits(trail)
+                (found if found.holds else None)
+                or self._with_released_limits(trail)
                 or self._with_lift_offs(trail)
                 or self._within_limits(trail)
                 or self._with_other_arcs(trail, costates)
             )
-            if other is not None:
+            if other is not None and other.t_final <= solved.spline.duration:
                 return other
         return latest
 
