@@ -18,15 +18,20 @@ BRIEF = 5e-4
 
 
 def with_closed_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
-    """Yield structures with an arc at a limit of effort before or after such singular arcs."""
-    t_final, arcs, rows = switching.t_final, switching.arcs(), switching.rows()
-    controls = list(switching.controls)
-    for effort, (first, last) in enumerate(zip(arcs[0][2], arcs[-1][2], strict=True)):
-        if last.is_singular:
-            sign = -float(along.switching[-1, effort])
-            rows.append(((1.0 - BRIEF) * t_final, effort, of_sign(sign)))
-        if first.is_singular:
-            controls[effort] = of_sign(-float(along.switching[0, effort]))
-            rows.append((BRIEF * t_final, effort, first))
-    if rows != switching.rows():
-        yield assembled(controls, rows, t_final)
+    """Yield structures with an arc at a limit of effort before or after such singular arcs.
+
+    First with the signs that the switching functions ask for at the ends, then with the others:
+    where the arcs are not closed yet these are not known.
+    """
+    t_final, arcs = switching.t_final, switching.arcs()
+    for side in (-1.0, 1.0):
+        controls, rows = list(switching.controls), switching.rows()
+        for effort, (first, last) in enumerate(zip(arcs[0][2], arcs[-1][2], strict=True)):
+            if last.is_singular:
+                sign = side * float(along.switching[-1, effort])
+                rows.append(((1.0 - BRIEF) * t_final, effort, of_sign(sign)))
+            if first.is_singular:
+                controls[effort] = of_sign(side * float(along.switching[0, effort]))
+                rows.append((BRIEF * t_final, effort, first))
+        if rows != switching.rows():
+            yield assembled(controls, rows, t_final)

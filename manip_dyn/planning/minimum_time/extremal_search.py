@@ -29,6 +29,7 @@ from manip_dyn.planning.minimum_time.handovers import with_handovers
 from manip_dyn.planning.minimum_time.improvement import SlpSolution
 from manip_dyn.planning.minimum_time.initial_guesses import CELLS
 from manip_dyn.planning.minimum_time.lift_offs import with_lift_offs
+from manip_dyn.planning.minimum_time.near_limits import with_ways_to_limits
 from manip_dyn.planning.minimum_time.passed_limits import within_limits
 from manip_dyn.planning.minimum_time.reading import read_off
 from manip_dyn.planning.minimum_time.refined_costates import RefinedCostates
@@ -45,6 +46,7 @@ from manip_dyn.planning.minimum_time.sequential_programs import (
 from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.singular_arcs import between_limits, near_zero
 from manip_dyn.planning.minimum_time.structure import Guess, Switching
+from manip_dyn.planning.minimum_time.touched_limits import with_arcs_at_touches
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.planning.transcription.spline_motion import SplineMotion
@@ -89,7 +91,7 @@ class ExtremalSearch:
 
     @property
     def on_grid(self) -> float:
-        """The least duration of a motion on a grid, s: what a plan must not be slower than."""
+        """The least duration on a grid of a motion that is not known to be too fast, s."""
         return min([self._least, *(each.duration for each in self._on_grid)])
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
@@ -187,7 +189,8 @@ class ExtremalSearch:
         """
         latest, costates = None, RefinedCostates(self._robot, solved)
         cell = solved.spline.duration / solved.spline.cells
-        for read in islice(structures_of(self._robot, solved), REFINED_TRIES):
+        for each in islice(structures_of(self._robot, solved), REFINED_TRIES):
+            read = with_ways_to_limits(self._robot, each, self._start, self._goal)
             trail = list[Candidate]()
             for switching in chain([read], with_other_order(read, cell)):
                 found = self._revised(switching, costates.guess(switching), trail)
@@ -222,6 +225,7 @@ class ExtremalSearch:
                 with_arcs_at_contacts(self._robot, along, switching),
                 with_arcs_at_switches(self._robot, along, switching),
                 with_closed_ends(along, switching),
+                with_arcs_at_touches(self._robot, along, switching),
             ):
                 found = self._revised(other, costates.guess(other), [])
                 if found is not None and found.holds:

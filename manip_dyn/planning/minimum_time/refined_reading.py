@@ -19,6 +19,7 @@ from manip_dyn.core.checks import Matrix
 from manip_dyn.planning.minimum_time.controls import SINGULAR, Control, Kind, full, keeps
 from manip_dyn.planning.minimum_time.refined_changes import GAP, Changes
 from manip_dyn.planning.minimum_time.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.touches import Touching, touches_of
 from manip_dyn.planning.transcription.efforts import efforts_of
 from manip_dyn.planning.transcription.solved import Solved
 from manip_dyn.robot import Robot
@@ -44,6 +45,7 @@ class Reading(NamedTuple):
 
     With `apart` an effort that keeps a joint at a limit at some time is singular at no other:
     in the middle of a boundary arc of position nothing may press, though the joint rests.
+    `touching` is what a joint does where another's effort keeps it at a limit by its speed only.
     """
 
     brief: int
@@ -51,11 +53,13 @@ class Reading(NamedTuple):
     between: float
     near: float
     apart: bool = False
+    touching: Touching = Touching.ARC
 
 
 READINGS = (
     *product(BRIEF[:1], LONG, BETWEEN, NEAR),
     *product(BRIEF[:1], LONG[:1], BETWEEN, NEAR[:1], (True,)),
+    *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(Touching)[1:]),
     *product(BRIEF[1:], LONG, BETWEEN, NEAR),
 )
 """In the order of trial."""
@@ -101,6 +105,7 @@ class _Reader:
         """Take the motion, and how it is read."""
         self._robot, self._solved, self._shares, self._how = robot, solved, shares, how
         self._inside = np.abs(shares) < how.between
+        self._touching = set[int]()
         self._h = solved.spline.duration / solved.spline.cells
         self._does: list[Does] = [
             [None if inside else full(share) for inside, share in zip(*column, strict=True)]
@@ -112,7 +117,9 @@ class _Reader:
         rows = list[Row]()
         for each in self._at_limits():
             keepers = self._keepers(each)
-            if keepers:
+            if self._how.touching != Touching.ARC and self._is_indirect(each, keepers):
+                rows += self._touch(each, keepers[0][0])
+            elif keepers:
                 self._keep(each, keepers)
             else:
                 rows.append((each.most * self._h, each.joint, _contact(each)))
@@ -152,14 +159,33 @@ class _Reader:
         edges = [at.first, *(node for _, node in kept[1:]), at.last + 1]
         return [(each[0], a, b) for each, (a, b) in zip(kept, pairwise(edges), strict=True)]
 
+    def _is_indirect(self, at: _AtLimit, keepers: list[tuple[int, int, int]]) -> bool:
+        """Return whether a single effort keeps a joint by its own joint's speed only."""
+        return len(keepers) == 1 and self._control(at, *keepers[0][:2]).is_indirect
+
+    def _touch(self, at: _AtLimit, keeper: int) -> list[Row]:
+        """Write a boundary arc at a limit that is kept indirectly; return contact points."""
+        force = self._solved.place[:, at.joint]
+        self._touching.add(keeper)
+        touches = touches_of(at.side * force, at.first, at.last, self._how.touching)
+        if touches.arc is not None:
+            begin, end = touches.arc
+            control = self._control(at, keeper, begin)
+            self._does[keeper][begin:end] = [control] * (end - begin)
+        return [(node * self._h, at.joint, _contact(at)) for node in touches.contacts]
+
+    def _control(self, at: _AtLimit, keeper: int, node: int) -> Control:
+        """Return that an effort keeps a joint at a limit from a node on."""
+        q, _, _ = self._solved.spline.joints(self._h * np.array([node]))
+        gains = np.linalg.inv(customize(self._robot).unchecked.mass_matrix(q[0]))[at.joint]
+        gain = gains[keeper] if abs(gains[keeper]) > NOTHING * gains[at.joint] else 0.0
+        return keeps(keeper, at.joint, at.side, at.side * float(np.sign(gain)), at.kind)
+
     def _keep(self, at: _AtLimit, keepers: list[tuple[int, int, int]]) -> None:
         """Write which efforts keep a joint at a limit, one after the other."""
-        mass_matrix, before = customize(self._robot).unchecked.mass_matrix, -1
-        q, _, _ = self._solved.spline.joints(self._h * np.array([each[1] for each in keepers]))
-        for (keeper, begin, end), place in zip(keepers, q, strict=True):
-            gains = np.linalg.inv(mass_matrix(place))[at.joint]
-            gain = gains[keeper] if abs(gains[keeper]) > NOTHING * gains[at.joint] else 0.0
-            control = keeps(keeper, at.joint, at.side, at.side * float(np.sign(gain)), at.kind)
+        before = -1
+        for keeper, begin, end in keepers:
+            control = self._control(at, keeper, begin)
             if before >= 0:
                 pushes = self._does[before][begin - 1]
                 later = [each for each in self._does[before][begin : begin + 2 * GAP] if each]
@@ -173,10 +199,11 @@ class _Reader:
         edges = [0, *(k for k in range(1, len(does)) if does[k] != does[k - 1]), len(does)]
         is_apart = self._how.apart and any(each and each.is_at_limit for each in does)
         long = len(does) + 1 if is_apart else self._how.long
+        long = LONG[0] if joint in self._touching else long
         kept = [
             (does[a] or SINGULAR, a, b)
             for a, b in pairwise(edges)
-            if does[a] is not None or b - a >= long
+            if does[a] is not None or b - a >= long or _is_beside_indirect(does, a, b)
         ] or [(full(self._shares[0, joint]), 0, len(does))]
         changes = Changes(self._shares[:, joint])
         for (before, _, end), (after, begin, _) in pairwise(kept):
@@ -198,6 +225,12 @@ class _Reader:
             if other != joint
             for each in (does[k] for k in near)
         )
+
+
+def _is_beside_indirect(does: Does, begin: int, end: int) -> bool:
+    """Return whether an effort keeps another joint indirectly before or after some nodes."""
+    beside = [does[begin - 1] if begin > 0 else None, does[end] if end < len(does) else None]
+    return any(each is not None and each.is_indirect for each in beside)
 
 
 def _contact(at: _AtLimit) -> Control:

@@ -125,20 +125,24 @@ class Shooter:
         if shot is None:
             return None
 
-        def step(_: Vector, here: Shot) -> tuple[Vector, float]:
+        def step(x: Vector, here: Shot) -> tuple[Vector, float]:
             weights = here.weights
             right = weights * (here.residual + here.offset)
             step = -_solved(weights[:, None] * here.jacobian, right)
-            longest = np.abs(step[2 * n : 2 * n + m + 1]).max()
+            moved = step[2 * n : 2 * n + m + 1]
+            share = min(1.0, 0.5 * switching.t_final / max(np.abs(moved).max(), 1e-30))
+            if is_indirect:
+                share = min(share, _share_kept(x[2 * n : 2 * n + m + 1], moved))
             if nodes is not None:
                 step = np.append(step, here.follow @ np.append(step, 1.0))
-            return step, min(1.0, 0.5 * switching.t_final / max(longest, 1e-30))
+            return step, share
 
         def reach(x: Vector) -> Shot | None:
             begins = None if nodes is None else x[count:].reshape(-1, 4 * n)
             return self.shoot(switching, x[:count], begins)
 
         count = len(unknown)
+        is_indirect = any(each.is_indirect for each in switching.values)
         if nodes is not None:
             unknown = np.append(unknown, shot.nodes)
         unknown, end, _ = damped_newton(unknown, shot, reach, _size, step, DAMPING)
@@ -316,6 +320,16 @@ def _stays_zero(arcs: list[tuple[float, float, Controls]], place: int, joint: in
     while begun > 0 and arcs[begun][2][joint].is_singular:
         begun -= 1
     return arcs[place][2][joint].is_singular and arcs[begun][2][joint].is_indirect
+
+
+def _share_kept(times: Vector, moved: Vector) -> float:
+    """Return which share of a step leaves half of each arc at least.
+
+    Beside an arc on which an effort keeps another joint indirectly singular ones are brief, and
+    with one of them at nothing Newton's method ends at what is no structure.
+    """
+    lengths, falls = np.diff(times, prepend=0.0), -np.diff(moved, prepend=0.0)
+    return float(np.min(0.5 * lengths[falls > 0.0] / falls[falls > 0.0], initial=1.0))
 
 
 def _size(shot: Shot) -> float:

@@ -1,5 +1,6 @@
 """Minimum-time plans along limits of position and speed."""
 
+import numpy as np
 import pytest
 from arms import write_shipped
 from extremals import along_limits, check
@@ -32,6 +33,17 @@ def test_a_joint_rests_at_its_stop(cylindrical):
     assert (joint, kind) == ("slide", "position")
     q, v = plan.state(0.5 * (begin + end))
     assert (q[1], v[1]) == pytest.approx((-0.5, 0.0), abs=1e-8)
+    along_limits(plan)
+
+
+def test_a_joint_that_starts_beside_its_stop_goes_there_to_rest(cylindrical):
+    """It is 0.2 mm away, which takes a hundredth of the motion."""
+    plan = md.plan_minimum_time(cylindrical, [-0.585, -0.4998], [1.535, 0.182])
+    ((joint, kind, begin, _),) = plan.certificate.limit_arcs
+    assert (joint, kind) == ("slide", "position")
+    # The head weighs 1 kg, its effort is at most 2 N: once toward the stop, once away from it.
+    assert begin == pytest.approx(2.0 * np.sqrt(0.0002 / 2.0), rel=1e-2)
+    assert plan.t_final < 1.94174
     along_limits(plan)
 
 

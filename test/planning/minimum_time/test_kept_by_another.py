@@ -13,10 +13,11 @@ from manip_dyn.planning.minimum_time.controls import Kind
 CASES = {
     "by an effort": (HANGING, [0.648, -0.905], [-1.614, 0.84], 0.346802),
     "by a speed": (EXTENDING, [0.987, 0.003], [-2.305, 0.075], 0.612261),
+    "touched": (EXTENDING, [-2.137, 0.009], [0.4, 0.0956], 0.502000),
     "braking": ("rr", [1.13, -2.369], [-2.817, 2.2], 0.492616),
 }
 """Robot, start, goal and the best of nine local minima of CasADi + IPOPT, Hermite-Simpson with 100
-intervals, s. The search used to find no certified motion."""
+intervals, s; of twenty for "touched". The search used to find no certified motion."""
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -73,4 +74,16 @@ def test_the_kind_of_arc(plan):
         assert any(value.brakes for value in values)
     else:
         assert Kind.ANOTHERS_POSITION in [value.kind for value in values]
-        assert any(value.is_indirect for value in values) == (case == "by a speed")
+        assert any(value.is_indirect for value in values) == (case in ("by a speed", "touched"))
+
+
+@pytest.mark.parametrize("plan", ["touched"], indirect=True)
+def test_the_limit_is_touched_before_the_joint_rests_there(plan):
+    """While the slide comes to its inner end the arm turns back too slowly to keep it there."""
+    _, found = plan
+    rows = found.switching.rows()
+    indirect = next(k for k, row in enumerate(rows) if row[2].is_indirect)
+    assert [row[2].is_singular for row in (rows[indirect - 1], rows[indirect + 1])] == [True, True]
+    (before,) = [t for t, _, value in rows[:indirect] if value.is_contact]
+    between = np.linspace(before, rows[indirect][0], 50)[1:-1]
+    assert all(found.state(t)[0][1] > 0.0 for t in between)
