@@ -15,6 +15,7 @@ not to change, and has to outlive what reads it.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import struct
 from typing import Any, TypeVar
 
@@ -96,7 +97,9 @@ class TupleReferenceType(types.Type):
     def __init__(self, fields: Any):
         """Take the type of the named tuple."""
         self.fields = fields
-        super().__init__(name=f"TupleReference({fields})")
+        # Numba writes a type's name into that of every function; types of fields make it long.
+        digest = hashlib.sha256(str(fields).encode()).hexdigest()[:16]
+        super().__init__(name=f"{fields.instance_class.__name__}_{digest}")
 
     def place(self, name: str) -> tuple[int, Any]:
         """Return the word at which a field begins, and its type."""

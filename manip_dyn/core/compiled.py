@@ -26,6 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import user_function
 from numba.core.registry import CPUDispatcher
 
+from manip_dyn.core import extremes  # noqa: F401  numba asks it what min and max do
 from manip_dyn.core.announcement import announced
 from manip_dyn.core.compilers import (
     MergedCompiler,
@@ -36,6 +37,7 @@ from manip_dyn.core.compilers import (
     with_room,
 )
 from manip_dyn.core.in_turn import turns
+from manip_dyn.core.known_operations import known_operations
 from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
@@ -82,7 +84,8 @@ class Compiled(CPUDispatcher):
 
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
-        with announced(self.py_func), collection_paused(), turns():
+        known = known_operations(self.typingctx, self.targetctx)
+        with announced(self.py_func), collection_paused(), turns(), known:
             return with_room(super().compile, sig)
 
     def get_call_template(self, args, kws):

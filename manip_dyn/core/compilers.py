@@ -16,8 +16,15 @@ from functools import cache
 from typing import Any
 
 from llvmlite.binding import parse_assembly
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import register_pass
+from numba.core.ir import Assign, Expr, FreeVar, Global
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
+
+from manip_dyn.core import elements
 
 _numbers = itertools.count()
 
@@ -47,7 +54,22 @@ class _Settled(Flags):
         )
 
 
-class _MergedLibrary(JITCodeLibrary):
+class WholeLibrary(JITCodeLibrary):
+    """Code as numba's own libraries have it."""
+
+    def _optimize_functions(self, ll_module):
+        """Optimize what is not only declared, by one pipeline for all."""
+        if not hasattr(self._codegen, "_pass_builder"):  # older numba
+            super()._optimize_functions(ll_module)
+            return
+        ll_module.data_layout = self._codegen._data_layout
+        defined = [each for each in ll_module.functions if not each.is_declaration]
+        manager, builder = self._codegen._function_pass_manager()
+        for each in defined:
+            manager.run(each, builder)
+
+
+class _MergedLibrary(WholeLibrary):
     """Code for its callers; nobody else needs it."""
 
     def _finalize_final_module(self):
@@ -76,7 +98,7 @@ def _can_mark() -> bool:
     return True
 
 
-class _ShortLibrary(JITCodeLibrary):
+class _ShortLibrary(WholeLibrary):
     """Code whose loops LLVM leaves as they are."""
 
     def _optimize_functions(self, ll_module):
@@ -88,16 +110,111 @@ class _ShortLibrary(JITCodeLibrary):
         for function in self._final_module.functions if _can_mark() else ():
             if not function.is_declaration:
                 function.add_function_attribute("optsize")
-        super()._optimize_final_module()
+        if not hasattr(self._codegen, "_pass_builder"):  # older numba
+            super()._optimize_final_module()
+            return
+        # Numba's first round, for references that are counted, finds nothing more to do here.
+        manager, builder = self._codegen._module_pass_manager(opt=2)
+        manager.run(self._final_module, builder)
+
+
+def _assigned(state: Any, kinds: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of a function to which values of some kinds are assigned."""
+    for block in state.func_ir.blocks.values():
+        for each in block.find_insts(Assign):
+            if isinstance(each.value, kinds):
+                yield each.target.name, each.value
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InlineClosures(InlineClosureLikes):
+    """Numba's pass, left out where there is nothing that it looks for.
+
+    That is functions inside functions, lists that become arrays, reductions and stencils.
+    """
+
+    _name = "inline_closures_if_any"
+
+    def run_pass(self, state):
+        """Run it at need."""
+        for _, value in _assigned(state, Expr):
+            if value.op in ("make_function", "build_list") or (
+                value.op == "getattr" and value.attr in self.NAMES
+            ):
+                return super().run_pass(state)
+        for _, value in _assigned(state, (Global, FreeVar)):
+            known = getattr(value.value, "__name__", type(value.value).__name__)
+            if known in self.NAMES:
+                return super().run_pass(state)
+        return False
+
+    NAMES = ("reduce", "stencil", "StencilFunc")
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _RewriteArrayExpressions(NopythonRewrites):
+    """Numba's pass, left out where there is nothing that it looks for.
+
+    That is results that are whole arrays, arrays from lists, and fields by their names.
+    """
+
+    _name = "rewrite_array_expressions_if_any"
+
+    def run_pass(self, state):
+        """Run it at need."""
+        for name, value in _assigned(state, Expr):
+            if value.op == "build_list" or (
+                value.op in ("unary", "binop", "inplace_binop", "call")
+                and isinstance(state.typemap.get(name), types.Array)
+            ):
+                return super().run_pass(state)
+        if any(isinstance(each, types.StringLiteral) for each in state.typemap.values()):
+            return super().run_pass(state)
+        return False
+
+
+def _refresh(context: Any) -> None:
+    """Let numba read what has been declared since, each declaration once.
+
+    What it declares by itself asks for the same again, some five hundred times.
+    """
+    refresh, context.refresh = context.refresh, lambda: None
+    try:
+        refresh()
+    finally:
+        del context.refresh
+
+
+_LEFT_OUT = {InlineClosureLikes: _InlineClosures, NopythonRewrites: _RewriteArrayExpressions}
 
 
 class WholeCompiler(Compiler):
-    """Numba's compiler."""
+    """Numba's compiler, without passes that find nothing to do."""
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):  # noqa: A002
         """Begin as numba's does."""
         flags = _Settled(flags)
+        _refresh(targetctx)
         super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
+    ELEMENTS = False
+    """Whether elements of arrays are emitted in few instructions."""
+
+    def _compile_core(self):
+        """Compile, and let what is compiled in between have its own way with elements."""
+        before, elements.in_few = elements.in_few, self.ELEMENTS
+        try:
+            return super()._compile_core()
+        finally:
+            elements.in_few = before
+
+    def define_pipelines(self):
+        """Return numba's pipelines with our own in the place of some passes."""
+        pipelines = super().define_pipelines()
+        for each in pipelines:
+            each.passes = [(_LEFT_OUT.get(kind, kind), told) for kind, told in each.passes]
+            each.finalize()
+        return pipelines
 
 
 class PartCompiler(WholeCompiler):
@@ -125,6 +242,8 @@ class MergedCompiler(PartCompiler):
 
 class ShortCompiler(WholeCompiler):
     """The compiler of functions whose machine code is to be short."""
+
+    ELEMENTS = True
 
     def __init__(self, typingctx, targetctx, _library, *options):
         """Begin as numba's does."""

@@ -106,7 +106,7 @@ class MachineCode(_Cache):
 
     def reduce(self, data: Any) -> tuple:
         """Return the form in which something is kept."""
-        return data._reduce()
+        return data._replace(type_annotation="")._reduce()  # which takes as long to print
 
     def _path(self, sig: Any) -> Path:
         arguments, _ = sigutils.normalize_signature(sig)

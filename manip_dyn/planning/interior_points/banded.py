@@ -5,7 +5,7 @@ from __future__ import annotations
 from manip_dyn.core.compiled import compiled
 
 
-@compiled(short=True)
+@compiled(short=True, python=False, counted=False)
 def factorized(band):
     """Write the Cholesky factor of a matrix over its lower band; return whether there is one."""
     size, wide = band.shape
@@ -23,7 +23,7 @@ def factorized(band):
     return True
 
 
-@compiled(short=True)
+@compiled(short=True, python=False, counted=False)
 def back_substituted(band, x):
     """Write the solution over the right-hand side (k,)."""
     size, wide = band.shape

@@ -12,7 +12,7 @@ INSIDE = 0.02
 """Least share of a distance from a limit that a step leaves."""
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def barrier(motion, weight):
     """Return the logarithm of the duration plus the weighted barrier."""
     slack, total = motion.slack, 0.0
@@ -23,7 +23,7 @@ def barrier(motion, weight):
     return motion.log_duration[0] + weight * total
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def assemble(limits, motion, work, weight, damping):
     """Write the system for a step; return the last diagonal element and right-hand side."""
     q, slack, force, lever = motion.q, motion.slack, work.force, work.lever
@@ -87,7 +87,7 @@ def assemble(limits, motion, work, weight, damping):
     return corner, last
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def slopes(limits, motion, work, rise):
     """Write the derivatives of all distances along a step; return the longest share of it.
 

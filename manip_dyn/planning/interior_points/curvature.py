@@ -18,7 +18,7 @@ NUDGE = 1e-6
 """By how much positions (rad or m) and, over the duration, speeds are varied."""
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def add_curvature(kernels, limits, motion, work):
     """Add the second derivatives to the system of a step; return the last diagonal element's."""
     q, force, band, border = motion.q, work.force, work.band, work.border
@@ -80,7 +80,7 @@ def add_curvature(kernels, limits, motion, work):
     return corner
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def _second_derivatives(kernels, limits, k, duration, work):
     """Write the gradient (3, n) and the second derivatives (3 n, 3 n) of the weighted efforts."""
     second, gradient, by, push = work.second, work.gradient, work.by, work.push

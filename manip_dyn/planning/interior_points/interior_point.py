@@ -27,7 +27,7 @@ DAMPING = 1e-4
 """What is added to the diagonal at first, in weights of the barrier."""
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def interior_point(kernels, limits, here, there, work, weight, least_weight, most, settled):
     """Make a motion within its limits nearly optimal.
 

@@ -28,7 +28,7 @@ APART = 1e4
 """By how much multipliers may differ from those of the central path."""
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def newton_steps(kernels, limits, here, there, work, weight, least_weight, most, settled):
     """Make a motion within its limits optimal; see `interior_point`."""
     if not measure(kernels, limits, here, work) > 0.0:
@@ -100,7 +100,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
     return most, weight, abs(descent)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def _direction(work, corner, last, damping):
     """Write the step; return what was added to the diagonal, and the last component.
 

@@ -177,7 +177,7 @@ def node_work_of(n: int, nodes: int) -> NodeWork:
     )
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def differences(scheme, motion, k, duration, work):
     """Write position, speed and acceleration at a node."""
     unknown, place, speed, bend = motion.q, scheme.place, scheme.speed, scheme.bend
@@ -192,7 +192,7 @@ def differences(scheme, motion, k, duration, work):
         a[i] += lead[k, 2, i] * by_speed
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def measure(kernels, limits, motion, work):
     """Write the efforts and the distances from all limits; return the least distance."""
     q, tau, slack, room, scheme = motion.q, motion.tau, motion.slack, limits.room, limits.scheme
@@ -221,7 +221,7 @@ def measure(kernels, limits, motion, work):
     return least
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def levers(kernels, limits, motion, work):
     """Write the derivatives of the efforts at all nodes."""
     scheme, lever, by = limits.scheme, work.lever, work.by
@@ -246,7 +246,7 @@ def levers(kernels, limits, motion, work):
             lever[k, i, 3 * n] = by_time
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def slow_enough(kernels, limits, motion, work, room):
     """Make a motion as slow as it has to be to keep off the limits of effort and speed.
 
@@ -265,7 +265,7 @@ def slow_enough(kernels, limits, motion, work, room):
     return measure(kernels, limits, motion, work) > 0.0
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def _keeps_off(kernels, limits, motion, work, duration, room):
     """Return whether a motion keeps off the limits of effort and speed in so many s."""
     slack, n = motion.slack, motion.q.shape[1]
@@ -278,14 +278,14 @@ def _keeps_off(kernels, limits, motion, work, duration, room):
     return True
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def efforts_at(kernels, q, v, a, tau):
     """Write the efforts (k, n) of positions, velocities and accelerations (k, n)."""
     for k in range(q.shape[0]):
         call_kernel(kernels.inverse_dynamics, (q[k], v[k], a[k], tau[k]))
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def derivatives_at(kernels, q, v, a, by):
     """Write the derivatives (k, 3, n, n) of the efforts by positions, speeds, accelerations."""
     for k in range(q.shape[0]):

@@ -72,7 +72,7 @@ def cell_work_of(n: int) -> CellWork:
     return CellWork(q, v, tau, a, x, np.empty((5, 2 * n)), mean, total, product)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def sweep(kernels, start, limits, duration, motion, work):
     """Integrate from `start` (2 n,) over all cells, one step of the classic RK4 each.
 
@@ -111,7 +111,7 @@ def sweep(kernels, start, limits, duration, motion, work):
             ends[k, i] = stages[4, i]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     """Write the derivatives of lever . x at a node by all controls and by the duration.
 

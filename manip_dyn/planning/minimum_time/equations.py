@@ -63,7 +63,7 @@ class Arc(NamedTuple):
     curves: Tensor
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def canonical(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along an `Arc`."""
     n = p.tau.shape[0]
@@ -80,7 +80,7 @@ def canonical(t, y, p, out):
         out[3 * n + i] = -y[2 * n + i] - p.by[1, i]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def variations(t, y, p, out):
     """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
 
@@ -190,7 +190,7 @@ def constrained_arc_of(robot: Robot) -> ConstrainedArc:
     )
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def constrained(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along a `ConstrainedArc`."""
     if p.joint[0] >= 0:
@@ -201,7 +201,7 @@ def constrained(t, y, p, out):
         boundary(y, p, out)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def singular(y, p, out):
     """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
 
@@ -227,7 +227,7 @@ def singular(y, p, out):
     arc.tau[j] = share * p.limits[j]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def switching_rates(y, arc, rows):
     """Write S' and its derivatives by (x, p), (n, 1 + 4 n); positions and velocities are known."""
     n = arc.tau.shape[0]
@@ -237,7 +237,7 @@ def switching_rates(y, arc, rows):
     call_kernel(arc.kernels.switching_rates, (arc.q, arc.v, arc.a, arc.adjoint, rows))
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def indirect(y, p, out):
     """Write the rates of (x, p) while effort k keeps joint i at a limit by k's own speed.
 
@@ -269,7 +269,7 @@ def indirect(y, p, out):
     arc.tau[k] = share * p.limits[k]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def boundary(y, p, out):
     """Write the rates of (x, p) while efforts k keep joints `kept`[k] at limits.
 

@@ -46,7 +46,7 @@ class Watched(NamedTuple):
     side: NDArray[np.int64]
 
 
-@inlined
+@inlined(counted=False)
 def room(transfer, states, node, component, side):
     """Return how far a state is inside one of its limits."""
     if side > 0:
@@ -54,7 +54,7 @@ def room(transfer, states, node, component, side):
     return states[node, component] - transfer.low[component]
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def excess(transfer, states):
     """Return by how much the states between both ends pass their limits, summed and scaled."""
     result = 0.0
@@ -65,7 +65,7 @@ def excess(transfer, states):
     return result
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def watch(transfer, states, near, watched, count):
     """Add the limits to which a state is nearer than `near`, scaled; return how many there are."""
     for k in range(1, states.shape[0] - 1):
@@ -86,7 +86,7 @@ def watch(transfer, states, near, watched, count):
     return count
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def lacking(transfer, states, watched, count, out):
     """Write what the final state lacks (2 n,) and the room to the watched limits, scaled.
 
@@ -102,7 +102,7 @@ def lacking(transfer, states, watched, count, out):
     return total(out, m)
 
 
-@inlined
+@inlined(counted=False)
 def total(values, m):
     """Return the sum of the first m values, all positive."""
     result = 0.0

@@ -97,7 +97,7 @@ def improvement_of(n: int, cells: int) -> Improvement:
     )
 
 
-@inlined
+@inlined(counted=False)
 def trust(u, duration, radius, program):
     """Set the bounds of the efforts' and the duration's changes."""
     n, size = u.shape[1], u.shape[0] * u.shape[1]
@@ -108,7 +108,7 @@ def trust(u, duration, radius, program):
     program.low[size] = -program.high[size]
 
 
-@inlined
+@inlined(counted=False)
 def predict(program, size, rows, left):
     """Write what the step of a program leaves of its rows."""
     for i in range(rows):
@@ -120,7 +120,7 @@ def predict(program, size, rows, left):
                 left[i] -= step * program.columns[j * rows + i]
 
 
-@inlined
+@inlined(counted=False)
 def move(program, u, trial):
     """Write the efforts after the step."""
     for k in range(u.shape[0]):
@@ -129,7 +129,7 @@ def move(program, u, trial):
             trial[k, i] = min(max(moved, -1.0), 1.0)
 
 
-@compiled(short=True, python=False)
+@compiled(short=True, python=False, counted=False)
 def linearized(transfer, watched, count, h, motion, work, columns, by_start):
     """Write the derivatives of the final state and of the watched ones, and unit slacks.
 
@@ -154,7 +154,7 @@ def linearized(transfer, watched, count, h, motion, work, columns, by_start):
         pull_back(lever, node, transfer.limits, h, motion, work, columns, rows, row)
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def improve(kernels, transfer, space, duration, iterations, tolerance, penalty, radius):
     """Make the efforts of ``space.here`` nearly optimal, by linear programs in a trust region.
 

@@ -45,7 +45,7 @@ class Smooth(NamedTuple):
     u: Vector
 
 
-@compiled(short=True)
+@compiled(short=True, counted=False)
 def efforts_along(kernels, motion, duration):
     """Write the efforts over their limits, within 1, of q = start + displacement s + swing b.
 

@@ -75,7 +75,7 @@ def linear_program_of(k: int, m: int) -> LinearProgram:
     )
 
 
-@compiled(short=True)
+@compiled(short=True, python=False, counted=False)
 def solve_linear_program(program, count, rows, penalty):
     """Write the solution; return the number of pivots, or -1 if there were too many.
 

@@ -1,0 +1,79 @@
+"""What compiled functions leave out of numba's work changes nothing that they compute."""
+
+from functools import reduce
+
+import numba.core.event as event
+import numpy as np
+import pytest
+
+from manip_dyn.core.compiled import compiled
+
+NAN = float("nan")
+
+
+@compiled
+def extremes(a, b, k):
+    return max(a, b), min(a, b), max(a, b, 0.5), min(k, a), max(k, 3), min(2, k)
+
+
+@compiled
+def elements(matrix, counts, marks, i, j):
+    matrix[i, j] = matrix[j, -1] + counts[i]
+    matrix[-1, 0] = marks[j]
+    counts[-1] = matrix[0, 0]
+    counts[0] += i
+    marks[i] = not marks[j]
+    return matrix[i, j], counts[0], marks[-1], matrix[i][j]
+
+
+@compiled
+def whole_arrays(x):
+    total = reduce(lambda a, b: a + b, x)
+    doubled = np.array([2.0 * each for each in x])
+    return total + (doubled * doubled - x).sum() + np.array([1.0, x[0]])[-1]
+
+
+class Names(event.Listener):
+    """The names of what numba compiles."""
+
+    def __init__(self):
+        self.names = []
+
+    def on_start(self, event):
+        self.names.append(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event):
+        pass
+
+
+def test_extremes_are_pythons_and_take_no_function_of_their_own():
+    listener = Names()
+    with event.install_listener("numba:compile", listener):
+        for a, b, k in [
+            (1.0, 2.0, 3),
+            (2.5, -1.0, -4),
+            (NAN, 1.0, 2),
+            (1.0, NAN, 2),
+            (0.0, -0.0, 0),
+        ]:
+            expected = extremes.py_func(a, b, k)
+            assert repr(tuple(map(float, extremes(a, b, k)))) == repr(tuple(map(float, expected)))
+    assert set(listener.names) <= {"extremes"}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_elements_are_numpys(order):
+    def arrays():
+        matrix = np.array(np.arange(12.0).reshape(4, 3), order=order)
+        return matrix, np.array([5, 6, 7]), np.array([True, False, True])
+
+    mine, theirs = arrays(), arrays()
+    for i, j in [(1, 2), (-1, 0), (0, -2)]:
+        assert elements(*mine, i, j) == pytest.approx(elements.py_func(*theirs, i, j))
+        for one, other in zip(mine, theirs, strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_whole_arrays_lists_and_functions_inside_are_still_compiled():
+    x = np.array([1.0, -2.0, 0.5])
+    assert whole_arrays(x) == pytest.approx(whole_arrays.py_func(x))
