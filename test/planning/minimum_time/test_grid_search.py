@@ -27,7 +27,7 @@ def test_derivatives_of_the_efforts_at_nodes(moving):
     limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
     room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
     if moving:
-        scheme = cubic_spline(np.array([0.7, -0.4]), np.array([0.2, 0.9]), nodes)
+        scheme = cubic_spline(np.array([0.7, -0.4]), np.array([0.2, 0.9]), nodes, np.zeros(2))
     limits = by_reference(NodeLimits(*(np.array(each) for each in limits), room, scheme))
     kernels = inverse_kernels_of(robot)
 
