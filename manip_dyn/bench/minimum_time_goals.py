@@ -4,8 +4,8 @@ Arms: names of robots, with ``/3`` for their first three joints, the others at 0
 and goals, uniform over the position limits, at most pi from zero where these are wider, where the
 arm can be held. Every plan is simulated again by DOP853 with pinocchio's dynamics, and compared
 with the fastest motion along the straight path. Without feedback some motions are unstable: an
-error of rounding, 1e-14, grows by 1e8 and more. One that ends farther away than 1e-6 is simulated in
-sixteenths besides, each from where the plan has it.
+error of rounding, 1e-14, grows by 1e8 and more. One that ends farther away than 1e-6 is simulated
+in sixteenths besides, each from where the plan has it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Outcome(NamedTuple):
         median, most, longest = self.milliseconds
         return (
             f"{self.robot}: {told} of {count}; worst end {self.worst:.1e} ({self.unstable} above "
-            f"{AWAY:.0e}, {self.apart:.1e} after sixteenths); {median:.3g} ms (90 %: {most:.3g} ms, all: {longest:.3g} ms); gain in % {np.round(100.0 * self.gain, 2)}; "
+            f"{AWAY:.0e}, {self.apart:.1e} after sixteenths); {median:.3g} ms (90 %: {most:.3g} "
+            f"ms, all: {longest:.3g} ms); gain in % {np.round(100.0 * self.gain, 2)}; "
             f"gap {self.gap}"
         )
 

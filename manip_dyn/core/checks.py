@@ -119,8 +119,8 @@ def _not_finite(array: Vector) -> str:
 
 def _number(name: str, value: Any, unit: str) -> float:
     try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError("a truth value")
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError("a truth value or a text")
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
         wanted = f"a number in {unit}" if unit else "a number"

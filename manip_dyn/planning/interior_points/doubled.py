@@ -83,7 +83,7 @@ def factorized_doubled(band, low):
 
 @compiled(short=True)
 def back_substituted_doubled(band, low, x, x_low):
-    """Write the solution over the right-hand side (k,), whose low parts are still 0."""
+    """Write the solution over the right-hand side (k,), and its low parts."""
     size, wide = band.shape
     for r in range(size):
         total, rest = x[r], 0.0
