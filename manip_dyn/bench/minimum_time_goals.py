@@ -51,11 +51,11 @@ class Outcome(NamedTuple):
     robot: str
     counts: Counter[str]
     worst: float
-    unstable: int
-    apart: float
     milliseconds: Vector
     gain: Vector
     gap: Vector
+    unstable: int = 0
+    apart: float = 0.0
 
     def sentence(self, count: int) -> str:
         """Return all this of `count` goals."""
@@ -98,11 +98,11 @@ def random_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
         robot.name,
         counts,
         worst,
-        unstable,
-        apart,
         np.quantile(times, [0.5, 0.9, 1.0]),
         np.nanquantile(gains or [np.nan], [0.0, 0.5, 1.0]),
         np.quantile(gaps or [0.0], [0.5, 1.0]),
+        unstable,
+        apart,
     )
 
 
