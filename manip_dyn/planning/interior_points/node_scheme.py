@@ -29,7 +29,8 @@ def central_differences(n: int, nodes: int) -> NodeScheme:
         bend,
         stretch,
         np.zeros((nodes, 3, n)),
-        *np.zeros((2, nodes, n)),
+        np.zeros((nodes, n)),
+        np.zeros((nodes, n)),
         np.zeros(n),
     )
 

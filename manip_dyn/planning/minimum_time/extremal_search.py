@@ -85,7 +85,7 @@ class ExtremalSearch:
 
         Where none that a grid led to holds at once, `refined` is asked for a motion on finer
         grids. Where none near that holds either, more structures are tried, and more initial
-        guesses.
+        guesses where it has not converged.
         """
         found: list[Candidate] = []
         distance = float(np.abs(self._goal - self._start).max())
@@ -100,6 +100,8 @@ class ExtremalSearch:
                 self._is_thorough = True
                 self._seen.clear()
                 self._compare_motions(found)
+            if finer is not None and finer.success:
+                return found
         lots = slp_solutions(self._robot, self._start, self._goal)
         while self._lacks(found):
             lot = next(lots, None)
