@@ -61,6 +61,10 @@ class TupleReference:
             _known[kind] = TupleReferenceType(typeof(fields))
         self._numba_type_ = _known[kind]
 
+    def __reduce__(self):
+        """Refuse to be pickled: another process would read what lies at this one's addresses."""
+        raise TypeError(f"machine words of {type(self.fields).__name__} cannot be pickled")
+
 
 _known: dict[tuple, TupleReferenceType] = {}
 """Types by what tells them apart."""

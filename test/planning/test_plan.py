@@ -1,11 +1,14 @@
 """What every plan has, whichever method made it."""
 
+import pickle
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.errors import ManipDynError
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
@@ -107,3 +110,28 @@ def test_at_the_goal_a_plan_holds_at_any_time():
     assert plan.effort(-0.1) == pytest.approx(plan.hold)
     assert plan.net_work == pytest.approx([0.0, 0.0])
     assert plan.peak_work == 0.0
+
+
+@pytest.mark.parametrize("name", [*PLANS, "on grids"])
+def test_an_unpickled_plan_is_the_same_to_the_last_bit(name):
+    """Twice: what was computed on the way does not come in between."""
+    moving = {"v0": [0.0, 0.5]} if name == "on grids" else {}
+    plan = md.plan_minimum_time(ibm(), START, GOAL, **moving) if moving else plan_of(name)
+    for _ in range(2):
+        other = pickle.loads(pickle.dumps(plan))
+        for t in np.linspace(-0.1, plan.t_final + 0.1, 9):
+            np.testing.assert_array_equal(other.state(t), plan.state(t))
+            np.testing.assert_array_equal(other.effort(t), plan.effort(t))
+            if plan.extremal is not None:
+                np.testing.assert_array_equal(other.costate(t), plan.costate(t))
+        assert (other.status, other.reason) == (plan.status, plan.reason)
+
+
+def test_machine_words_are_not_pickled():
+    """They were, with the addresses of the process that wrote them."""
+    with pytest.raises(TypeError, match="machine words of Some cannot be pickled"):
+        pickle.dumps(by_reference(Some(np.zeros(2))))
+
+
+class Some(NamedTuple):
+    numbers: np.ndarray

@@ -7,40 +7,52 @@ from math import exp, log
 import numpy as np
 
 from manip_dyn.core.compiled import compiled
+from manip_dyn.planning.interior_points.doubled import less_product
 
 INSIDE = 0.02
 """Least share of a distance from a limit that a step leaves."""
 
 
 @compiled(short=True, python=False, counted=False)
-def barrier(motion, weight):
-    """Return the logarithm of the duration plus the weighted barrier."""
-    slack, total = motion.slack, 0.0
-    for k in range(slack.shape[0]):
-        for i in range(slack.shape[1]):
-            if slack[k, i] < np.inf:
-                total -= log(slack[k, i])
-    return motion.log_duration[0] + weight * total
+def fall(here, there, weight):
+    """Return by how much the logarithm of the duration plus the weighted barrier is less there.
+
+    Differences are summed, not both sums subtracted: a step near the end brings less than these
+    are rounded by.
+    """
+    total = 0.0
+    for k in range(here.slack.shape[0]):
+        for i in range(here.slack.shape[1]):
+            if here.slack[k, i] < np.inf:
+                total += log(there.slack[k, i] / here.slack[k, i])
+    return here.log_duration[0] - there.log_duration[0] + weight * total
 
 
 @compiled(short=True, python=False, counted=False)
-def assemble(limits, motion, work, weight, damping):
-    """Write the system for a step; return the last diagonal element and right-hand side."""
+def assemble(limits, motion, work, weight, damping, rigid, doubled):
+    """Write the system for a step; return the last diagonal element and right-hand side.
+
+    What the efforts add to the band is kept apart if it is to be of twice the precision.
+    """
     q, slack, force, lever = motion.q, motion.slack, work.force, work.lever
     band, border, right = work.band, work.border, work.right
+    steep, steep_low = work.steep, work.steep_low
     nodes, n = q.shape
     size, duration = right.shape[0], exp(motion.log_duration[0])
     stretch, shift = limits.scheme.stretch, limits.scheme.shift
     for r in range(size):
         for c in range(3 * n):
             band[r, c] = 0.0
+        if doubled:
+            for c in range(3 * n):
+                steep[r, c] = steep_low[r, c] = 0.0
         border[r] = right[r] = 0.0
     corner, last = damping, -1.0
     for k in range(nodes):
         base = (k - 2) * n  # unknown of the position before this node
         for i in range(n):
             stiff = force[k, i] / slack[k, i] + force[k, n + i] / slack[k, n + i]
-            stiff /= limits.tau[i] * limits.tau[i]
+            stiff = (stiff + rigid) / (limits.tau[i] * limits.tau[i])
             push = weight * (1.0 / slack[k, i] - 1.0 / slack[k, n + i]) / limits.tau[i]
             by_time = lever[k, i, 3 * n]
             corner += stiff * by_time * by_time
@@ -51,6 +63,18 @@ def assemble(limits, motion, work, weight, damping):
                     continue
                 border[row] += stiff * by_time * lever[k, i, c]
                 right[row] += push * lever[k, i, c]
+                if doubled:
+                    root = stiff**0.5
+                    for d in range(max(0, -base), c + 1):
+                        steep[row, c - d], steep_low[row, c - d] = less_product(
+                            steep[row, c - d],
+                            steep_low[row, c - d],
+                            -root * lever[k, i, c],
+                            0.0,
+                            root * lever[k, i, d],
+                            0.0,
+                        )
+                    continue
                 for d in range(c + 1):
                     if base + d >= 0:
                         band[row, c - d] += stiff * lever[k, i, c] * lever[k, i, d]

@@ -20,12 +20,16 @@ NUDGE = 1e-6
 
 @compiled(short=True, python=False, counted=False)
 def add_curvature(kernels, limits, motion, work):
-    """Add the second derivatives to the system of a step; return the last diagonal element's."""
-    q, force, band, border = motion.q, work.force, work.band, work.border
+    """Write the second derivatives, for the system of a step; return the last diagonal element."""
+    q, force, band, border = motion.q, work.force, work.curved, work.curved_border
     scheme, lead, second, lever = limits.scheme, limits.scheme.lead, work.second, work.by_time
     gradient, share = work.gradient, work.share
     nodes, n = q.shape
     size, duration, corner = border.shape[0], exp(motion.log_duration[0]), 0.0
+    for r in range(size):
+        border[r] = 0.0
+        for c in range(3 * n):
+            band[r, c] = 0.0
     for k in range(nodes):
         differences(scheme, motion, k, duration, work)
         _second_derivatives(kernels, limits, k, duration, work)

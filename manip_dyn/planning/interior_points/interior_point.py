@@ -16,7 +16,7 @@ import numpy as np
 
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.interior_points.banded import back_substituted, factorized
-from manip_dyn.planning.interior_points.barrier_step import assemble, barrier, slopes
+from manip_dyn.planning.interior_points.barrier_step import assemble, fall, slopes
 from manip_dyn.planning.interior_points.node_motion import levers, measure
 
 SHARE = 0.25
@@ -57,7 +57,7 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
     damping, descent = DAMPING, 0.0
     for taken in range(most):
         levers(kernels, limits, here, work)
-        corner, last = assemble(limits, here, work, weight, damping * weight)
+        corner, last = assemble(limits, here, work, weight, damping * weight, 0.0, False)
         if not factorized(work.band):
             damping *= 10.0
             continue
@@ -80,7 +80,7 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
                 if slack[k, i] < np.inf:
                     descent -= weight * slope[k, i] / slack[k, i]
                     change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
-        before, found = barrier(here, weight), False
+        found = False
         for _ in range(12):
             for k in range(1, nodes - 1):
                 for i in range(n):
@@ -88,7 +88,7 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
             there.log_duration[0] = here.log_duration[0] + share * rise
             if (
                 measure(kernels, limits, there, work) > 0.0
-                and barrier(there, weight) <= before + ARMIJO * share * descent
+                and fall(here, there, weight) >= -ARMIJO * share * descent
             ):
                 found = True
                 break

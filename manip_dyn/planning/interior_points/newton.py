@@ -11,17 +11,22 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.planning.interior_points.banded import back_substituted, factorized
-from manip_dyn.planning.interior_points.barrier_step import assemble, barrier, slopes
+from manip_dyn.planning.interior_points.barrier_step import assemble, fall, slopes
 from manip_dyn.planning.interior_points.curvature import add_curvature
+from manip_dyn.planning.interior_points.doubled import (
+    added,
+    back_substituted_doubled,
+    factorized_doubled,
+)
 from manip_dyn.planning.interior_points.node_motion import levers, measure
 
-SHARE = 0.2
-"""By what the barrier falls at a time."""
+SHARE, CENTERED = 0.3, 0.1
+"""By what the barrier falls at a time, and promised fall over its weight by which it does."""
 ARMIJO = 1e-4
 """Share of the promised fall that a step has to bring."""
-LEAST_DAMPING, MOST_DAMPING = 1e-9, 1e6
-"""What is added to the diagonal, at first and at most, over its mean."""
+LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e9
+"""What changes of the efforts over their limits cost, squared, at first and at most, in weights of
+the barrier."""
 FAILURES = 25
 """Steps in a row that may fail, each with more of it."""
 APART = 1e4
@@ -41,9 +46,8 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
     damping, descent, failures = 0.0, 0.0, 0
     for taken in range(most):
         levers(kernels, limits, here, work)
-        corner, last = assemble(limits, here, work, weight, 0.0)
-        corner += add_curvature(kernels, limits, here, work)
-        damping, rise = _direction(work, corner, last, damping)
+        curved = add_curvature(kernels, limits, here, work)
+        damping, rise = _direction(limits, here, work, weight, curved, damping)
         if damping < 0.0:
             return taken, weight, np.inf
         share = slopes(limits, here, work, rise)
@@ -54,7 +58,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
                 if slack[k, i] < np.inf:
                     descent -= weight * slope[k, i] / slack[k, i]
                     change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
-        before, found = barrier(here, weight), False
+        found = False
         for _ in range(12):
             for k in range(1, nodes - 1):
                 for i in range(n):
@@ -62,7 +66,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
             there.log_duration[0] = here.log_duration[0] + share * rise
             if (
                 measure(kernels, limits, there, work) > 0.0
-                and barrier(there, weight) <= before + ARMIJO * share * descent
+                and fall(here, there, weight) >= -ARMIJO * share * descent
             ):
                 found = True
                 break
@@ -95,36 +99,40 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
         if weight <= least_weight:
             if -descent < settled * weight:
                 return taken + 1, weight, -descent
-        elif -descent < 2.0 * weight * n:
-            weight = max(least_weight, weight * SHARE)
+        elif -descent < CENTERED * weight:
+            weight, damping = max(least_weight, weight * SHARE), 0.0
+            for k in range(nodes):
+                for i in range(6 * n):
+                    force[k, i] = weight / slack[k, i]
     return most, weight, abs(descent)
 
 
 @compiled(short=True, python=False, counted=False)
-def _direction(work, corner, last, damping):
-    """Write the step; return what was added to the diagonal, and the last component.
+def _direction(limits, motion, work, weight, curved, damping):
+    """Write the step; return the damping that it took, and the last component.
 
-    What was added is -1 where nothing will do.
+    The damping is -1 where nothing will do.
     """
     band, factor, border, right, step = work.band, work.factor, work.border, work.right, work.step
+    low = work.factor_low
     size, wide = band.shape
-    mean = 0.0
-    for r in range(size):
-        mean += abs(band[r, 0]) / size
     while damping <= MOST_DAMPING:
+        corner, last = assemble(limits, motion, work, weight, 0.0, damping * weight, True)
+        rest = corner + curved
         for r in range(size):
+            border[r] += work.curved_border[r]
+            step[r] = border[r]
             for c in range(wide):
-                factor[r, c] = band[r, c]
-            factor[r, 0] += damping * mean
-        if factorized(factor):
-            rest = corner + damping * abs(corner)
-            for r in range(size):
-                step[r] = border[r]
-            back_substituted(factor, step)
+                rest_of_it = band[r, c] + work.curved[r, c]
+                factor[r, c], low[r, c] = added(
+                    work.steep[r, c], work.steep_low[r, c], rest_of_it, 0.0
+                )
+        if factorized_doubled(factor, low):
+            back_substituted_doubled(factor, low, step, work.low)
             for r in range(size):
                 rest -= border[r] * step[r]
             if rest > 0.0:
-                back_substituted(factor, right)
+                back_substituted_doubled(factor, low, right, work.low)
                 rise = last
                 for r in range(size):
                     rise -= border[r] * right[r]

@@ -61,6 +61,7 @@ class NodeScheme(NamedTuple):
         pull: What they add to the speed on the way to the next node (nodes, n).
         shift: What the unknowns lack of positions or control points (nodes, n), for a duration
             of 1 s; it grows with the duration.
+        origin: What they lack besides (n,). Numbers near zero have finer differences.
     """
 
     place: Matrix
@@ -70,6 +71,7 @@ class NodeScheme(NamedTuple):
     lead: Tensor
     pull: Matrix
     shift: Matrix
+    origin: Vector
 
 
 class NodeLimits(NamedTuple):
@@ -112,6 +114,12 @@ class NodeWork(NamedTuple):
         right: Right-hand side (k,).
         step: The step (k,).
         factor: The band's factor (k, 3 n).
+        factor_low: Its low parts (k, 3 n), where it is of twice the precision.
+        steep: What the efforts add to the band then (k, 3 n).
+        steep_low: Its low parts (k, 3 n).
+        low: Those of right-hand sides (k,).
+        curved: What the curvature of the limits adds to the band (k, 3 n).
+        curved_border: What it adds to the last column (k,).
         push: Multipliers of the efforts at a node (n,).
         gradient: Derivatives of the efforts, weighted by these, by q, v and a (3, n).
         second: Second derivatives (3 n, 3 n).
@@ -132,6 +140,12 @@ class NodeWork(NamedTuple):
     right: Vector
     step: Vector
     factor: Matrix
+    factor_low: Matrix
+    steep: Matrix
+    steep_low: Matrix
+    low: Vector
+    curved: Matrix
+    curved_border: Vector
     push: Vector
     gradient: Matrix
     second: Matrix
@@ -169,6 +183,12 @@ def node_work_of(n: int, nodes: int) -> NodeWork:
         np.empty(k),
         np.empty(k),
         np.empty((k, 3 * n)),
+        np.empty((k, 3 * n)),
+        np.empty((k, 3 * n)),
+        np.empty((k, 3 * n)),
+        np.empty(k),
+        np.empty((k, 3 * n)),
+        np.empty(k),
         np.empty(n),
         np.empty((3, n)),
         np.empty((3 * n, 3 * n)),
@@ -187,6 +207,7 @@ def differences(scheme, motion, k, duration, work):
     for i in range(unknown.shape[1]):
         x, y, z = unknown[before, i], unknown[k, i], unknown[after, i]
         q[i] = place[k, 0] * x + place[k, 1] * y + place[k, 2] * z + lead[k, 0, i] * duration
+        q[i] += scheme.origin[i]
         v[i] = (speed[k, 0] * x + speed[k, 1] * y + speed[k, 2] * z) * by_speed + lead[k, 1, i]
         a[i] = (bend[k, 0] * x + bend[k, 1] * y + bend[k, 2] * z) * by_bend
         a[i] += lead[k, 2, i] * by_speed
@@ -207,7 +228,7 @@ def measure(kernels, limits, motion, work):
             slack[k, i] = 1.0 - room[k, i] + share
             slack[k, n + i] = 1.0 - room[k, n + i] - share
             inner = 0 < k < nodes - 1
-            at = q[k, i] + duration * scheme.shift[k, i]
+            at = q[k, i] + duration * scheme.shift[k, i] + scheme.origin[i]
             slack[k, 2 * n + i] = (at - limits.low[i]) / limits.scale[i] if inner else np.inf
             slack[k, 3 * n + i] = (limits.high[i] - at) / limits.scale[i] if inner else np.inf
             slack[k, 4 * n + i] = slack[k, 5 * n + i] = np.inf

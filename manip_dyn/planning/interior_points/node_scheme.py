@@ -24,19 +24,27 @@ def central_differences(n: int, nodes: int) -> NodeScheme:
     )
     stretch = np.full(nodes, float(cells))
     return NodeScheme(
-        place, speed, bend, stretch, np.zeros((nodes, 3, n)), *np.zeros((2, nodes, n))
+        place,
+        speed,
+        bend,
+        stretch,
+        np.zeros((nodes, 3, n)),
+        np.zeros((nodes, n)),
+        np.zeros((nodes, n)),
+        np.zeros(n),
     )
 
 
-def cubic_spline(v0: Vector, vf: Vector, nodes: int) -> NodeScheme:
+def cubic_spline(v0: Vector, vf: Vector, nodes: int, origin: Vector) -> NodeScheme:
     """Return the scheme of the control points of a cubic spline with equal cells.
 
     Args:
         v0: Speeds at the start (n,), rad/s or m/s.
         vf: Speeds at the goal (n,).
         nodes: How many, at least 5.
+        origin: Positions (n,) from which control points are counted.
 
-    Unknown is what the control points have beyond `drift`.
+    Unknown is what the control points have beyond that and `drift`.
     """
     n, cells, h = len(v0), nodes - 1, 1.0 / (nodes - 1)
     place, speed, bend = _inner(nodes, (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0))
@@ -58,7 +66,7 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int) -> NodeScheme:
     for order, shares in enumerate((place, speed, bend)):
         lead[:, order] += np.einsum("kc,kci->ki", shares, beside)
     pull[:-1] += stretch[:-1, None] * np.diff(shift, axis=0)
-    return NodeScheme(place, speed, bend, stretch, lead, pull, shift)
+    return NodeScheme(place, speed, bend, stretch, lead, pull, shift, origin)
 
 
 def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:

@@ -9,6 +9,7 @@ import numpy as np
 
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
 from manip_dyn.planning.minimum_time.controls import Controls, directions
 from manip_dyn.planning.minimum_time.equations import (
@@ -155,7 +156,7 @@ def _compiled_constrained(n: int) -> Engine:
     return compile_engine(constrained, METHODS["rkdp87"], Options(size=4 * n, adaptive=True))
 
 
-class Flow:
+class Flow(Rebuilt):
     """Chooses the flow of an arc by what its efforts do."""
 
     def __init__(self, robot: Robot):

@@ -18,9 +18,8 @@ FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
 ROUGHLY, NEARLY = 100.0, 10.0
 """How much larger that share is on the rough grid, and on the others but the last."""
-HIGHER, ROUGHLY_HIGHER = (81.0, 27.0, 9.0, 3.0, 1.0), (9.0, 3.0)
-"""How much higher the barrier is where steps did not settle, one after the other; the
-second ones on the rough grid."""
+HIGHER = 30.0
+"""How much higher the barrier is at first where steps with curvature did not settle."""
 INSIDE = 8
 """Between two nodes efforts are looked at in as many places less one."""
 TIGHTENINGS, UNSETTLED_TIGHTENINGS, MORE = 5, 3, 1.1
@@ -40,8 +39,8 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
     """Return a motion of the rough grid on the finest one, within its limits everywhere."""
     found, durations = begun, list[float]()
     for cells in FINE:
-        weight, roughly = 10.0 * found.weight, 1.0 if cells == FINE[-1] else NEARLY
-        grid, better = _finer(robot, ends, found.spline, cells, weight, roughly, found.settled)
+        roughly = 1.0 if cells == FINE[-1] else NEARLY
+        grid, better = _finer(robot, ends, found.spline, cells, found.weight, roughly, found)
         if better is None:
             return None
         found = better
@@ -53,9 +52,9 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
             break
         grid.room[:-1] += MORE * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
-        again = _settled(grid, kept.spline, 10.0 * kept.weight, kept.weight, found.settled)
-        if again is None:
-            break
+        again = _settled(grid, kept.spline, kept.weight, kept.weight, kept)
+        if again is None or (kept.settled and not again.settled):
+            break  # what is left is met by a slower motion
         kept = again
     spline, load = _slower(robot, ends, kept.spline)
     durations[-1] = min(durations[-1], kept.spline.duration)
@@ -69,34 +68,34 @@ def _finer(
     cells: int,
     first: float,
     roughly: float,
-    curved: bool = True,
+    before: Solved | None = None,
 ) -> tuple[SplineGrid, Solved | None]:
     """Return a grid, and the fastest motion on it near another one of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
     grid = SplineGrid(robot, ends, cells)
     last = roughly * BARRIER / (robot.n * cells)
-    return grid, _settled(grid, spline, max(first, last), last, curved)
+    return grid, _settled(grid, spline, max(first, last), last, before)
 
 
 def _settled(
-    grid: SplineGrid, spline: Spline, first: float, last: float, curved: bool
+    grid: SplineGrid, spline: Spline, first: float, last: float, before: Solved | None
 ) -> Solved | None:
     """Return the fastest motion on a grid; where steps do not settle, with curvature.
 
-    They begin with a higher barrier, and go on from there while they settle.
+    They are taken with curvature at once where they were before, and without it where even
+    those did not settle.
     """
-    found = grid.solved(spline, first, last)
-    if found is None or found.settled or not curved:
+    if before is not None and before.curved and before.settled:
+        found = grid.solved(spline, first, last, curved=True)
+        if found is None or not found.settled:
+            found = grid.solved(spline, HIGHER * first, last, curved=True)
         return found
-    for higher in ROUGHLY_HIGHER if spline.cells == ROUGH else HIGHER:
-        again = grid.solved(found.spline, higher * last, higher * last, curved=True)
-        if again is None:
-            break
-        found = again
-        if not found.settled:
-            break
-    return found
+    found = grid.solved(spline, 10.0 * first if before else first, last)
+    if found is None or found.settled or (before is not None and not before.settled):
+        return found
+    again = grid.solved(spline, first, last, curved=True)
+    return again if again is not None and again.settled else found
 
 
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:

@@ -23,6 +23,7 @@ class Solved(NamedTuple):
         speed: Those of the limits of speed on the way to the next node (nodes, n).
         place: Those of the limits of position (nodes, n), of distances over `scale`.
         scale: Largest distance of a joint between start and goal, rad or m.
+        curved: Whether steps counted the curvature of the limits.
     """
 
     spline: Spline
@@ -33,6 +34,7 @@ class Solved(NamedTuple):
     speed: Matrix
     place: Matrix
     scale: float
+    curved: bool
 
     @property
     def settled(self) -> bool:

@@ -34,8 +34,8 @@ DURATIONS = np.geomspace(1e-2, 1e2, 120)
 """Durations of initial guesses for moving arms, s."""
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
 """By how much a motion is made slower to be within its limits: doubled up to the second."""
-STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 250, 128_000
-"""Most steps; steps with curvature on a fine grid times its cells."""
+STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
+"""Most steps; steps with curvature on a fine grid times its cells and joints."""
 HURRY = 10.0
 """Promised fall over the barrier's weight by which the steps of a rough search are over."""
 APART = 1e-3
@@ -62,15 +62,15 @@ class SplineGrid:
             np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
         )
         self.room = np.zeros((nodes, 2 * n))
-        scheme = cubic_spline(ends.v0, ends.vf, nodes)
+        scheme = cubic_spline(ends.v0, ends.vf, nodes, np.array(ends.q0))
         self._shift = scheme.shift[1:-1]
         fields = NodeLimits(tau, low, high, v, scale, self.room, scheme)
         self._limits = by_reference(fields)
         self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
         for each in (self._here, self._there):
-            each.q[0], each.q[-1] = ends.q0, ends.qf
+            each.q[0], each.q[-1] = 0.0, ends.qf - ends.q0
         self._work = by_reference(node_work_of(n, nodes))
-        self._newton_steps = min(NEWTON_STEPS, NEWTON_WORK // cells)
+        self._newton_steps = min(NEWTON_STEPS, NEWTON_WORK // (cells * n))
 
     def solved(
         self, near: Spline, first: float, last: float, curved: bool = False
@@ -83,7 +83,7 @@ class SplineGrid:
             last: At last.
             curved: Whether steps count the curvature of the limits.
         """
-        self._here.q[1:-1] = near.inner - near.duration * self._shift
+        self._here.q[1:-1] = near.inner - self._ends.q0 - near.duration * self._shift
         self._here.log_duration[0] = log(near.duration)
         lack = -self._least()
         if lack >= 0.0 and not self._slower():
@@ -117,7 +117,7 @@ class SplineGrid:
         room = np.minimum(INSIDE * limits.scale, 0.25 * (limits.high - limits.low))
         low, high = limits.low + room, limits.high - room
         if not np.any(ends.v0) and not np.any(ends.vf):
-            here.q[1:-1] = np.clip(straight, low, high)
+            here.q[1:-1] = np.clip(straight, low, high) - ends.q0
             if not slow_enough(self._kernels, limits, here, self._work, ROOM):
                 return None
             here.log_duration[0] += log(SLOWER)
@@ -137,7 +137,7 @@ class SplineGrid:
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
         """Write a motion that drifts, within limits of position; return the least distance."""
         away = duration * self._shift
-        self._here.q[1:-1] = np.clip(beyond + away, low, high) - away
+        self._here.q[1:-1] = np.clip(beyond + away, low, high) - away - self._ends.q0
         self._here.log_duration[0] = log(duration)
         return self._least()
 
@@ -194,7 +194,8 @@ class SplineGrid:
         if steps < 0:
             return None
         duration = exp(here.log_duration[0])
-        spline = Spline.between(self._ends, here.q[1:-1] + duration * self._shift, duration)
+        inner = self._ends.q0 + here.q[1:-1] + duration * self._shift
+        spline = Spline.between(self._ends, inner, duration)
         force = weight / here.slack
         return Solved(
             spline,
@@ -205,4 +206,5 @@ class SplineGrid:
             force[:, 5 * n :] - force[:, 4 * n : 5 * n],
             force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
             float(self._limits.scale[0]),
+            method is newton_steps,
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import Space
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.motion import Samples, held_samples
@@ -15,7 +16,7 @@ from manip_dyn.planning.zero_net_work.replay import Nodes
 from manip_dyn.robot import Robot
 
 
-class LockedJointMotion:
+class LockedJointMotion(Rebuilt):
     """Full efforts with one switch per joint, each joint locked from its arrival on."""
 
     def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):

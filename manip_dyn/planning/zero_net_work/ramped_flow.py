@@ -11,6 +11,7 @@ from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.addresses import address_of, call_returning
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
 
@@ -58,7 +59,7 @@ def follow(run, times, efforts, space, ramp, states):
     return True
 
 
-class RampedFlow:
+class RampedFlow(Rebuilt):
     """What a robot does under ramps, integrated from node to node."""
 
     def __init__(self, robot: Robot):

@@ -22,6 +22,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import rk4_step
 from manip_dyn.planning.motion import Samples, held_samples
 from manip_dyn.robot import Robot
@@ -46,7 +47,7 @@ class PathEfforts(NamedTuple):
     rest: Vector
 
 
-class PathMotion:
+class PathMotion(Rebuilt):
     """A motion along the path: speed and piecewise constant acceleration of its parameter."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, x: Vector):

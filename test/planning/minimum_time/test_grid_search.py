@@ -7,6 +7,10 @@ import manip_dyn as md
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.planning.interior_points.banded import back_substituted, factorized
 from manip_dyn.planning.interior_points.detours import random_swings, swings
+from manip_dyn.planning.interior_points.doubled import (
+    back_substituted_doubled,
+    factorized_doubled,
+)
 from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
     inverse_kernels_of,
@@ -27,7 +31,7 @@ def test_derivatives_of_the_efforts_at_nodes(moving):
     limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
     room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
     if moving:
-        scheme = cubic_spline(np.array([0.7, -0.4]), np.array([0.2, 0.9]), nodes)
+        scheme = cubic_spline(np.array([0.7, -0.4]), np.array([0.2, 0.9]), nodes, np.zeros(2))
     limits = by_reference(NodeLimits(*(np.array(each) for each in limits), room, scheme))
     kernels = inverse_kernels_of(robot)
 
@@ -71,6 +75,26 @@ def test_the_banded_solver():
     back_substituted.py_func(band, x)
     assert matrix @ x == pytest.approx(right)
     assert not factorized.py_func(-band)
+
+
+def test_the_banded_solver_in_twice_the_precision():
+    """Second differences squared: the usual solver loses half of all digits."""
+    size, wide = 1500, 3
+    band = np.zeros((size, wide))
+    band[:, 0], band[1:, 1], band[2:, 2] = 6.0, -4.0, 1.0
+    band[[0, -1], 0] = 5.0
+    expected = np.sin(np.linspace(0.0, np.pi, size + 2)[1:-1])
+    right = (2.0 * np.sin(0.5 * np.pi / (size + 1))) ** 4 * expected
+    usual, x = right.copy(), right.copy()
+    factor, low = band.copy(), np.zeros_like(band)
+    assert factorized_doubled(factor, low)
+    back_substituted_doubled(factor, low, x, np.empty(size))
+    factor = band.copy()
+    assert factorized(factor)
+    back_substituted(factor, usual)
+    assert x == pytest.approx(expected, abs=1e-12)
+    assert np.abs(usual - expected).max() > 1e-8
+    assert not factorized_doubled(-band, low)
 
 
 def test_a_double_integrator():

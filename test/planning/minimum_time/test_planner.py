@@ -182,6 +182,12 @@ def test_bad_arguments_are_refused(q0, qf, words):
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("budget", ["2", b"2", True, -1.0, np.nan])
+def test_a_budget_is_a_number(budget):
+    with pytest.raises(ManipDynError, match="exhaustive is"):
+        md.plan_minimum_time(md.load_robot("ibm7535"), [0.0, 0.0], [0.1, 0.0], budget)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

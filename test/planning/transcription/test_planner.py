@@ -151,16 +151,18 @@ def test_a_plan_that_is_faster_than_the_straight_path_is_not_begun_anew():
 def test_the_scheme_is_that_of_a_cubic_spline():
     rng, nodes, duration = np.random.default_rng(0), 9, 1.7
     ends = Ends(*rng.normal(size=(4, 2)))
-    scheme = cubic_spline(ends.v0, ends.vf, nodes)
+    origin = rng.normal(size=2)
+    scheme = cubic_spline(ends.v0, ends.vf, nodes, origin)
     beyond = rng.normal(size=(nodes - 2, 2))
-    spline = Spline.between(ends, beyond + duration * scheme.shift[1:-1], duration)
-    unknown = np.vstack([ends.q0, beyond, ends.qf])
+    spline = Spline.between(ends, origin + beyond + duration * scheme.shift[1:-1], duration)
+    unknown = np.vstack([ends.q0 - origin, beyond, ends.qf - origin])
     beside = np.stack([unknown[np.r_[0, : nodes - 1]], unknown, unknown[np.r_[1:nodes, -1]]], 1)
     tables = scheme.place, scheme.speed, scheme.bend
     expected = spline.joints(np.linspace(0.0, duration, nodes))
     for order, (shares, values) in enumerate(zip(tables, expected, strict=True)):
         found = np.einsum("kc,kci->ki", shares, beside) / duration**order
         found += scheme.lead[:, order] * duration ** (1 - order)
+        found += origin * (order == 0)
         assert found == pytest.approx(values, abs=1e-9)
     times = rng.uniform(0.0, duration, 20)
     for mine, same in zip(spline.halved().joints(times), spline.joints(times), strict=True):
