@@ -110,6 +110,14 @@ class Compiled(CPUDispatcher):
         insert_call_by_name(self.targetctx, cres.entry_point, description)
 
 
+class CompiledOnly(Compiled):
+    """A function without a form that Python can call."""
+
+    def __call__(self, *arguments, **named):
+        """Refuse: there is nothing to call, and numba would not notice."""
+        raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code")
+
+
 class Inlined(CPUDispatcher):
     """A function that is a part of its callers."""
 
@@ -186,7 +194,7 @@ def compiled(
     def decorated(function: Any) -> Any:
         if PLAIN:
             return function
-        kind = Merged if merge else Compiled
+        kind = Merged if merge else Compiled if python else CompiledOnly
         options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
         pipeline = ShortCompiler if short else WholeCompiler
         return kind(function, targetoptions=options, pipeline_class=pipeline)

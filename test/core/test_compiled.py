@@ -10,6 +10,7 @@ import pytest
 from fresh import Fresh
 
 from manip_dyn.core import compilers
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.specialized import specialized
 
@@ -256,3 +257,14 @@ def test_a_digest_tells_values_apart():
     assert len({*digests, digest_of([1])}) >= len(values) - 1
     assert digest_of(object()) == ""
     assert digest_of(np.arange(3.0)) == digest_of(np.arange(3.0))
+
+
+def test_python_cannot_call_what_has_no_form_for_it():
+    """Seen: a segmentation fault."""
+
+    @compiled(python=False)
+    def doubled(values):
+        return 2.0 * values[0]
+
+    with pytest.raises(TypeError, match="doubled can only be called by compiled code"):
+        doubled(np.ones(1))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from called import called
 from fresh import output_of
 
 from manip_dyn.core.by_reference import by_reference
@@ -42,7 +43,7 @@ def program():
     stated.columns[:], stated.cost[:] = rng.normal(size=count * rows), rng.normal(size=count)
     stated.low[:], stated.high[:] = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
     stated.right[:] = stated.columns.reshape(count, rows).T @ rng.uniform(stated.low, stated.high)
-    pivots = solve_linear_program(by_reference(stated), count, rows, 1e3)
+    pivots = called(solve_linear_program)(by_reference(stated), count, rows, 1e3)
     return [pivots, *stated.x, *stated.multipliers]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from called import called
 
 import manip_dyn as md
 from manip_dyn.core.by_reference import by_reference
@@ -71,10 +72,10 @@ def test_the_banded_solver():
     )
     right = rng.normal(size=size)
     x = right.copy()
-    assert factorized.py_func(band)
-    back_substituted.py_func(band, x)
+    assert called(factorized)(band)
+    called(back_substituted)(band, x)
     assert matrix @ x == pytest.approx(right)
-    assert not factorized.py_func(-band)
+    assert not called(factorized)(-band)
 
 
 def test_the_banded_solver_in_twice_the_precision():
@@ -90,8 +91,8 @@ def test_the_banded_solver_in_twice_the_precision():
     assert factorized_doubled(factor, low)
     back_substituted_doubled(factor, low, x, np.empty(size))
     factor = band.copy()
-    assert factorized(factor)
-    back_substituted(factor, usual)
+    assert called(factorized)(factor)
+    called(back_substituted)(factor, usual)
     assert x == pytest.approx(expected, abs=1e-12)
     assert np.abs(usual - expected).max() > 1e-8
     assert not factorized_doubled(-band, low)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from called import called
 from scipy.optimize import linprog
 
 from manip_dyn.core.by_reference import by_reference
@@ -23,7 +24,7 @@ def test_linear_programs_agree_with_scipy():
         low, high = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
         right = columns.T @ rng.uniform(low, high)
         program = stated(columns, right, cost, low, high, rng.random(count) < 0.5)
-        pivots = solve_linear_program.py_func(by_reference(program), count, rows, 1e3)
+        pivots = called(solve_linear_program)(by_reference(program), count, rows, 1e3)
         x, multipliers = program.x, program.multipliers
         assert pivots >= 0
         bounds = list(zip(low, high, strict=True))
@@ -36,5 +37,5 @@ def test_linear_programs_agree_with_scipy():
 def test_a_linear_program_without_solution_misses_by_little():
     ones = np.ones(2)
     program = stated(ones[:, None], np.array([5.0]), ones, 0 * ones, ones, np.zeros(2, bool))
-    solve_linear_program.py_func(by_reference(program), 2, 1, 9.0)
+    called(solve_linear_program)(by_reference(program), 2, 1, 9.0)
     assert program.x == pytest.approx([1.0, 1.0])
