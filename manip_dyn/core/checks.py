@@ -19,6 +19,8 @@ LONGEST = 2**62
 """Nanoseconds that whole numbers of 64 bits can count, and add."""
 Tensor = Array
 """Three axes or more, such as (k, 4, 4)."""
+Counts = NDArray[np.int64]
+"""Whole numbers, such as how many parts (k,) intervals have."""
 
 
 def finite_vector(name: str, value: Any, size: int) -> Vector:

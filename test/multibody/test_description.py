@@ -93,7 +93,7 @@ def test_shipped_mechanisms_load_by_name(name):
         ("position: [1, 0, 0]", "position: [1, 0]", r"shape \(2,\); expected \(3,\)"),
         ("position: [1, 0, 0]", "orientation: [1, 0.1, 0, 0]", "Euler parameters of norm 1.004"),
         ("velocity: [0, 0, 0]", "velocity: [0, 0.1, 0]", "initial velocities violate end by 0.1"),
-        ("points: [2, 0, 0]", "points: 2", "joint 'end', points has shape"),
+        ("points: [2, 0, 0]", "points: 2", "joint 'end', points is 2; expected 3 numbers"),
         ("points: [2, 0, 0]", "points: null", "joint 'end', points"),
         (", axis: [0, 0, 1]}\n  end", "}\n  end", "joint 'pin' has the axis None; expected an"),
         ("stiffness: 2e7", "stiffness: soft", "stiffness is 'soft'; expected a number"),

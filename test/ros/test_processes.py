@@ -228,7 +228,13 @@ def wait_until(condition):
 def test_a_demo_that_is_killed_takes_its_nodes_along():
     """Seen: they published for days."""
     command = [sys.executable, "-m", "manip_dyn", "demo", "pa10_circle"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # A session of its own: not a fork, whose children are those of another process.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     wait_until(lambda: len(children(process.pid)) >= 2 or process.poll() is not None)
     nodes = children(process.pid)
     process.kill()

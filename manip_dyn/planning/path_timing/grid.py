@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Counts, Matrix, Vector
 
-Counts = NDArray[np.int64]
 READ = 8
 """How often in an interval one looks whether a joint has turned back."""
 INSIDE = 1e-9

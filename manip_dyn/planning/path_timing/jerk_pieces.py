@@ -5,14 +5,11 @@ The jerk of a joint is q' s''' + 3 q'' s' s'' + q''' s'^3; the other limits are 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Tensor, Vector
-
-if TYPE_CHECKING:
-    from manip_dyn.planning.path_timing.grid import Counts
+from manip_dyn.core.checks import Counts, Matrix, Tensor, Vector
 
 
 class Pieces(NamedTuple):

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.path_timing.grid import Counts
+from manip_dyn.core.checks import Counts, Matrix, Vector
 from manip_dyn.planning.path_timing.jerk_pieces import JerkRows, Pieces, Slopes, joined, slopes
 from manip_dyn.planning.path_timing.jerk_steps import ASIDE, equations, limits_of_steps, misfit
 

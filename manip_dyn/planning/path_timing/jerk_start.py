@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
-from manip_dyn.planning.path_timing.grid import Counts, split
-from manip_dyn.planning.path_timing.jerk_pieces import Pieces
-from manip_dyn.planning.path_timing.jerk_program import Program
-
-if TYPE_CHECKING:
-    from manip_dyn.planning.path_timing.jerk_rows import Course
+from manip_dyn.core.checks import Counts, Vector
+from manip_dyn.planning.path_timing.grid import split
+from manip_dyn.planning.path_timing.jerk_pieces import Pieces, Slopes
 
 STARTS, SLOWER = 60, 1.25
 """How many starts are tried, and the factor between their times."""
@@ -24,18 +21,35 @@ READ = 2000
 """At how many times the motion without limits of jerk is read."""
 
 
+class Measure(Protocol):
+    """Motions measured by what they miss; see `jerk_program.Program`."""
+
+    def joined(self, y: Pieces) -> Pieces:
+        """Return the motion led back to where its pieces fit."""
+
+    def merit(self, y: Pieces) -> float:
+        """Return the time in shares of the whole, and the price of what is missed."""
+
+    def at(self, y: Pieces) -> Slopes:
+        """Return what the limits come to."""
+
+
 def gentle_start(
-    course: Course, ends: tuple[float, float], free: tuple[Vector, Vector], breaks: Vector, k: int
+    measure_of: Callable[[Counts], Measure],
+    ends: tuple[float, float],
+    free: tuple[Vector, Vector],
+    breaks: Vector,
+    k: int,
 ) -> tuple[Pieces, Counts]:
     """Return a motion, and the phases (k,) of its intervals; see `jerk_timing.jerk_limited`.
 
     Between two ends at rest it is slow enough for all limits, if it can be. An end that is passed
-    is passed at its speed, however slow the rest; then the best by `Program.merit` is taken, or
+    is passed at its speed, however slow the rest; then the best by `Measure.merit` is taken, or
     the fastest if none moves on everywhere.
     """
     times, places = free
     held = (ends[0] == 0.0, ends[1] == 0.0)
-    best, least, whole = None, np.inf, float(times[-1])
+    best, least = None, np.inf
     for count in range(STARTS):
         factor = SLOWER**count
         tau, warped = _warp(held, factor)
@@ -48,12 +62,12 @@ def gentle_start(
         speed = np.gradient(grid, t)
         speed[[0, -1]] = ends
         y = Pieces(grid, np.diff(t), speed, np.gradient(speed, t))
-        program = Program(course.at_ends, np.ones((1, 1)), whole, phase, breaks[1:], held)
-        y = program.joined(y)
-        merit = program.merit(y)
+        measure = measure_of(phase)
+        y = measure.joined(y)
+        merit = measure.merit(y)
         if best is None or merit < least:
             best, least = (y, phase), merit
-        if all(held) and merit < np.inf and np.abs(program.at(y).value).max() <= 1.0:
+        if all(held) and merit < np.inf and np.abs(measure.at(y).value).max() <= 1.0:
             return y, phase
         if factor > least:
             break

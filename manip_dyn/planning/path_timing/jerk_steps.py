@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.checks import Counts, Matrix, Tensor, Vector
 
 if TYPE_CHECKING:
-    from manip_dyn.planning.path_timing.grid import Counts
     from manip_dyn.planning.path_timing.jerk_pieces import Pieces, Slopes
 
 ASIDE = 1e-3

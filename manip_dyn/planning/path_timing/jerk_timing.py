@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.planning.path_timing.grid import Counts
+from manip_dyn.core.checks import Counts, Matrix, Tensor, Vector
 from manip_dyn.planning.path_timing.jerk_pieces import Pieces
 from manip_dyn.planning.path_timing.jerk_program import Program
 from manip_dyn.planning.path_timing.jerk_rows import Course
@@ -65,7 +64,13 @@ def jerk_limited(
         NoTimingError: If none was found.
     """
     held = (ends[0] == 0.0, ends[1] == 0.0)
-    y, phase = gentle_start(course, ends, free, breaks, k)
+
+    def unmargined(phase: Counts) -> Program:
+        return Program(
+            course.at_ends, np.ones((1, 1)), float(free[0][-1]), phase, breaks[1:], held
+        )
+
+    y, phase = gentle_start(unmargined, ends, free, breaks, k)
     margins = np.full((len(y.times), course.read(y).shape[2]), ROOM)
 
     def program(y: Pieces, phase: Counts, margins: Matrix) -> Program:

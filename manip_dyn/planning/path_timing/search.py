@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.path_timing.grid import Counts, durations, split
+from manip_dyn.core.checks import Counts, Matrix, Vector
+from manip_dyn.planning.path_timing.grid import durations, split
 from manip_dyn.planning.path_timing.joint_path import JointPath
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.profile import controllable, greatest
