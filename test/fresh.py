@@ -68,9 +68,13 @@ class Popen(_real):
         """Return the exit code if it ended."""
         if not self._forked:
             return super()._internal_poll(*arguments, **options)
-        if self.returncode is None:
-            pid, status = self._try_wait(os.WNOHANG)
-            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        if self.returncode is None and self._waitpid_lock.acquire(False):
+            try:
+                pid, status = self._try_wait(os.WNOHANG) if self.returncode is None else (0, 0)
+                if pid:
+                    self._handle_exitstatus(status)
+            finally:
+                self._waitpid_lock.release()
         return self.returncode
 
 

@@ -57,7 +57,7 @@ def _bench(options: argparse.Namespace) -> int:
         if options.robot:
             raise ManipDynError("--keep is for the usual robots; expected no --robot")
     robots = [load_robot(each) for each in options.robot or ()]
-    with told(f"measuring {name}"):
+    with told(f"measuring {name}", writes=True):
         record = bench(name, robots) if robots else bench(name)
     print(json.dumps(record.content(), indent=2) if options.json else record)
     if options.keep:

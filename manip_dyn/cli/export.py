@@ -45,7 +45,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 def _export(options: argparse.Namespace) -> int:
     robot = robot_of(options)
     names = [each.strip() for each in options.kernels.split(",") if each.strip()]
-    with told("writing"):
+    with told("writing", writes=True):
         files = export_c(
             robot,
             options.c,

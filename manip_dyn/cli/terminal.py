@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import IO, Any
 
@@ -102,13 +102,15 @@ class Bar:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def told(what: str, writes: bool = False) -> Iterator[None]:
     """Show, on a terminal, what takes longer than `PATIENCE` inside, and for how long it has.
 
-    Ctrl-C ends it, compiled code or not.
+    Ctrl-C ends it, compiled code or not; what writes files or has processes of its own ends as
+    Python does.
     """
+    ending: Any = _plainly if writes else interruptible
     if not is_terminal(sys.stderr):
-        with interruptible(error_line("stopped")):
+        with ending(error_line("stopped")):
             yield
         return
     from threading import Event, Thread
@@ -133,7 +135,12 @@ def told(what: str) -> Iterator[None]:
 
     thread.start()
     try:
-        with interruptible(error_line("stopped"), end):
+        with ending(error_line("stopped"), end):
             yield
     finally:
         end()
+
+
+def _plainly(*_: Any) -> AbstractContextManager[None]:
+    """Let Ctrl-C do what it does in Python."""
+    return nullcontext()

@@ -37,6 +37,7 @@ def key_of(function: Any, signature: Any) -> Any:
     fits = (
         isinstance(array, types.Array)
         and array.layout == "C"
+        and array.ndim > 0
         and isinstance(array.dtype, (types.Number, types.Boolean))
         and all(isinstance(each, (types.Number, types.Boolean)) for each in value)
         and len(_kinds(index)) == array.ndim

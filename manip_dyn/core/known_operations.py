@@ -38,14 +38,14 @@ class KnownFunction(types.Function):
     def get_call_type(self, context, args, kws):
         """Return the signature for types of arguments."""
         known: Any = None if kws else self._signatures.get(args)
-        if isinstance(known, TypingError):
-            raise known
+        if isinstance(known, str):
+            raise TypingError(known)
         if known is None:
             try:
                 known = super().get_call_type(context, args, kws)
             except TypingError as error:
                 if not kws and all(isinstance(each, _NUMBERS) for each in args):
-                    self._signatures[args] = error.with_traceback(None)
+                    self._signatures[args] = str(error)
                 raise
             # What numba compiles for a signature depends on more than types.
             if not kws and self._impl_keys[known.args] is self.typing_key:

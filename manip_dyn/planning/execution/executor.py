@@ -324,7 +324,7 @@ class PlanExecutor:
             self._feedback.integrate(q_ref - q, t - heard)
         near = self._tuning.tolerance
         rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
-        if over and rests and not self.arrived:
+        if over and rests and not (self.arrived or self._patience.gone):
             self.arrived = True
             self.arrival_time = end if heard is None or heard <= end else t
             self._patience.reset()

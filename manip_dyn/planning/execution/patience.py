@@ -39,6 +39,7 @@ class Patience:
     def note_return(self) -> None:
         """Count a new motion to the goal."""
         self._returns += 1
+        self._nearest = np.inf
         if self._returns > MOST_RETURNS:
             self.reason = f"{MOST_RETURNS} new motions did not lead there{END}"
 
@@ -46,7 +47,7 @@ class Patience:
         """Note where the arm (n,) is at `t` s, after the end of its motion to the goal (n,)."""
         off = np.abs(q - goal)
         i = int(off.argmax())
-        if off[i] < NEARER * self._nearest:
+        if not saturated or off[i] < NEARER * self._nearest:
             self._nearest, self._since = float(off[i]), t
         elif saturated and t - self._since > LONG and not self.gone:
             name, unit = self._robot.joint_names[i], self._robot.unit(i)

@@ -98,10 +98,11 @@ class TimeScaling:
         now = self.plan_time(t)
         if error <= self.from_error:
             return None
-        behind = 0.0 < now < self._motion.t_final and self._for_lag(now, t, q, v)
+        under_way = 0.0 < now < self._motion.t_final
+        behind = under_way and self._for_lag(now, t, q, v)
         later = min(LATER * error, self._off_plan)
         self.from_error = self._lag if behind else later
-        lighter = 0.0 < now < self._motion.t_final and not behind and self._for_lead(now, t, q, v)
+        lighter = under_way and not behind and self._for_lead(now, t, q, v)
         return self._scaled() if behind or lighter else None
 
     def _for_lag(self, now: float, t: float, q: Vector, v: Vector) -> bool:
