@@ -32,6 +32,16 @@ def check_effort_limits(robot: Robot, joints: Iterable[int]) -> None:
             )
 
 
+def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
+    """Refuse joints that have to move and must not."""
+    for i in joints:
+        if robot.v_max[i] == 0.0:
+            raise ManipDynError(
+                f"joint '{robot.joint_names[i]}' has the speed limit 0; expected one above 0, or "
+                "the joint locked"
+            )
+
+
 def check_without_friction(robot: Robot, what: str) -> None:
     """Refuse joints with dry friction for `what` cannot take it into account."""
     for i in np.flatnonzero(robot.static_friction):

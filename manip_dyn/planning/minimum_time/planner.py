@@ -20,6 +20,7 @@ from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.at_rest import (
     check_effort_limits,
+    check_speed_limits,
     check_without_friction,
     checked_postures,
     holding_effort,
@@ -88,6 +89,7 @@ def plan_minimum_time(
     check_without_friction(robot, "a minimum-time plan")
     speeds = [_velocities(robot, *each) for each in (("start", v0), ("goal", vf))]
     check_effort_limits(robot, range(robot.n))
+    check_speed_limits(robot, range(robot.n))
     holding_effort(robot, "start", start, strictly=True)
     hold = holding_effort(robot, "goal", goal, strictly=True)
     ends = Ends(start, speeds[0], goal, speeds[1])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import PPoly
 
-from manip_dyn.core.checks import Matrix, finite_array
+from manip_dyn.core.checks import Matrix, finite_array, shortened
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.joint_path import (
     SAME,
@@ -31,6 +31,7 @@ def joint_path(robot: Robot, given: Any, blend: float | None) -> JointPath:
             raise ManipDynError(
                 f"path is {type(given).__name__} without breaks; expected {_accepted(robot)}"
             )
+        _check_own(robot, given)
         return given
     if hasattr(given, "pose") and hasattr(given, "twist"):
         raise ManipDynError(
@@ -44,6 +45,21 @@ def joint_path(robot: Robot, given: Any, blend: float | None) -> JointPath:
         )
     points = waypoints(robot, given)
     return spline_through(points) if blend is None else lines_through(points, blend)
+
+
+def _check_own(robot: Robot, given: Any) -> None:
+    """Refuse a path of one's own whose breaks or positions have other shapes."""
+    breaks = given.breaks
+    fits = isinstance(breaks, np.ndarray) and breaks.ndim == 1 and breaks.dtype.kind == "f"
+    if not fits or not np.isfinite(breaks).all():
+        raise ManipDynError(
+            f"the path's breaks are {shortened(breaks)}; expected an array (k,) of finite numbers"
+        )
+    shape = np.shape(given(breaks[:1], 0))
+    if breaks.size and shape != (1, robot.n):
+        raise ManipDynError(
+            f"path(s, 0) has shape {shape} for one s; expected {(1, robot.n)}, a row for each"
+        )
 
 
 def waypoints(robot: Robot, given: ArrayLike) -> Matrix:

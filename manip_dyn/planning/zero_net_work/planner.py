@@ -12,6 +12,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.at_rest import (
     check_effort_limits,
+    check_speed_limits,
     check_without_friction,
     checked_postures,
     holding_effort,
@@ -73,6 +74,7 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     start, goal = checked_postures(robot, q0, qf)
     moving = np.flatnonzero(np.abs(goal - start) > STILL)
     check_effort_limits(robot, moving)
+    check_speed_limits(robot, moving)
     holding_effort(robot, "start", start)
     hold = holding_effort(robot, "goal", goal)
     if not moving.size:

@@ -1,5 +1,7 @@
 """Minimum-time plans: closed forms, tables, random goals, peers, refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import ARM, changed, write, write_shipped
@@ -201,6 +203,17 @@ def test_an_arm_that_cannot_is_refused_with_the_reason(tmp_path, changes, words)
     with pytest.raises(ManipDynError) as error:
         md.plan_minimum_time(robot, [0.9, 0.3], [0.0, 0.2])
     assert words in str(error.value)
+
+
+def test_a_joint_that_must_not_move_is_refused():
+    """Seen: "no search converged" after 1.5 s, and "would reach nan rad/s"."""
+    robot = replace(md.load_robot("ibm7535"), v_max=np.array([20.0, 0.0]))
+    for plan in (md.plan_minimum_time, md.plan_zero_net_work):
+        with pytest.raises(
+            ManipDynError, match="'elbow' has the speed limit 0; expected one above"
+        ):
+            plan(robot, [0.5, 0.3], [0.0, 0.2])
+    assert md.plan_zero_net_work(robot, [0.5, 0.3], [0.0, 0.3]).success
 
 
 def test_three_joints_with_gravity(tmp_path):

@@ -329,6 +329,24 @@ def test_bad_input_is_told_in_a_sentence(rr, path, options, told):
         md.time_path(rr, path, **options)
 
 
+@pytest.mark.parametrize(
+    ("breaks", "told"),
+    [
+        ([0, 1], r"breaks are \[0, 1\]; expected an array"),
+        (None, "breaks are None; expected an array"),
+        (np.array([0.0, np.inf]), "expected an array .* of finite numbers"),
+        (np.array([0.0, 1.0]), r"path\(s, 0\) has shape \(3,\) for one s; expected \(1, 2\)"),
+    ],
+)
+def test_a_path_of_ones_own_has_breaks_and_rows(rr, breaks, told):
+    def call(_, s, order):
+        return np.zeros(3)
+
+    own = type("Own", (), {"breaks": breaks, "__call__": call})()
+    with pytest.raises(md.ManipDynError, match=told):
+        md.time_path(rr, own)
+
+
 def test_zero_limits_and_none_at_all_are_told(rr):
     none = np.full(2, np.inf)
     free = replace(rr, v_max=none, tau_max=none)
