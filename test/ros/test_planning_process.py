@@ -5,12 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from harness import TIMEOUT
+from running import alive, wait_until
 
 from manip_dyn import clik
 from manip_dyn.core.errors import ManipDynError
@@ -56,21 +55,6 @@ def always():
     return True
 
 
-def died(pid):
-    """Return whether a process is gone, or only waits to be noticed."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def until(condition):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("v", [None, np.array([-1.0, 0.5])], ids=["from rest", "on the way"])
 def test_a_plan_is_the_same_from_another_process(process, robot, v):
     task = PlanningTask(PARAMETERS, TASK.aim, TASK.q, v)
@@ -99,7 +83,7 @@ def test_it_is_started_again_when_it_dies(process):
     assert process.wait_until_ready(TIMEOUT)
     first = process.pid
     os.kill(first, signal.SIGKILL)
-    until(lambda: process.watch() or process.told)
+    wait_until(lambda: process.watch() or process.told)
     killed = "the planning process was killed by signal 9"
     assert process.told == [f"{killed}; another one is started"]
     assert process.solved(TASK, always).plan.success
@@ -117,7 +101,7 @@ def test_what_is_not_wanted_any_more_keeps_nobody_waiting(process, monkeypatch):
     os.kill(busy, signal.SIGSTOP)
     with pytest.raises(ManipDynError, match="not wanted"):
         process.solved(TASK, lambda: False)
-    assert died(busy)
+    assert not alive(busy)
     assert process.solved(TASK, always).plan.success
 
 
@@ -125,7 +109,7 @@ def test_one_that_cannot_begin_is_not_started_again_and_again(robot, monkeypatch
     monkeypatch.setattr(planning_process, "PROGRAM", "manip_dyn.no_such_program")
     told = []
     process = PlanningProcess(PARAMETERS, robot, told.append)
-    until(lambda: process.watch() or told)
+    wait_until(lambda: process.watch() or told)
     for _ in range(3):
         process.watch()
     ended = "the planning process ended with exit code 1 before its first task"
@@ -153,7 +137,7 @@ def test_one_that_is_killed_twice_is_started_again_and_always_says_so(
     for _ in range(tries - 1):
         os.kill(process.pid, signal.SIGKILL)
         count = len(told)
-        until(lambda: process.watch() or len(told) > count)  # noqa: B023
+        wait_until(lambda: process.watch() or len(told) > count)  # noqa: B023
     killed = "the planning process was killed by signal 9 before its first task"
     assert told == [f"{killed}; another one is started"] * (tries - 1)
     os.kill(process.pid, signal.SIGKILL)
@@ -166,4 +150,4 @@ def test_one_that_is_killed_twice_is_started_again_and_always_says_so(
 def test_it_ends_with_its_owner_however_that_ends():
     owner = subprocess.run([sys.executable, "-c", OWNER], capture_output=True, text=True)
     assert owner.returncode == -signal.SIGKILL
-    until(lambda: died(int(owner.stdout)))
+    wait_until(lambda: not alive(int(owner.stdout)))

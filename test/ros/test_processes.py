@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import rclpy
 from harness import TIMEOUT, start_node
+from running import alive, wait_until
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -207,21 +208,6 @@ def children(pid):
     lists = Path(f"/proc/{pid}/task").glob("*/children")
     own = [int(each) for file in lists for each in file.read_text().split()]
     return [each for child in own for each in (child, *children(child))]
-
-
-def alive(pid):
-    """Return whether a process runs: one that only waits to be noticed does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_until(condition):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")

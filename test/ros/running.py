@@ -1,0 +1,22 @@
+"""Processes that are watched from outside."""
+
+import time
+from pathlib import Path
+
+from harness import TIMEOUT
+
+
+def alive(pid):
+    """Return whether a process runs: one that only waits to be noticed does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition):
+    """Wait until a condition holds; fail if it does not in time."""
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
