@@ -334,6 +334,7 @@ def test_a_run_ends_at_a_limit_if_it_is_to(ros):
     assert "joint 'shoulder' reached its upper limit at" in status.message
     assert ros.call(Trigger, "simulator/reset").success
     levels(ros, found, state="waiting")  # under the brake, until a command comes
+    ros.until(lambda: stamp(ros.states[-1]) == 0, "reset does not go back")
     assert command(ros, 0.0, 0.0).position[0] == 3.1
 
 
