@@ -24,7 +24,7 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from manip_dyn.core.compiled import Compiled
 from manip_dyn.core.compilers import PartCompiler, PartLibrary
 from manip_dyn.core.fingerprint import digest_of, home
-from manip_dyn.core.linking.slots import Slot, fill
+from manip_dyn.core.linking.slots import Slot, fill, open_calls
 from manip_dyn.core.linking.templates import Templates
 
 _unknown = itertools.count()
@@ -37,8 +37,8 @@ def linked(program: Any, fills: Mapping[Any, Any]) -> Any:
 
     Args:
         program: A `compiled` function that calls slots, itself or in its parts.
-        fills: For slots a compiled function each, or the number that they return; a slot for
-            what it does by itself.
+        fills: For slots a compiled function or an intrinsic each, or the number that they return;
+            a slot for what it does by itself.
     """
     filled = tuple(
         (home(slot.py_func), value.default if isinstance(value, Slot) else value)
@@ -110,12 +110,14 @@ class _Linker(_FunctionCompiler):
         library = kind(context.codegen(), description.mangled_name)
         library.enable_object_caching()
         library._final_module.link_in(template.module)
-        for symbol, call in template.calls.items():
-            if call.slot not in fills and kind is JITCodeLibrary:
-                name = home(self._templates.program.py_func)
-                raise ValueError(f"nothing fills the slot {call.slot} of {name}")
-            if call.slot in fills:
-                fill(library, symbol, fills[call.slot], self._function)
+        left = open_calls(library._final_module)
+        while known := {name: each for name, each in left.items() if each.slot in fills}:
+            values = {name: fills[each.slot] for name, each in known.items()}
+            fill(library, values, self._function)
+            left = open_calls(library._final_module)  # those of what was filled in, too
+        for call in left.values() if kind is JITCodeLibrary else ():
+            name = home(self._templates.program.py_func)
+            raise ValueError(f"nothing fills the slot {call.slot} of {name}")
         library.finalize()
         entry = None
         if kind is JITCodeLibrary:

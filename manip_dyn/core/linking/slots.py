@@ -2,14 +2,16 @@
 
 A slot is a stand-in: an ordinary function with the arguments that will be given, and what it does
 as long as nothing else is put in its place. Compiled code that calls it only declares a name for
-each combination of argument types; `fill` defines what stands behind such a name.
+each combination of argument types; `fill` defines what stands behind such a name. Where all that
+is open is a `number`, the name is that of a constant.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -17,6 +19,7 @@ from numba.core import types, typing
 from numba.core.compiler import Flags
 from numba.core.funcdesc import FunctionDescriptor
 from numba.core.targetconfig import ConfigStack
+from numba.extending import intrinsic
 
 from manip_dyn.core.compiled import Function, Inlined
 from manip_dyn.core.fingerprint import home
@@ -24,10 +27,10 @@ from manip_dyn.core.plain import PLAIN
 
 
 class Call(NamedTuple):
-    """What is known of a call: the slot's `home`, and types."""
+    """What is known of a call: the slot's `home`, and types; no arguments of a `number`."""
 
     slot: str
-    arguments: tuple
+    arguments: tuple | None
     returns: Any
 
 
@@ -102,43 +105,107 @@ def slot(returns: Any = types.none) -> Callable[[Function], Function]:
     return decorated
 
 
-def fill(library: Any, symbol: str, value: Any, caller: Any) -> None:
-    """Define what a call does, as a part of its callers in a library.
+def number(kind: Any = types.int64) -> Callable[[Function], Function]:
+    """Leave open a number that a function without arguments returns, until it is `linked`.
+
+    Args:
+        kind: Its type.
+    """
+
+    def decorated(function: Any) -> Any:
+        if PLAIN:
+            return function
+        slot = home(function)
+        calls[slot] = Call(slot, None, kind)
+
+        def read(_context):
+            def generate(context, builder, _signature, _values):
+                place = builder.module.globals.get(slot)
+                if place is None:
+                    place = _constant(builder.module, slot, context.get_value_type(kind))
+                return builder.load(place)
+
+            return typing.signature(kind), generate
+
+        made: Any = intrinsic(read)
+        made.py_func = function
+        return made
+
+    return decorated
+
+
+def _constant(module: Any, name: str, kind: Any) -> Any:
+    """Declare a constant that is defined elsewhere."""
+    made = ir.GlobalVariable(module, kind, name)
+    made.global_constant = True
+    return made
+
+
+def open_calls(module: Any) -> dict[str, Call]:
+    """Return the calls of slots in LLVM's code that nothing has filled, by their names."""
+    known = itertools.chain(module.functions, module.global_variables)
+    return {each.name: calls[each.name] for each in known if _is_open(each)}
+
+
+def _is_open(value: Any) -> bool:
+    return value.is_declaration and value.name in calls
+
+
+def fill(library: Any, values: Mapping[str, Any], caller: Any) -> None:
+    """Define what calls do, as a part of their callers in a library.
 
     Args:
         library: Where the callers are.
-        symbol: The call's name, see `calls`.
-        value: A compiled function, or the number that is returned.
+        values: For names of calls, see `calls`, a compiled function each, or the number that is
+            returned.
         caller: The compiled function that the callers belong to.
     """
-    call, context = calls[symbol], caller.targetctx
-    module = library.create_ir_module(symbol)
-    convention = context.call_conv
-    function = ir.Function(
-        module, convention.get_function_type(call.returns, call.arguments), symbol
-    )
+    module = library.create_ir_module("slots")
+    with caller.targetctx.push_code_library(library):  # which takes in what is called
+        for symbol, value in values.items():
+            define = _define_number if calls[symbol].arguments is None else _define_function
+            define(module, symbol, value, caller)
+    library.add_ir_module(module)
+    final = library._final_module
+    for each in dict.fromkeys(library._linking_libraries):
+        final.link_in(each._get_module_for_linking(), preserve=True)
+        getattr(library, "_reload_init", set()).update(getattr(each, "_reload_init", ()))
+    library._linking_libraries.clear()
+    for symbol in values:
+        is_number = calls[symbol].arguments is None
+        find = final.get_global_variable if is_number else final.get_function
+        find(symbol).linkage = "internal"
+
+
+def _define_number(module: Any, symbol: str, value: float, caller: Any) -> None:
+    constant = caller.targetctx.get_constant(calls[symbol].returns, value)
+    made = _constant(module, symbol, constant.type)
+    made.initializer = constant
+    made.linkage = "linkonce_odr"
+
+
+def _define_function(module: Any, symbol: str, value: Any, caller: Any) -> None:
+    call, convention = calls[symbol], caller.targetctx.call_conv
+    arguments: Any = call.arguments
+    function = ir.Function(module, convention.get_function_type(call.returns, arguments), symbol)
     function.linkage = "linkonce_odr"
     function.attributes.add("alwaysinline")
-    names = [f"x{i}" for i in range(len(call.arguments))]
-    convention.decorate_function(function, names, call.arguments)
+    convention.decorate_function(function, [f"x{i}" for i in range(len(arguments))], arguments)
     builder = ir.IRBuilder(function.append_basic_block())
-    with context.push_code_library(library):  # which takes in what is called
-        convention.return_value(builder, _emitted(builder, function, call, value, caller))
-    library.add_ir_module(module)
-    library._final_module.get_function(symbol).linkage = "internal"
+    convention.return_value(builder, _emitted(builder, function, call, value, caller))
 
 
 def _emitted(builder: Any, function: Any, call: Call, value: Any, caller: Any) -> Any:
     """Emit a function's call; return its result."""
-    context = caller.targetctx
+    context, arguments = caller.targetctx, call.arguments
     if isinstance(value, (int, float)):
         return context.get_constant(call.returns, value)
-    kind: Any = types.Dispatcher(value)
+    kind: Any = caller.typingctx.resolve_value_type(value)
     flags = Flags()
     caller.targetdescr.options.parse_as_flags(flags, caller.targetoptions)
     with ConfigStack().enter(flags):  # what a function of a user leaves open, its caller says
-        called = kind.get_call_type(caller.typingctx, call.arguments, {})
-    packer = context.get_arg_packer(call.arguments)
+        called = kind.get_call_type(caller.typingctx, arguments, {})
+    packer = context.get_arg_packer(arguments)
     given = packer.from_arguments(builder, context.call_conv.get_arguments(function))
     result = context.get_function(kind, called)(builder, given)
     if call.returns is not types.none:

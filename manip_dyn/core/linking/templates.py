@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from numba.core.compiler import CompileResult
 
 from manip_dyn.core.compiled import Compiled
-from manip_dyn.core.linking.slots import Call, calls
+from manip_dyn.core.linking.slots import Call, calls, open_calls
 from manip_dyn.core.machine_code import MachineCode
 
 
@@ -41,14 +41,13 @@ class Template(NamedTuple):
         made.library._ensure_finalized()
         module = made.library._final_module
         made.fndesc.typemap = made.fndesc.calltypes = None
-        declared = [each.name for each in module.functions if each.is_declaration]
         return cls(
             module,
             made.fndesc,
             made.environment,
             tuple(made._find_referenced_environments()),
             made.signature,
-            {name: calls[name] for name in declared if name in calls},
+            open_calls(module),
         )
 
     def renamed(self, ending: str) -> Template:

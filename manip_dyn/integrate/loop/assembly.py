@@ -14,6 +14,7 @@ from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate.loop import stand_ins, time_loop, whole_run
 from manip_dyn.integrate.methods.method import Method, Options, Step
+from manip_dyn.integrate.steps import numbers
 from manip_dyn.integrate.steps import stand_ins as motion
 
 Loop = Callable[..., int]
@@ -39,9 +40,12 @@ def _linked(
     method: Method, options: Options, functions: Mapping[str, Any]
 ) -> tuple[Loop, Loop, Step]:
     step = method.step(options, method.stand_in, motion.jacobian)
-    loop = specialized(time_loop, **_constants(options, step))
     part = {getattr(stand_ins, name): getattr(step.module, name) for name in STEP}
-    whole = linked(loop.advance, part | {stand_ins.size: options.size})
+    if not options.dense:
+        part[stand_ins.interpolate] = stand_ins.interpolate
+    known = {getattr(numbers, name): value for name, value in _numbers(options, step).items()}
+    loop = specialized(time_loop, EVENTS=options.events > 0)
+    whole = linked(loop.advance, part | dict(step.fills) | known)
     slots = {name: getattr(motion, name) for name in functions} | {"rhs": method.stand_in}
     advance = linked(whole, {slot: functions[name] or slot for name, slot in slots.items()})
     return advance, linked(whole_run.run, {stand_ins.advance: advance}), step
@@ -53,17 +57,20 @@ def _plain(
     step = method.step(options, functions["rhs"], functions["jacobian"])
     bound = {name: functions[name] for name in ("signal", "act") if functions[name]}
     bound |= {name: getattr(step.module, name) for name in STEP}
-    bound |= {"size": lambda: options.size} | _constants(options, step)
+    known = _numbers(options, step).items()
+    bound |= {name: lambda value=value: value for name, value in known}
+    bound["EVENTS"] = options.events > 0
     advance = specialized(time_loop, **bound).advance
     return advance, specialized(whole_run, advance=advance).run, step
 
 
-def _constants(options: Options, step: Step) -> dict[str, Any]:
-    """Return what a loop is bound to before it is compiled."""
+def _numbers(options: Options, step: Step) -> dict[str, int]:
+    """Return what a loop has to know, by the names in `steps.numbers`."""
     return {
-        "RATE": step.module.RATE,
-        "EVENTS": options.events,
-        "ADAPTIVE": options.adaptive,
-        "DENSE": options.dense,
-        "ACTS": options.acts,
+        "size": options.size,
+        "rate_row": step.module.RATE,
+        "event_count": options.events,
+        "adaptive": int(options.adaptive),
+        "dense": int(options.dense),
+        "acts": int(options.acts),
     }

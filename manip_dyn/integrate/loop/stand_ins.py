@@ -8,12 +8,6 @@ from manip_dyn.core.linking.slots import slot
 
 
 @slot(returns=types.int64)
-def size():
-    """Return the length of the state."""
-    return 1
-
-
-@slot(returns=types.int64)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Bring what is known at the start of the step up to date."""
     return 0

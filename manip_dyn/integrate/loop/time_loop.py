@@ -33,9 +33,10 @@ from manip_dyn.integrate.loop.search import (
     crosses,
 )
 from manip_dyn.integrate.loop.space import only
-from manip_dyn.integrate.loop.stand_ins import adapt, attempt, close, interpolate, prepare, size
+from manip_dyn.integrate.loop.stand_ins import adapt, attempt, close, interpolate, prepare
 from manip_dyn.integrate.loop.stops import EARLIEST, LATEST, MARK, TIME
 from manip_dyn.integrate.steps.control import ROUNDING
+from manip_dyn.integrate.steps.numbers import acts, adaptive, dense, event_count, rate_row, size
 from manip_dyn.integrate.steps.stand_ins import act, signal
 from manip_dyn.integrate.steps.status import (
     EVENT,
@@ -48,10 +49,8 @@ from manip_dyn.integrate.steps.status import (
 )
 
 # Bound for each kind of loop, see `assembly`.
-RATE, EVENTS = 1, 0
-"""Row of the derivative at the start of the step, number of event functions."""
-ADAPTIVE = DENSE = ACTS = False
-"""Whether tolerances rule the steps, steps leave polynomials, and events have an action."""
+EVENTS = False
+"""Whether there are events: the search for them is much of the loop."""
 WIDTHS_AHEAD = 8
 """How many times the width of a located crossing one looks ahead after an action."""
 
@@ -77,7 +76,7 @@ def advance(p, y, space):
         if (
             0 < times.shape[0] <= now.rows
             or 0 < spans.shape[0] <= now.pieces
-            or 0 < event_times.shape[0] < now.found + EVENTS
+            or 0 < event_times.shape[0] < now.found + event_count()
         ):
             return PAUSED  # a record has no room for another step
         target, remaining = stops[now.stop, TIME], stops[now.stop, TIME] - now.t
@@ -88,7 +87,7 @@ def advance(p, y, space):
             return verdict
         if EVENTS and now.armed == 0:
             arm(y, p, now, work, signals)
-        if ADAPTIVE:
+        if adaptive():
             if abs(now.planned) < ROUNDING * abs(now.t) + 1e-30:
                 return STEP_UNDERFLOW
             now.landing = abs(remaining) <= 1.01 * abs(now.planned)
@@ -114,11 +113,11 @@ def advance(p, y, space):
         if verdict != PASSED:
             return verdict
         now.steps += 1
-        if DENSE:
+        if dense():
             interpolate(y, p, now, work, spans, space.polynomials)
         close(now, work)
         now.since += 1
-        if now.landing == 0 and not ADAPTIVE and now.locating == 0:
+        if now.landing == 0 and not adaptive() and now.locating == 0:
             now.t = now.origin + now.since * (now.sign * now.step)
         else:
             now.t = reached
@@ -154,12 +153,12 @@ def arm(y, p, now, work, signals):
     """
     signal(now.first, y, p, row(signals, BEFORE))
     now.armed = 1
-    if ACTS and now.ahead != 0.0:
-        u, rate = row(work, 0), row(work, RATE)
+    if acts() and now.ahead != 0.0:
+        u, rate = row(work, 0), row(work, rate_row())
         for i in range(size()):
             u[i] = y[i] + now.ahead * rate[i]
         signal(now.first + now.ahead, u, p, row(signals, AFTER))
-        for j in range(EVENTS):
+        for j in range(event_count()):
             if signals[ACTED, j] != 0.0:
                 signals[BEFORE, j] = signals[AFTER, j]
 
@@ -169,9 +168,9 @@ def happen(y, p, now, tolerance, signals, space):
     """Keep the events at the end of the step and act on them; return whether one is terminal."""
     ended = False
     now.ahead = 0.0
-    for j in range(EVENTS):
+    for j in range(event_count()):
         signals[ACTED, j] = 0.0
-    for j in range(EVENTS):
+    for j in range(event_count()):
         direction = signals[KINDS, j]
         if not crosses(signals[BEFORE, j], signals[AFTER, j], direction):
             continue
@@ -184,7 +183,7 @@ def happen(y, p, now, tolerance, signals, space):
         now.known = 0
         now.memory = 0.0
         ended = ended or signals[KINDS + 1, j] != 0.0
-        if ACTS and not ended:
+        if acts() and not ended:
             act(j, now.t, y, p)
             now.armed = 0
             if direction != 0.0:

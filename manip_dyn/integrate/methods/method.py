@@ -6,11 +6,14 @@ A family of methods is a subclass; its `step` is what the time loop calls, see `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from manip_dyn.integrate.steps import stand_ins
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.specialized import specialized
+from manip_dyn.integrate.steps import first_step, stand_ins
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,44 @@ class Step(NamedTuple):
             step; those of a Taylor series come on top.
         degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
         scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
+        fills: What the module leaves open besides the motion: slots and what fills them.
     """
 
     module: ModuleType
     rows: int
     degree: int
     scratch: tuple[int, int] = (0, 0)
+    fills: Mapping[Any, Any] = MappingProxyType({})
+
+
+def open_step(
+    module: ModuleType,
+    motion: Mapping[str, Any],
+    numbers: Mapping[str, float],
+    emitted: Mapping[str, Any] = MappingProxyType({}),
+    **constants: Any,
+) -> tuple[ModuleType, Mapping[Any, Any]]:
+    """Return a method's part of a time loop, and what fills it.
+
+    Args:
+        module: Where it stands; it plans its first step by `plan_first`.
+        motion: ``rhs`` and what else it calls of the motion; bound with the compiler off.
+        numbers: Numbers by their names in `steps.numbers`.
+        emitted: Functions of the method by their names, None for what it has not.
+        constants: What the module is bound to before it is compiled.
+    """
+    if not PLAIN:
+        values = {**numbers, **{name: each for name, each in emitted.items() if each is not None}}
+        fills = {
+            getattr(module, name): values.get(name, getattr(module, name))
+            for name in (*numbers, *emitted)
+        }
+        return specialized(module, **constants) if constants else module, fills
+    bound = {name: lambda value=value: value for name, value in numbers.items()}
+    plan_first = specialized(first_step, rhs=motion["rhs"]).plan_first
+    return specialized(
+        module, **motion, plan_first=plan_first, **bound, **emitted, **constants
+    ), {}
 
 
 @dataclass(frozen=True)

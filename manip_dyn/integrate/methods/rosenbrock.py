@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.specialized import specialized
-from manip_dyn.integrate.methods.method import Method, Options, Step
-from manip_dyn.integrate.methods.runge_kutta import control_of
-from manip_dyn.integrate.steps import first_step, implicit
+from manip_dyn.integrate.methods.method import Method, Options, Step, open_step
+from manip_dyn.integrate.methods.runge_kutta import numbers_of
+from manip_dyn.integrate.steps import implicit
 from manip_dyn.integrate.tableaus.rosenbrock_tableau import RosenbrockTableau
 
 
@@ -81,23 +80,17 @@ class Rosenbrock(Method):
         table, size, n = self.tableau, options.size, options.positions
         unknowns = n or size
         power = self.embedded_order + 1
-        control = control_of(options, power, power)
-        module = specialized(
-            implicit,
-            rhs=rhs,
-            plan_first=specialized(first_step, rhs=rhs).plan_first,
-            **({"jacobian": jacobian} if options.jacobian else {}),
-            **control,
-            **_coefficients(table),
-            SIZE=size,
-            POSITIONS=n,
-            DENSE=options.dense,
-            EXACT=options.jacobian,
-            MASS=options.mass,
-            SCALED=options.estimate == "scaled",
-        )
+        numbers = {
+            **numbers_of(options, power, power),
+            "positions": n,
+            "exact": int(options.jacobian),
+            "mass": int(options.mass),
+            "scaled": int(options.estimate == "scaled"),
+        }
+        motion = {"rhs": rhs, "jacobian": jacobian}
+        module, fills = open_step(implicit, motion, numbers, **_coefficients(table))
         scratch = (size - n + unknowns, size + (n if options.mass else 0))
-        return Step(module, rows=implicit.Z + table.stages, degree=3, scratch=scratch)
+        return Step(module, implicit.Z + table.stages, degree=3, scratch=scratch, fills=fills)
 
 
 def _coefficients(table: RosenbrockTableau) -> dict[str, Any]:

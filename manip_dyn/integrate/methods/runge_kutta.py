@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.specialized import specialized
-from manip_dyn.integrate.methods.method import Method, Options, Step
-from manip_dyn.integrate.steps import explicit, first_step
+from manip_dyn.integrate.methods.method import Method, Options, Step, open_step
+from manip_dyn.integrate.steps import explicit
 from manip_dyn.integrate.steps.stages import K, explicit_stages, weighted_sum
 from manip_dyn.integrate.tableaus.stability import growth_polynomial, stability_interval
 from manip_dyn.integrate.tableaus.tableau import Row, Tableau, tableaus
@@ -79,36 +78,33 @@ class RungeKutta(Method):
         live = table.needed(table.b, compared, bump)
         if table.fsal and table.stages - 1 not in live:
             live.append(table.stages - 1)  # the next step's first
-        sums = {
+        emitted = {
+            "stages": explicit_stages(table, live, rhs, size),
             "estimate": None if compared is None else _of_stages(compared, size),
             "bump": None if bump is None else _of_stages(bump, size),
         }
         power = min(self.order, self.embedded_order or 0) + 1
-        module = specialized(
-            explicit,
-            rhs=rhs,
-            plan_first=specialized(first_step, rhs=rhs).plan_first,
-            stages=explicit_stages(table, live, rhs, size),
-            **sums,
-            **control_of(options, power, max(self.order, self.embedded_order or 0) + 1),
-            SIZE=size,
-            STAGES=table.stages,
-            EVALUATIONS=len(live) - 1,
-            FSAL=table.fsal,
-            DENSE=options.dense,
-            BUMP=bump is not None,
-        )
-        return Step(module, rows=table.stages + 3, degree=4 if bump else 3)
+        numbers = {
+            **numbers_of(options, power, max(self.order, self.embedded_order or 0) + 1),
+            "stage_count": table.stages,
+            "evaluations": len(live) - 1,
+            "fsal": int(table.fsal),
+            "bumped": int(bump is not None),
+        }
+        module, fills = open_step(explicit, {"rhs": rhs}, numbers, emitted)
+        return Step(module, rows=table.stages + 3, degree=4 if bump else 3, fills=fills)
 
 
-def control_of(options: Options, power: int, paper_power: int) -> dict[str, Any]:
-    """Return what the step size control of an engine is bound to."""
+def numbers_of(options: Options, power: int, paper_power: int) -> dict[str, float]:
+    """Return what a step and its control have to know, by the names in `steps.numbers`."""
     return {
-        "ADAPTIVE": options.adaptive,
-        "RMS": options.norm == "rms",
-        "PAPER": options.controller == "paper",
-        "POWER": float(power),
-        "PAPER_POWER": float(paper_power),
+        "size": options.size,
+        "adaptive": int(options.adaptive),
+        "dense": int(options.dense),
+        "rms": int(options.norm == "rms"),
+        "paper": int(options.controller == "paper"),
+        "power": float(power),
+        "paper_power": float(paper_power),
     }
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.views import row
 from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_next
 from manip_dyn.integrate.steps.dense import add_bump, fill_hermite, finish_piece
 from manip_dyn.integrate.steps.first_step import plan_first
+from manip_dyn.integrate.steps.numbers import (
+    adaptive,
+    bumped,
+    dense,
+    evaluations,
+    fsal,
+    paper,
+    paper_power,
+    power,
+    rms,
+    size,
+    stage_count,
+)
 from manip_dyn.integrate.steps.stages import K, U
-from manip_dyn.integrate.steps.stand_ins import rhs
+from manip_dyn.integrate.steps.stand_ins import bump, estimate, rhs, stages
 from manip_dyn.integrate.steps.status import NON_FINITE, PASSED
 
 RATE = K
 """Row of the derivative at the start of the step."""
-
-# Bound for each engine, see `runge_kutta`.
-SIZE, STAGES, EVALUATIONS = 1, 1, 0
-"""Length of the state; stages of the method; evaluations of a step besides the first stage."""
-ADAPTIVE = RMS = PAPER = FSAL = DENSE = BUMP = False
-POWER = PAPER_POWER = 1.0
-"""Powers of the step that the error goes with, see `control`."""
-stages: Any = None
-estimate: Any = None
-bump: Any = None
-"""Emitted: the stages, and sums of them for the error and for the dense output."""
 
 
 @inlined(always=True, counted=False)
@@ -36,10 +36,12 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
         rhs(now.first, y, p, k)
         now.evaluations += 1
         now.known = 1
-    if ADAPTIVE and now.planned == 0.0:
-        if not finite(k, SIZE):
+    if adaptive() and now.planned == 0.0:
+        if not finite(k, size()):
             return NON_FINITE
-        plan_first(y, p, now, limits, tolerances, row(work, U), k, row(work, K + 1), SIZE, POWER)
+        plan_first(
+            y, p, now, limits, tolerances, row(work, U), k, row(work, K + 1), size(), power()
+        )
     return PASSED
 
 
@@ -47,50 +49,50 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Try the step: write the state at its end into row `U`, and judge it."""
     stages(now.t, now.h, now.first, now.last, y, p, work)
-    now.evaluations += EVALUATIONS
+    now.evaluations += evaluations()
     u = row(work, U)
-    if not ADAPTIVE:
-        return PASSED if finite(u, SIZE) else NON_FINITE
-    wrong = row(work, K + STAGES)
-    for i in range(SIZE):
+    if not adaptive():
+        return PASSED if finite(u, size()) else NON_FINITE
+    wrong = row(work, K + stage_count())
+    for i in range(size()):
         wrong[i] = 0.0
     estimate(wrong, now.h, work, wrong)
-    now.error = error_norm(y, u, wrong, tolerances, SIZE, RMS)
-    return judge(now, limits, POWER)
+    now.error = error_norm(y, u, wrong, tolerances, size(), rms())
+    return judge(now, limits, power())
 
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep the polynomial of the step."""
-    u, end = row(work, U), row(work, K + STAGES - 1)
-    if not FSAL:
-        end = row(work, K + STAGES + 1)
+    u, end = row(work, U), row(work, K + stage_count() - 1)
+    if not fsal():
+        end = row(work, K + stage_count() + 1)
         rhs(now.last, u, p, end)
         now.evaluations += 1
-    fill_hermite(now, polynomials, y, u, row(work, K), end, SIZE)
-    if BUMP:
-        quartic = row(work, K + STAGES)
-        for i in range(SIZE):
+    fill_hermite(now, polynomials, y, u, row(work, K), end, size())
+    if bumped():
+        quartic = row(work, K + stage_count())
+        for i in range(size()):
             quartic[i] = 0.0
         bump(quartic, now.h, work, quartic)
-        add_bump(now, polynomials, quartic, SIZE)
+        add_bump(now, polynomials, quartic, size())
     finish_piece(now, spans)
 
 
 @inlined(always=True, counted=False)
 def close(now, work):
     """Keep the derivative at the end of the step, if there is one, for the next."""
-    if not (FSAL or DENSE):
+    if not (fsal() or dense()):
         now.known = 0
         return
     first = row(work, K)
-    end = row(work, K + STAGES - 1 if FSAL else K + STAGES + 1)
-    for i in range(SIZE):
+    end = row(work, K + stage_count() - 1 if fsal() else K + stage_count() + 1)
+    for i in range(size()):
         first[i] = end[i]
 
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
     """Plan the next step."""
-    if ADAPTIVE:
-        plan_next(now, limits, POWER, PAPER, PAPER_POWER)
+    if adaptive():
+        plan_next(now, limits, power(), paper(), paper_power())

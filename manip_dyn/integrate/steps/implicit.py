@@ -1,6 +1,6 @@
 """One step of a Rosenbrock method; linked with each right-hand side, see `rosenbrock`.
 
-Of the state y = (q, v, w) of `SIZE` numbers the first `POSITIONS`, q, have the rates v, and w are
+Of the state y = (q, v, w) of `size` numbers the first `positions`, q, have the rates v, and w are
 quadratures; without positions all of it is w. The unknowns of the linear systems are v, or w.
 """
 
@@ -15,6 +15,19 @@ from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_ne
 from manip_dyn.integrate.steps.dense import fill_hermite, finish_piece
 from manip_dyn.integrate.steps.first_step import plan_first
 from manip_dyn.integrate.steps.linear import add_product, implicit_matrix
+from manip_dyn.integrate.steps.numbers import (
+    adaptive,
+    dense,
+    exact,
+    mass,
+    paper,
+    paper_power,
+    positions,
+    power,
+    rms,
+    scaled,
+    size,
+)
 from manip_dyn.integrate.steps.stand_ins import jacobian, rhs
 from manip_dyn.integrate.steps.status import NON_FINITE, PASSED
 
@@ -25,12 +38,8 @@ solution of the first stage."""
 RELATIVE_CHANGE = 6e-6
 """Third root of the spacing of floats: central differences are then best."""
 
-# Bound for each engine.
-SIZE, POSITIONS, STAGES = 1, 0, 1
-ADAPTIVE = RMS = PAPER = DENSE = EXACT = MASS = SCALED = False
-"""EXACT: a function gives the Jacobian; MASS: times a mass matrix; SCALED: the estimate."""
-POWER = PAPER_POWER = 1.0
-GAMMA = 1.0
+# Bound for each method.
+STAGES, GAMMA = 1, 1.0
 REPEATS = np.zeros(1, dtype=np.bool_)
 """Which stages have the arguments of the stage before."""
 ALPHA, GAMMAS = np.zeros(1), np.zeros(1)
@@ -43,7 +52,7 @@ MOVES = np.zeros((2, 1, 1))
 @inlined(always=True, counted=False)
 def unknowns():
     """Return how many unknowns a linear system has."""
-    return POSITIONS if POSITIONS else SIZE
+    return positions() if positions() else size()
 
 
 @inlined(always=True, counted=False)
@@ -54,14 +63,16 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
         rhs(now.first, y, p, rate)
         now.evaluations += 1
         now.known = 1
-    if ADAPTIVE and now.planned == 0.0:
-        if not finite(rate, SIZE):
+    if adaptive() and now.planned == 0.0:
+        if not finite(rate, size()):
             return NON_FINITE
-        plan_first(y, p, now, limits, tolerances, row(work, U), rate, row(work, F), SIZE, POWER)
+        plan_first(
+            y, p, now, limits, tolerances, row(work, U), rate, row(work, F), size(), power()
+        )
     if now.known == 1:
-        slopes = rows(scratch, 0, SIZE - POSITIONS)
-        by_time = part(row(work, BY_TIME), 0, SIZE - POSITIONS)
-        if EXACT:
+        slopes = rows(scratch, 0, size() - positions())
+        by_time = part(row(work, BY_TIME), 0, size() - positions())
+        if exact():
             jacobian(now.first, y, p, slopes, by_time)
         else:
             differences(y, p, now, work, slopes, by_time)
@@ -73,8 +84,8 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 def differences(y, p, now, work, slopes, by_time):
     """Write the derivatives of the rates by the state and by time, by central differences."""
     u, above, below = row(work, U), row(work, F), row(work, WRONG)
-    columns = 2 * POSITIONS if POSITIONS else SIZE
-    for i in range(SIZE):
+    columns = 2 * positions() if positions() else size()
+    for i in range(size()):
         u[i] = y[i]
     for column in range(columns + 1):
         early = late = now.first
@@ -84,7 +95,7 @@ def differences(y, p, now, work, slopes, by_time):
             u[column] = y[column] + change
             width = u[column] - y[column]
         else:
-            tick = 1e-3 * (now.planned if ADAPTIVE else now.sign * now.step)
+            tick = 1e-3 * (now.planned if adaptive() else now.sign * now.step)
             late = min(max(now.t + tick, now.earliest), now.latest)
             early = min(max(now.t - tick, now.earliest), now.latest)
         rhs(late, u, p, above)
@@ -93,13 +104,13 @@ def differences(y, p, now, work, slopes, by_time):
         rhs(early, u, p, below)
         if column < columns:
             u[column] = y[column]
-            for i in range(SIZE - POSITIONS):
-                slope = above[POSITIONS + i] - below[POSITIONS + i]
+            for i in range(size() - positions()):
+                slope = above[positions() + i] - below[positions() + i]
                 slopes[i, column] = slope / (2.0 * width)
         else:
             width = late - early if late != early else 1.0
-            for i in range(SIZE - POSITIONS):
-                by_time[i] = (above[POSITIONS + i] - below[POSITIONS + i]) / width
+            for i in range(size() - positions()):
+                by_time[i] = (above[positions() + i] - below[positions() + i]) / width
     now.evaluations += 2 * columns + 2
 
 
@@ -107,10 +118,10 @@ def differences(y, p, now, work, slopes, by_time):
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Try the step: write the state at its end into row `U`, and judge it."""
     u, f, h = row(work, U), row(work, F), now.h
-    slopes = rows(scratch, 0, SIZE - POSITIONS)
-    matrix = rows(scratch, SIZE - POSITIONS, unknowns())
+    slopes = rows(scratch, 0, size() - positions())
+    matrix = rows(scratch, size() - positions(), unknowns())
     pivots = part(row(work, PIVOTS), 0, unknowns())
-    implicit_matrix(slopes, POSITIONS, GAMMA, h, SIZE if MASS else 0, matrix)
+    implicit_matrix(slopes, positions(), GAMMA, h, size() if mass() else 0, matrix)
     factorize(matrix, pivots)
     for i in range(STAGES):
         if i > 0 and not REPEATS[i]:
@@ -120,29 +131,29 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
             now.evaluations += 1
         solve_stage(i, y, h, work, slopes, matrix, pivots)
     result(0, h, work, u)
-    for i in range(SIZE):
+    for i in range(size()):
         u[i] += y[i]
-    for i in range(POSITIONS):
-        u[i] += h * y[POSITIONS + i]
-    if not ADAPTIVE:
-        return PASSED if finite(u, SIZE) else NON_FINITE
+    for i in range(positions()):
+        u[i] += h * y[positions() + i]
+    if not adaptive():
+        return PASSED if finite(u, size()) else NON_FINITE
     wrong = row(work, WRONG)
     result(1, h, work, wrong)
-    if SCALED:
+    if scaled():
         damp(h, work, slopes, matrix, pivots, wrong)
-    now.error = error_norm(y, u, wrong, tolerances, SIZE, RMS)
-    return judge(now, limits, POWER)
+    now.error = error_norm(y, u, wrong, tolerances, size(), rms())
+    return judge(now, limits, power())
 
 
 @inlined(counted=False)
 def argument(i, y, h, work, u):
     """Write the state at which stage i evaluates the right-hand side."""
-    for k in range(SIZE):
+    for k in range(size()):
         total = 0.0
-        if k < POSITIONS:
-            total = ALPHA[i] * y[POSITIONS + k]
+        if k < positions():
+            total = ALPHA[i] * y[positions() + k]
             for j in range(i):
-                total += THETA[i, j] * work[Z + j, POSITIONS + k]
+                total += THETA[i, j] * work[Z + j, positions() + k]
             total *= h
         else:
             for j in range(i):
@@ -153,29 +164,29 @@ def argument(i, y, h, work, u):
 @inlined(counted=False)
 def solve_stage(i, y, h, work, slopes, matrix, pivots):
     """Write the solution of stage i into its row, and follow with its quadratures."""
-    n = POSITIONS
+    n = positions()
     rate = row(work, RATE if i == 0 else F)
     z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())
     by_time = h * h * GAMMAS[i]
-    for k in range(n, SIZE):
+    for k in range(n, size()):
         total = 0.0
         for j in range(i):
             total += C[i, j] * work[Z + j, k]
         z[k] = h * rate[k] + total
     if n == 0:
-        for k in range(SIZE):
+        for k in range(size()):
             z[k] += by_time * work[BY_TIME, k]
         solve(matrix, pivots, z)
         return
     block = part(z, n, n)
-    if MASS:
+    if mass():
         for k in range(n):
             place[k] = block[k]
             block[k] = 0.0
-    for k in range(SIZE - n):
+    for k in range(size() - n):
         z[n + k] += by_time * work[BY_TIME, k]
-    if MASS:
-        add_product(slopes, 0, SIZE, 1.0, place, block)
+    if mass():
+        add_product(slopes, 0, size(), 1.0, place, block)
     for k in range(n):
         total = 0.0
         for j in range(i):
@@ -183,27 +194,27 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
         place[k] = GAMMAS[i] * y[n + k] + total
     add_product(slopes, 0, 0, h * h, place, block)
     solve(matrix, pivots, block)
-    if 2 * n < SIZE:
-        tail = part(z, 2 * n, SIZE - 2 * n)
+    if 2 * n < size():
+        tail = part(z, 2 * n, size() - 2 * n)
         for k in range(n):
             place[k] += GAMMA * block[k]
         add_product(slopes, n, 0, h * h, place, tail)
         add_product(slopes, n, n, h, block, tail)
-        for k in range(SIZE - 2 * n):
+        for k in range(size() - 2 * n):
             tail[k] *= GAMMA
 
 
 @inlined(counted=False)
 def result(kind, h, work, out):
     """Write what the stages add to the state (kind 0), or the estimate of its error (kind 1)."""
-    for k in range(SIZE):
+    for k in range(size()):
         total = 0.0
         for j in range(STAGES):
-            if k < POSITIONS:
-                total += MOVES[kind, 0, j] * work[Z + j, POSITIONS + k]
+            if k < positions():
+                total += MOVES[kind, 0, j] * work[Z + j, positions() + k]
             else:
                 total += MOVES[kind, 1, j] * work[Z + j, k]
-        out[k] = h * total if k < POSITIONS else total
+        out[k] = h * total if k < positions() else total
 
 
 @inlined(counted=False)
@@ -213,19 +224,19 @@ def damp(h, work, slopes, matrix, pivots, wrong):
     Shampine's damping of the estimate's stiff parts, after Hairer, Wanner, Solving ODEs II, eq.
     IV.8.20; what section 5.1 of Sandu et al. (2001) leaves to be investigated.
     """
-    n = POSITIONS
+    n = positions()
     if n == 0:
-        for k in range(SIZE):
+        for k in range(size()):
             wrong[k] *= 1.0 / GAMMA
         solve(matrix, pivots, wrong)
         return
     moved, block = part(wrong, 0, n), part(wrong, n, n)
-    if MASS:
+    if mass():
         place = part(row(work, PLACE), 0, n)
         for k in range(n):
             place[k] = block[k]
             block[k] = 0.0
-        add_product(slopes, 0, SIZE, 1.0 / GAMMA, place, block)
+        add_product(slopes, 0, size(), 1.0 / GAMMA, place, block)
     else:
         for k in range(n):
             block[k] *= 1.0 / GAMMA
@@ -233,8 +244,8 @@ def damp(h, work, slopes, matrix, pivots, wrong):
     solve(matrix, pivots, block)
     for k in range(n):
         moved[k] += h * GAMMA * block[k]
-    if 2 * n < SIZE:
-        tail = part(wrong, 2 * n, SIZE - 2 * n)
+    if 2 * n < size():
+        tail = part(wrong, 2 * n, size() - 2 * n)
         add_product(slopes, n, 0, h * GAMMA, moved, tail)
         add_product(slopes, n, n, h * GAMMA, block, tail)
 
@@ -245,7 +256,7 @@ def interpolate(y, p, now, work, spans, polynomials):
     u, end = row(work, U), row(work, END)
     rhs(now.last, u, p, end)
     now.evaluations += 1
-    fill_hermite(now, polynomials, y, u, row(work, RATE), end, SIZE)
+    fill_hermite(now, polynomials, y, u, row(work, RATE), end, size())
     finish_piece(now, spans)
 
 
@@ -253,14 +264,14 @@ def interpolate(y, p, now, work, spans, polynomials):
 def close(now, work):
     """Keep the derivative at the end of the step, if there is one, for the next."""
     now.known = 0
-    if DENSE:
+    if dense():
         now.known = 1
-        for i in range(SIZE):
+        for i in range(size()):
             work[RATE, i] = work[END, i]
 
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
     """Plan the next step."""
-    if ADAPTIVE:
-        plan_next(now, limits, POWER, PAPER, PAPER_POWER)
+    if adaptive():
+        plan_next(now, limits, power(), paper(), paper_power())

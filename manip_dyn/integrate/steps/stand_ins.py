@@ -1,4 +1,7 @@
-"""What a time loop is about until it is linked with that: a motion that stands still."""
+"""What a time loop is about until it is linked with that: a motion that stands still.
+
+And what an explicit step has of its method, see `stages`.
+"""
 
 from __future__ import annotations
 
@@ -33,3 +36,18 @@ def signal(t, y, p, out):
 @slot()
 def act(index, t, y, p):
     """Change y (m,) and p where event `index` was found."""
+
+
+@slot()
+def stages(t, h, first, last, y, p, work):
+    """Write the stages of a step and the state at its end, see `explicit_stages`."""
+
+
+@slot()
+def estimate(base, factor, work, out):
+    """Write the sum of the stages that is the error, see `weighted_sum`."""
+
+
+@slot()
+def bump(base, factor, work, out):
+    """Write the sum of the stages that dense output needs besides, see `weighted_sum`."""
