@@ -21,10 +21,12 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.ir import Assign, Expr, FreeVar, Global
-from numba.core.typed_passes import NopythonRewrites
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
 from manip_dyn.core import elements
+from manip_dyn.core.python_calls import add_entry
 
 _numbers = itertools.count()
 
@@ -173,6 +175,29 @@ class _RewriteArrayExpressions(NopythonRewrites):
         return False
 
 
+class _Lower(Lower):
+    """Emits a function; how Python calls it is shared."""
+
+    def create_cpython_wrapper(self, release_gil=False):
+        """Emit what Python calls."""
+        if self.genlower or not release_gil:
+            super().create_cpython_wrapper(release_gil)
+        else:
+            add_entry(self.context, self.library, self.fndesc, self.env)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):
+    """Numba's pass with another way for Python to call what comes out."""
+
+    _name = "native_lowering_with_shared_calls"
+
+    @property
+    def lowering_class(self):
+        """Return what emits the function."""
+        return _Lower
+
+
 def _refresh(context: Any) -> None:
     """Let numba read what has been declared since, each declaration once.
 
@@ -185,7 +210,11 @@ def _refresh(context: Any) -> None:
         del context.refresh
 
 
-_LEFT_OUT = {InlineClosureLikes: _InlineClosures, NopythonRewrites: _RewriteArrayExpressions}
+_OUR_OWN = {
+    InlineClosureLikes: _InlineClosures,
+    NopythonRewrites: _RewriteArrayExpressions,
+    NativeLowering: _Lowering,
+}
 
 
 class WholeCompiler(Compiler):
@@ -212,7 +241,7 @@ class WholeCompiler(Compiler):
         """Return numba's pipelines with our own in the place of some passes."""
         pipelines = super().define_pipelines()
         for each in pipelines:
-            each.passes = [(_LEFT_OUT.get(kind, kind), told) for kind, told in each.passes]
+            each.passes = [(_OUR_OWN.get(kind, kind), told) for kind, told in each.passes]
             each.finalize()
         return pipelines
 

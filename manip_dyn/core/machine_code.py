@@ -10,24 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import platform
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import numba
 from numba.core import sigutils
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 
-from manip_dyn.core.files import write_whole
 from manip_dyn.core.fingerprint import home, reach
 from manip_dyn.core.first_time import first_time
-from manip_dyn.core.generated import cache_directory, warn_once
+from manip_dyn.core.generated import cache_directory
 from manip_dyn.core.in_turn import wait_for_turn
+from manip_dyn.core.kept import platform_of, read, write
+from manip_dyn.core.python_calls import declare, wrappers_of
 
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""
@@ -69,20 +66,22 @@ class MachineCode(_Cache):
         if not self._enabled or not reached.digest:
             return None
         path = self._path(sig)
-        content = _read(path)
+        content = read(path)
         if content is None and wait_for_turn(path):
-            content = _read(path)
+            content = read(path)
         if content is None:
             first_time(self._dispatcher.py_func.__qualname__)
             return None
         # What machine code calls. Numba's own cache loads all that compiling takes, too: 0.2 s.
         rtsys.initialize(target_context)
         try:
-            needed, reduced = pickle.loads(content)
+            needed, wrappers, reduced = pickle.loads(content)
             for symbol, name, arguments in needed:
                 function: Any = reached.functions[name]
                 function.declare(arguments)
                 called_by_name[symbol]
+            for symbol, arguments, returns in wrappers:
+                declare(target_context, symbol, arguments, returns)
             return self.rebuild(target_context, reduced)
         except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):
             return None  # of another make than its name says
@@ -98,7 +97,8 @@ class MachineCode(_Cache):
             (symbol, home(called_by_name[symbol][0].py_func), called_by_name[symbol][1])
             for symbol in _symbols(data.library)
         ]
-        _write(self._path(sig), pickle.dumps((needed, self.reduce(data)), protocol=-1))
+        kept = needed, wrappers_of(data.library), self.reduce(data)
+        write(self._path(sig), pickle.dumps(kept, protocol=-1))
 
     def rebuild(self, target_context: Any, reduced: tuple) -> Any:
         """Return what was kept in this form."""
@@ -128,40 +128,11 @@ def symbol_of(dispatcher: Dispatcher, arguments: tuple) -> str:
 def _key(dispatcher: Dispatcher, arguments: tuple) -> str:
     """Return a hash of all that machine code depends on."""
     digest = reach(dispatcher).digest or str(id(dispatcher))
-    text = f"{digest} {[str(each) for each in arguments]} {_platform(dispatcher)}"
+    text = f"{digest} {[str(each) for each in arguments]} {platform_of(dispatcher.targetctx)}"
     return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-@cache
-def _platform_of(processor: tuple) -> str:
-    versions = numba.__version__, llvmlite.__version__, platform.python_version()
-    return repr((*versions, *processor))
-
-
-def _platform(dispatcher: Dispatcher) -> str:
-    context: Any = dispatcher.targetctx
-    return _platform_of(context.codegen().magic_tuple())
 
 
 def _symbols(library: Any) -> list[str]:
     """Return the names by which a library calls machine code of ours."""
     functions = library._final_module.functions
     return sorted(f.name for f in functions if f.is_declaration and f.name.startswith(PREFIX))
-
-
-def _read(path: Path) -> bytes | None:
-    """Return what was written, or None if there is nothing whole."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    checksum, content = content[:32], content[32:]
-    return content if hashlib.sha256(content).digest() == checksum else None
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, hashlib.sha256(content).digest() + content)
-    except OSError as error:
-        reason = error.strerror or error
-        warn_once(f"machine code cannot be kept in '{path.parent}' ({reason})")

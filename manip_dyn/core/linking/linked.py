@@ -12,6 +12,7 @@ Slots can be filled in two rounds: what the first one leaves open has templates 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Mapping
 from types import FunctionType
@@ -25,7 +26,8 @@ from manip_dyn.core.compiled import Compiled
 from manip_dyn.core.compilers import PartCompiler, PartLibrary
 from manip_dyn.core.fingerprint import digest_of, home
 from manip_dyn.core.linking.slots import Slot, fill, open_calls
-from manip_dyn.core.linking.templates import Templates
+from manip_dyn.core.linking.templates import Templates, rename
+from manip_dyn.core.python_calls import add_entry
 
 _unknown = itertools.count()
 _made: dict[tuple[Any, str], Linked] = {}
@@ -61,7 +63,7 @@ class Linked(Compiled):
         """Take the program, and what tells it apart from the same one with other functions."""
         super().__init__(_copy(program.py_func, mark), targetoptions=program.targetoptions)
         self.fills = fills
-        self._compiler = _Linker(self, _templates_of(program), mark)
+        self._compiler = _Linker(self, _templates_of(program))
 
 
 def _copy(function: Any, mark: str) -> FunctionType:
@@ -82,16 +84,19 @@ def _templates_of(program: Any) -> Templates:
 
 def _settings(program: Any) -> tuple:
     """Return what numba's compiler is given to compile a program as a part of others."""
-    return program.py_func, program.targetdescr, program.targetoptions, {}, PartCompiler
+    options = program.targetoptions | {"no_cpython_wrapper": True}  # Python calls what is linked
+    return program.py_func, program.targetdescr, options, {}, PartCompiler
 
 
 class _Linker(_FunctionCompiler):
     """What stands in for numba's compiler of a function that is linked."""
 
-    def __init__(self, function: Linked, templates: Templates, mark: str):
-        """Take the function, the templates of its program, and an ending for names."""
+    def __init__(self, function: Linked, templates: Templates):
+        """Take the function, and the templates of its program."""
         super().__init__(*_settings(function))
-        self._function, self._templates, self._ending = function, templates, f".{mark}"
+        self._function, self._templates = function, templates
+        # Tells names apart: what is filled in differs by what its own slots are filled with.
+        self._ending = f".{hashlib.sha256(home(function.py_func).encode()).hexdigest()[:24]}"
 
     def _compile_core(self, args: tuple, _return_type: Any) -> CompileResult:
         """Return machine code for arguments of these types."""
@@ -115,9 +120,12 @@ class _Linker(_FunctionCompiler):
             values = {name: fills[each.slot] for name, each in known.items()}
             fill(library, values, self._function)
             left = open_calls(library._final_module)  # those of what was filled in, too
+        rename(library._final_module, self._ending)
         for call in left.values() if kind is JITCodeLibrary else ():
             name = home(self._templates.program.py_func)
             raise ValueError(f"nothing fills the slot {call.slot} of {name}")
+        if kind is JITCodeLibrary and not self._function.targetoptions["no_cpython_wrapper"]:
+            add_entry(context, library, description, template.environment)
         library.finalize()
         entry = None
         if kind is JITCodeLibrary:

@@ -53,11 +53,16 @@ class Template(NamedTuple):
     def renamed(self, ending: str) -> Template:
         """Return a copy in which all functions have names of their own."""
         module, description = self.module.clone(), copy.copy(self.description)
-        for each in module.functions:
-            if not each.is_declaration:
-                each.name += ending
+        rename(module, ending)
         description.mangled_name += ending
         return self._replace(module=module, description=description)
+
+
+def rename(module: Any, ending: str) -> None:
+    """Give all functions names of their own: machine code takes the first one of each name."""
+    for each in module.functions:
+        if not each.is_declaration and not each.name.endswith(ending):
+            each.name += ending
 
 
 class Templates(MachineCode):

@@ -1,0 +1,140 @@
+"""How Python calls machine code: functions of a type share what takes their arguments apart.
+
+Numba writes that into each function, and all that can go wrong: half of a short function's code.
+Here a function has an entry of two instructions that hands its address to a wrapper of its type,
+which is compiled once and kept on disk. What is not made of numbers, arrays and tuples of such
+still has its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import types
+from numba.core.callwrapper import PyCallWrapper
+from numba.core.funcdesc import FunctionDescriptor
+
+from manip_dyn.core.generated import cache_directory
+from manip_dyn.core.kept import platform_of, read, write
+
+PREFIX = "manip_dyn_call/"
+"""What the wrappers' names begin with."""
+_SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+_shared: dict[str, tuple[tuple, Any]] = {}
+"""Types of arguments and result by the names of wrappers that are there."""
+_kept_alive: list[Any] = []
+_OBJECT = ir.IntType(8).as_pointer()
+
+
+def add_entry(context: Any, library: Any, description: Any, environment: Any) -> None:
+    """Add to a library what Python calls a function of it by; it lets others run meanwhile."""
+    arguments, returns = tuple(description.argtypes), description.restype
+    if not (all(map(_is_plain, arguments)) and _is_number(returns)):
+        context.create_cpython_wrapper(library, description, environment, None, release_gil=True)
+        return
+    symbol = _symbol(context, arguments, returns)
+    declare(context, symbol, arguments, returns)
+    module = library.create_ir_module("entry")
+    kind = context.call_conv.get_function_type(returns, arguments)
+    function = ir.Function(module, kind, description.llvm_func_name)
+    wrapper = ir.Function(module, _wrapper_type(), symbol)
+    entry_type = ir.FunctionType(_OBJECT, [_OBJECT] * 3)
+    entry = ir.Function(module, entry_type, description.llvm_cpython_wrapper_name)
+    builder = ir.IRBuilder(entry.append_basic_block())
+    place = builder.bitcast(function, _OBJECT)
+    builder.ret(builder.call(wrapper, [place, entry.args[1]], tail=True))
+    library.add_ir_module(module)
+
+
+def wrappers_of(library: Any) -> list[tuple[str, tuple, Any]]:
+    """Return the wrappers that a library calls: names, types of arguments and results."""
+    names = [each.name for each in library._final_module.functions if each.is_declaration]
+    return [(name, *_shared[name]) for name in sorted(names) if name.startswith(PREFIX)]
+
+
+def declare(context: Any, symbol: str, arguments: tuple, returns: Any) -> None:
+    """Let machine code call a wrapper: load or compile it if it is not there."""
+    if symbol in _shared:
+        return
+    path = cache_directory() / f"{symbol.replace('/', '-')}.wrapper"
+    content = read(path)
+    codegen = context.codegen()
+    if content is not None:
+        library = codegen.unserialize_library(pickle.loads(content))
+    else:
+        library = codegen.create_library(symbol)
+        library.enable_object_caching()
+        description = _description(symbol, arguments, returns)
+        module = library.create_ir_module(symbol)
+        _Wrapper(context, module, None, description, None, None, release_gil=True).build()
+        library.add_ir_module(module)
+        library.finalize()
+        made = pickle.dumps(library.serialize_using_object_code(), protocol=-1)
+        write(path, made)
+    llvm.add_symbol(symbol, library.get_pointer_to_function(symbol))
+    _kept_alive.append(library)
+    _shared[symbol] = arguments, returns
+
+
+class _Wrapper(PyCallWrapper):
+    """Numba's wrapper of a function, of any that it is given the address of."""
+
+    def build(self):
+        """Emit it."""
+        wrapper: Any = ir.Function(self.module, _wrapper_type(), self.fndesc.mangled_name)
+        builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
+        convention = self.context.call_conv
+        kind = convention.get_function_type(self.fndesc.restype, self.fndesc.argtypes)
+        self.func = builder.bitcast(wrapper.args[0], kind.as_pointer())
+        api = self.context.get_python_api(builder)
+        self.build_wrapper(api, builder, None, wrapper.args[1], None)
+        return wrapper, api
+
+    def get_env(self, api, builder):
+        """Return nothing: plain arguments and results need no constants of Python's."""
+
+
+def _wrapper_type() -> ir.FunctionType:
+    """Return the type of a wrapper: the address of a function and a tuple to what it returns."""
+    return ir.FunctionType(_OBJECT, [_OBJECT, _OBJECT])
+
+
+def _is_plain(kind: Any) -> bool:
+    if isinstance(kind, types.BaseTuple):
+        return all(map(_is_plain, kind.types))
+    return isinstance(kind, types.Array) or _is_number(kind)
+
+
+def _is_number(kind: Any) -> bool:
+    numbers = (types.Integer, types.Float, types.Boolean, types.NoneType)
+    return isinstance(kind, numbers) and not isinstance(kind, types.Literal)
+
+
+def _symbol(context: Any, arguments: tuple, returns: Any) -> str:
+    """Return a name that tells wrappers apart, also those of other machines."""
+    kinds = [str(each) for each in (*arguments, returns)]
+    text = f"{kinds} {_SOURCE} {platform_of(context)}"
+    return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _description(symbol: str, arguments: tuple, returns: Any) -> FunctionDescriptor:
+    made = FunctionDescriptor(
+        native=True,
+        modname=__name__,
+        qualname="compiled function",
+        unique_name=symbol,
+        doc="",
+        typemap={},
+        restype=returns,
+        calltypes={},
+        argtypes=arguments,
+        args=[f"x{i}" for i in range(len(arguments))],
+        kws=(),
+    )
+    made.mangled_name = symbol
+    return made
