@@ -32,6 +32,7 @@ from manip_dyn.core.compilers import (
     MergedCompiler,
     PartCompiler,
     ShortCompiler,
+    ShortPartCompiler,
     WholeCompiler,
     collection_paused,
     with_room,
@@ -205,18 +206,24 @@ def compiled(
 @overload
 def inlined(function: Function) -> Function: ...
 @overload
-def inlined(*, always: bool = False, counted: bool = True) -> Callable[[Function], Function]: ...
-def inlined(function: Any = None, *, always: bool = False, counted: bool = True) -> Any:
+def inlined(
+    *, always: bool = False, short: bool = False, counted: bool = True
+) -> Callable[[Function], Function]: ...
+def inlined(
+    function: Any = None, *, always: bool = False, short: bool = False, counted: bool = True
+) -> Any:
     """Compile a function into its callers, which are compiled; Python cannot call it.
 
     Args:
         function: A function in the subset of Python that numba compiles.
         always: Whether it has to be inlined even where LLVM finds it long.
+        short: Whether its loops are left as they are, see `compiled`; for what runs rarely.
         counted: See `compiled`.
     """
 
     def decorated(function: Any) -> Any:
-        return function if PLAIN else Inlined(function, always, counted)
+        pipeline = ShortPartCompiler if short else PartCompiler
+        return function if PLAIN else Inlined(function, always, counted, pipeline)
 
     return decorated if function is None else decorated(function)
 

@@ -87,6 +87,21 @@ class PartLibrary(_MergedLibrary):
         """Leave it to the callers."""
 
 
+class _ShortPartLibrary(PartLibrary):
+    """Code whose loops its callers leave as they are."""
+
+    def _optimize_final_module(self):
+        """Mark all functions, and leave the rest to the callers."""
+        _mark_short(self._final_module)
+
+
+def _mark_short(module: Any) -> None:
+    """Have LLVM leave the loops of all functions of a module as they are."""
+    for function in module.functions if _can_mark() else ():
+        if not function.is_declaration:
+            function.add_function_attribute("optsize")
+
+
 @cache
 def _can_mark() -> bool:
     """Return whether llvmlite marks functions; older ones mark what they return instead."""
@@ -109,9 +124,7 @@ class _ShortLibrary(WholeLibrary):
 
     def _optimize_final_module(self):
         """Mark all functions, the parts too."""
-        for function in self._final_module.functions if _can_mark() else ():
-            if not function.is_declaration:
-                function.add_function_attribute("optsize")
+        _mark_short(self._final_module)
         if not hasattr(self._codegen, "_pass_builder"):  # older numba
             super()._optimize_final_module()
             return
@@ -267,6 +280,12 @@ class MergedCompiler(PartCompiler):
     """
 
     LIBRARY = _MergedLibrary
+
+
+class ShortPartCompiler(PartCompiler):
+    """The compiler of parts that run rarely: their machine code is to be short."""
+
+    LIBRARY: type[JITCodeLibrary] = _ShortPartLibrary
 
 
 class ShortCompiler(WholeCompiler):

@@ -18,7 +18,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import OPTIONS, is_compiled
+from manip_dyn.core.compiled import compiled, is_compiled
 from manip_dyn.core.errors import ManipDynError
 
 COMPILING = (
@@ -32,7 +32,7 @@ ECHOED = ("File", "During:", "There are", "There is")
 
 def jitted(function: Any) -> Any:
     """Return a function that compiled code can call; what is compiled already stays as it is."""
-    return function if is_compiled(function) else numba.jit(**OPTIONS)(function)
+    return function if is_compiled(function) else compiled(merge=True)(function)
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:

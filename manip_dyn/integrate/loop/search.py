@@ -64,7 +64,7 @@ def next_trial(now, signals, width):
     return sign * min(max(abs(trial), abs(low) + 0.5 * width), abs(high) - 0.5 * width)
 
 
-@compiled
+@compiled(short=True, python=False)
 def another_trial(now, signals, tolerance):
     """Return whether the step has to be tried again with another length, ``now.h``.
 

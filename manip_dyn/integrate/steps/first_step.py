@@ -10,7 +10,7 @@ from manip_dyn.integrate.steps.control import unit
 from manip_dyn.integrate.steps.stand_ins import rhs
 
 
-@inlined(counted=False)
+@inlined(short=True, counted=False)
 def plan_first(y, p, now, limits, tolerances, u, rate, later, size, power):
     """Plan the first step from the derivative at the start and one a little later.
 
