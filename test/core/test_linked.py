@@ -8,7 +8,19 @@ from fresh import output_of
 PROGRAM = """
 from numba import types
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linking.slots import slot
+from math import sin
+
+from manip_dyn.core.linking.slots import number, slot
+
+
+@number()
+def times():
+    return 1
+
+
+@number(types.float64)
+def factor():
+    return 1.0
 
 
 @slot(returns=types.float64)
@@ -31,6 +43,20 @@ def weighted(x):
     return weight(x) * x
 
 
+@inlined
+def risen(x):  # too long to become a part of its callers
+    for _ in range(times()):
+        x = factor() * x
+        if x < 0.0:
+            x = LONG
+    return x
+
+
+@inlined
+def often_risen(x):
+    return risen(x) + risen(2.0 * x) + risen(4.0 * x)
+
+
 @compiled
 def total(values, out):
     result = 0.0
@@ -39,12 +65,13 @@ def total(values, out):
     note(result, out)
     return result
 """
+PROGRAM = PROGRAM.replace("LONG", "sin(" * 60 + "x" + ")" * 60)
 FUNCTIONS = """
 import ctypes
 from numba import njit
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linking.linked import linked
-from program import count, note, total, weight
+from program import count, factor, note, often_risen, times, total, weight
 
 absolute = ctypes.CDLL(None).fabs
 absolute.argtypes, absolute.restype = [ctypes.c_double], ctypes.c_double
@@ -90,6 +117,10 @@ TOTALS = {
     "two rounds": linked(linked(total, {weight: double}), {count: 1, note: returning}),
     "other second": linked(linked(total, {weight: double}), {count: 2, note: note}),
     "unknown": linked(total, {count: 2, note: note, weight: unknown}),
+    "numbers": linked(total, {weight: often_risen, count: 1, note: note, times: 1, factor: 2.0}),
+    "other numbers": linked(
+        total, {weight: often_risen, count: 1, note: note, times: 2, factor: 3.0}
+    ),
 }
 one, two = TOTALS["njit"], TOTALS["merged"]
 
@@ -114,6 +145,8 @@ division inf inf True
 two rounds 2.0 20.0 True
 other second 20.0 20.0 True
 unknown 10.0 10.0 False
+numbers 14.0 14.0 True
+other numbers 63.0 63.0 True
 both 145.0 1.25 True"""
 
 
@@ -145,7 +178,7 @@ def kept(folder, ending):
 
 def test_one_template_serves_all_functions_and_another_process_loads_them(folder):
     assert len(kept(folder, "template")) == 2  # of the program, and of the one half filled
-    assert len(kept(folder, "machine_code")) == 7 + 2  # not the unknown one
+    assert len(kept(folder, "machine_code")) == 9 + 2  # not the unknown one
     stamps = {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()}
     assert printed(folder) == RESULTS
     assert {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()} == stamps
