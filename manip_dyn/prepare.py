@@ -23,10 +23,10 @@ from manip_dyn.codegen import customize
 from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.core.announcement import say_nothing
+from manip_dyn.core.cache_folder import cache_directory
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
-from manip_dyn.core.generated import cache_directory
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.ensembles import simulate_many

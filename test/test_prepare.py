@@ -10,8 +10,8 @@ import pytest
 from fresh import output_of
 
 from manip_dyn.cli import main
+from manip_dyn.core.cache_folder import cache_directory
 from manip_dyn.core.files import write_whole
-from manip_dyn.core.generated import cache_directory
 
 USES = """
 import numpy as np

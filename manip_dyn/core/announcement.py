@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from manip_dyn.core.generated import cache_directory
+from manip_dyn.core.cache_folder import cache_directory
 
 PATIENCE = 2.0
 """Seconds of compiling, in all, before something is said."""

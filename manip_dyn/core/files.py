@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from functools import cache
@@ -27,3 +28,18 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file as `write_whole` does, with a checksum for `read_checked`."""
+    write_whole(path, hashlib.sha256(content).digest() + content)
+
+
+def read_checked(path: Path) -> bytes | None:
+    """Return what was written, or None if there is nothing whole."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    checksum, content = content[:32], content[32:]
+    return content if hashlib.sha256(content).digest() == checksum else None

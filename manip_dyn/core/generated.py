@@ -15,7 +15,6 @@ import platform
 import shutil
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -23,6 +22,7 @@ from types import ModuleType
 
 import numba
 
+from manip_dyn.core.cache_folder import cache_directory, warn_once
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.first_time import first_time
 from manip_dyn.core.in_turn import turns, wait_for_turn
@@ -51,17 +51,7 @@ def source_of(package: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
 
 
-def cache_directory() -> Path:
-    """Return where generated modules go: ``MANIP_DYN_CACHE`` or the user's cache folder."""
-    chosen = os.environ.get("MANIP_DYN_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "manip_dyn"
-
-
 _modules: dict[str, ModuleType] = {}
-_warned: list[str] = []
 
 
 def _module(name: str, text: Callable[[], str]) -> ModuleType:
@@ -108,17 +98,6 @@ def _private_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="manip_dyn_"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def warn_once(what: str) -> None:
-    """Warn that something of the cache folder does not work, but only of the first such thing."""
-    if not _warned:
-        _warned.append(what)
-        warnings.warn(
-            f"{what}; kernels are compiled anew in each process. Set MANIP_DYN_CACHE to a folder "
-            "that can be written",
-            stacklevel=2,
-        )
 
 
 def _load(name: str, path: Path) -> ModuleType:

@@ -19,11 +19,11 @@ from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 
+from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
+from manip_dyn.core.files import read_checked, write_checked
 from manip_dyn.core.fingerprint import home, reach
 from manip_dyn.core.first_time import first_time
-from manip_dyn.core.generated import cache_directory
 from manip_dyn.core.in_turn import wait_for_turn
-from manip_dyn.core.kept import platform_of, read, write
 from manip_dyn.core.python_calls import declare, wrappers_of
 
 PREFIX = "manip_dyn/"
@@ -66,9 +66,9 @@ class MachineCode(_Cache):
         if not self._enabled or not reached.digest:
             return None
         path = self._path(sig)
-        content = read(path)
+        content = read_checked(path)
         if content is None and wait_for_turn(path):
-            content = read(path)
+            content = read_checked(path)
         if content is None:
             first_time(self._dispatcher.py_func.__qualname__)
             return None
@@ -98,7 +98,12 @@ class MachineCode(_Cache):
             for symbol in _symbols(data.library)
         ]
         kept = needed, wrappers_of(data.library), self.reduce(data)
-        write(self._path(sig), pickle.dumps(kept, protocol=-1))
+        path = self._path(sig)
+        try:
+            write_checked(path, pickle.dumps(kept, protocol=-1))
+        except OSError as error:
+            reason = error.strerror or error
+            warn_once(f"machine code cannot be kept in '{path.parent}' ({reason})")
 
     def rebuild(self, target_context: Any, reduced: tuple) -> Any:
         """Return what was kept in this form."""

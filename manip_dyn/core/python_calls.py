@@ -19,8 +19,8 @@ from numba.core import types
 from numba.core.callwrapper import PyCallWrapper
 from numba.core.funcdesc import FunctionDescriptor
 
-from manip_dyn.core.generated import cache_directory
-from manip_dyn.core.kept import platform_of, read, write
+from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
+from manip_dyn.core.files import read_checked, write_checked
 
 PREFIX = "manip_dyn_call/"
 """What the wrappers' names begin with."""
@@ -62,7 +62,7 @@ def declare(context: Any, symbol: str, arguments: tuple, returns: Any) -> None:
     if symbol in _shared:
         return
     path = cache_directory() / f"{symbol.replace('/', '-')}.wrapper"
-    content = read(path)
+    content = read_checked(path)
     codegen = context.codegen()
     if content is not None:
         library = codegen.unserialize_library(pickle.loads(content))
@@ -75,7 +75,10 @@ def declare(context: Any, symbol: str, arguments: tuple, returns: Any) -> None:
         library.add_ir_module(module)
         library.finalize()
         made = pickle.dumps(library.serialize_using_object_code(), protocol=-1)
-        write(path, made)
+        try:
+            write_checked(path, made)
+        except OSError as error:
+            warn_once(f"a wrapper cannot be kept in '{path.parent}' ({error.strerror or error})")
     llvm.add_symbol(symbol, library.get_pointer_to_function(symbol))
     _kept_alive.append(library)
     _shared[symbol] = arguments, returns
@@ -106,7 +109,7 @@ def _wrapper_type() -> ir.FunctionType:
 
 def _is_plain(kind: Any) -> bool:
     if isinstance(kind, types.BaseTuple):
-        return all(map(_is_plain, kind.types))
+        return all(map(_is_plain, kind))
     return isinstance(kind, types.Array) or _is_number(kind)
 
 

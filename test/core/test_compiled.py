@@ -186,7 +186,7 @@ def test_a_cache_that_cannot_be_used_is_one_warning(folder):
 
 def test_a_full_disk_is_one_warning(fresh):
     full = """
-import manip_dyn.core.kept as kept
+import manip_dyn.core.files as kept
 def no_space(*_): raise OSError(28, "No space left on device")
 kept.write_whole = no_space
 """

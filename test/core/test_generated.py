@@ -63,9 +63,9 @@ def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
 def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
     full = SCRIPT.replace(
         "kernels =",
-        "import manip_dyn.core.machine_code as machine_code\n"
+        "import manip_dyn.core.files as files\n"
         "def no_space(*_): raise OSError(28, 'No space left on device')\n"
-        "machine_code.write_whole = no_space\n"
+        "files.write_whole = no_space\n"
         "kernels =",
     )
     code, out, log = run_with_cache(tmp_path, full).wait()
