@@ -3,27 +3,10 @@
 import numpy as np
 import pytest
 from numba import njit
-from problems import orbit, pendulum
+from problems import pendulum, pendulum_series
 
 import manip_dyn as md
 from manip_dyn.integrate.methods.taylor import order_for
-
-
-@njit
-def pendulum_series(t, y, p, order, work, out):
-    """Coefficients of y'' = -sin y, by those of the sine and cosine of y (Jorba, Zou, table 1)."""
-    sine, cosine = work[:, 0], work[:, 1]
-    out[0, 0], out[0, 1] = y[0], y[1]
-    sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
-    for k in range(order):
-        out[k + 1, 0] = out[k, 1] / (k + 1)
-        out[k + 1, 1] = -sine[k] / (k + 1)
-        new_sine = new_cosine = 0.0
-        for j in range(1, k + 2):
-            new_sine += j * out[j, 0] * cosine[k + 1 - j]
-            new_cosine -= j * out[j, 0] * sine[k + 1 - j]
-        sine[k + 1] = new_sine / (k + 1)
-        cosine[k + 1] = new_cosine / (k + 1)
 
 
 @njit
@@ -176,7 +159,7 @@ def test_bad_orders_and_series_are_told():
         with pytest.raises(md.ManipDynError, match=told):
             md.integrate(PENDULUM, (0.0, 1.0), [1.0, 0.0], method="taylor", **change)
     with pytest.raises(md.ManipDynError, match=r"series.quantities is -1"):
-        md.Series(orbit, -1)
+        md.Series(orbit_series, -1)
 
 
 def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
