@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from numba.core.runtime import _nrt_python, rtsys
 
 from manip_dyn.integrate import METHODS, Options, compile_engine
 from manip_dyn.integrate.methods.registry import ALIASES
@@ -41,6 +42,15 @@ def scripted_engine(name):
     """Return the engine of `scripted`; embedded methods with their error estimate."""
     method = METHODS[name]
     return compile_engine(scripted, method, Options(size=2, adaptive=method.adaptive))
+
+
+def allocations(function, *arguments):
+    """Return how many pieces of memory numba's code takes in a second call of a function."""
+    function(*arguments)
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats().alloc
+    function(*arguments)
+    return rtsys.get_allocation_stats().alloc - before
 
 
 def advance(engine, y, t, t_end, p, **settings):
@@ -85,10 +95,17 @@ def pendulum(t, y, p, out):
 
 
 @njit
-def orbit(t, y, p, out):
-    """Kepler's problem, y = (x, y, x', y'), with the gravitational parameter 1."""
-    cube = (y[0] * y[0] + y[1] * y[1]) ** 1.5
-    out[0] = y[2]
-    out[1] = y[3]
-    out[2] = -y[0] / cube
-    out[3] = -y[1] / cube
+def pendulum_series(t, y, p, order, work, out):
+    """Coefficients of y'' = -sin y, by those of the sine and cosine of y (Jorba, Zou, table 1)."""
+    sine, cosine = work[:, 0], work[:, 1]
+    out[0, 0], out[0, 1] = y[0], y[1]
+    sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
+    for k in range(order):
+        out[k + 1, 0] = out[k, 1] / (k + 1)
+        out[k + 1, 1] = -sine[k] / (k + 1)
+        new_sine = new_cosine = 0.0
+        for j in range(1, k + 2):
+            new_sine += j * out[j, 0] * cosine[k + 1 - j]
+            new_cosine -= j * out[j, 0] * sine[k + 1 - j]
+        sine[k + 1] = new_sine / (k + 1)
+        cosine[k + 1] = new_cosine / (k + 1)

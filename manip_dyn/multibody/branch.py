@@ -17,6 +17,7 @@ from manip_dyn.multibody.change_point import State, between
 from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.state_space import GROWTH, needs_repartition
+from manip_dyn.multibody.equations.tables import Forces, Links, Motion
 from manip_dyn.multibody.model.mechanism import Mechanism
 
 WIDE, SMALL = 0.1, 0.04
@@ -95,17 +96,15 @@ def followed(
 
 def _assembled(y: Vector, memory: Memory, size: int) -> Vector | None:
     """Return the coordinates (N,) on the branch that the memory is on; None if it is not there."""
-    tables = memory.tables
-    here = y[: len(y) // 2]
-    reached = bool((tables.motion.q[tables.links.independent] == here).all())
-    return tables.motion.q[:size].copy() if reached else None
+    q, here = memory.group(Motion).q, y[: len(y) // 2]
+    reached = bool((q[memory.group(Links).independent] == here).all())
+    return q[:size].copy() if reached else None
 
 
 def _stand(memory: Memory, start: tuple[Vector, Vector]) -> None:
-    tables = memory.tables
-    tables.links.flags[0] = 0
-    tables.motion.q[: len(start[0])] = start[0]
-    tables.forces.angles[:] = start[1]
+    memory.group(Links).flags[0] = 0
+    memory.group(Motion).q[: len(start[0])] = start[0]
+    memory.group(Forces).angles[:] = start[1]
 
 
 def _expanded(
@@ -123,7 +122,7 @@ def _largest_condition(y: Matrix, memory: Memory, start: tuple[Vector, Vector]) 
     for state in y:
         needs_repartition(0.0, state, memory, beyond)
         largest = max(largest, beyond[0])
-    return float(GROWTH * memory.tables.links.limits[1] * (1.0 + largest))
+    return float(GROWTH * memory.group(Links).limits[1] * (1.0 + largest))
 
 
 def _counts(q: Matrix) -> np.ndarray:

@@ -20,6 +20,7 @@ from manip_dyn.integrate import Status
 from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import needs_repartition, rates
+from manip_dyn.multibody.equations.tables import Forces
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulate import MechanismMotion
 from manip_dyn.multibody.simulation import prepared
@@ -60,7 +61,7 @@ class FirstOrder:
         self._memory, self.y0 = prepared(
             mechanism, q, mechanism.v0 if v is None else v, self.partition, angles
         )
-        self.angles, self.evaluations = self._memory.tables.forces.angles, 0
+        self.angles, self.evaluations = self._memory.group(Forces).angles, 0
         self._out, self._need = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:

@@ -30,6 +30,7 @@ from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
+from manip_dyn.multibody.equations.tables import Forces, Links
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.model.prepared import prepared
 
@@ -147,7 +148,7 @@ class MechanismSimulation:
             parts.append(self._over(*self._bridge, end))
         while self.t < end and not self.reason:
             self._widen()
-            begin = Begin(self.t, self.q, self.v, self._memory.tables.forces.angles.copy())
+            begin = Begin(self.t, self.q, self.v, self._memory.group(Forces).angles.copy())
             solution = self._solved(min(end, self._until))
             for name in ("steps", "failures", "evaluations"):
                 self.statistics[name] += getattr(solution, name)
@@ -216,7 +217,7 @@ class MechanismSimulation:
         kept = min(len(found.q), len(solution.t) - 1)
         parts.append(Samples(solution.t[:kept], found.q[:kept], found.v[:kept]))
         here = (float(solution.t[kept - 1]), found.q[kept - 1], found.v[kept - 1])
-        return Begin(*here, self._memory.tables.forces.angles.copy())
+        return Begin(*here, self._memory.group(Forces).angles.copy())
 
     def _go_back(self, begin: Begin, until: float, rtol: float) -> None:
         """Stand where a part began, with narrower tolerances up to its end."""
@@ -245,13 +246,13 @@ class MechanismSimulation:
         self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
         self.statistics["partitions"] += 1
-        condition = self._memory.tables.links.limits[1]
+        condition = self._memory.group(Links).limits[1]
         self._least = min(self._least, condition)
         return float(condition)
 
     def _repartition(self, parts: list[Samples], end: float) -> None:
         """Lead by a new partition; beside a change point begin on its other side."""
-        roles, angles = self.mechanism.roles_at(self.q), self._memory.tables.forces.angles
+        roles, angles = self.mechanism.roles_at(self.q), self._memory.group(Forces).angles
         condition = self._use(roles, angles) if roles else np.inf
         if not condition > BESIDE * self._least:
             self._refused = 0.0
@@ -300,7 +301,7 @@ class MechanismSimulation:
             self._worst[0] = max(self._worst[0], np.abs(self.mechanism.violations(there[1])).max())
         self._stand_at(samples := Samples(*map(np.array, zip(here, there, strict=True))))
         if self._bridge is None:
-            self._use(self._roles(self.q), self._memory.tables.forces.angles)
+            self._use(self._roles(self.q), self._memory.group(Forces).angles)
         return samples
 
     def _roles(self, q: Vector) -> Partition:
@@ -314,7 +315,7 @@ class MechanismSimulation:
         if roles is None:
             return np.inf
         memory, _ = prepared(self.mechanism, q, 0.0 * q, roles)
-        return float(memory.tables.links.limits[1])
+        return float(memory.group(Links).limits[1])
 
     def _one_step(self, state: State, end: float) -> State:
         control = replace(self._given_control, first_step=end - state.t)
@@ -325,7 +326,7 @@ class MechanismSimulation:
 
     def _led(self, state: State, end: float, options: dict[str, Any]) -> State:
         """Return where a solution from a state (time, coordinates, rates) to a time ends."""
-        angles = self._memory.tables.forces.angles
+        angles = self._memory.group(Forces).angles
         roles = self._roles(state.q)
         memory, y = prepared(self.mechanism, state.q, state.v, roles, angles)
         options = self._active | options

@@ -8,11 +8,12 @@ import numpy as np
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.codegen.stiction import holding_friction
+from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Events
 from manip_dyn.robot import Robot
-from manip_dyn.simulation import with_friction
+from manip_dyn.simulation import sticking, with_friction
 
 
 def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
@@ -52,8 +53,12 @@ class StickSlip:
         n, count = robot.n, limits.count if limits else 0
         bound: dict[str, Any] = {
             "motion": kernels.in_place.motion_and_work,
-            "mass_matrix": kernels.in_place.mass_matrix,
-            "inverse_dynamics": kernels.in_place.inverse_dynamics,
+            "hold": specialized(
+                sticking,
+                mass_matrix=kernels.in_place.mass_matrix,
+                inverse_dynamics=kernels.in_place.inverse_dynamics,
+                N=n,
+            ).hold,
             "N": n,
             "LIMITS": count,
             "VARIES": efforts is not None,
@@ -67,7 +72,7 @@ class StickSlip:
         self._kernels, self._n = kernels.unchecked, n
         self.module: Any = specialized(with_friction, **bound)
         coulomb, static, stribeck = (np.array(each) for each in robot.friction)
-        self._now = with_friction.Sliding(
+        self._now = sticking.Sliding(
             mode=np.zeros(n),
             coulomb=coulomb,
             static=static,
@@ -79,20 +84,23 @@ class StickSlip:
             matrix=np.zeros((n, n)),
             pivots=np.zeros(n),
         )
-        self.efforts, self.parameters = law[0], (law, self._now)
+        self.efforts, self.parameters = law[0], (law, by_reference(self._now))
         self.events = Events(self.module.signals, count=n + count, direction=-1)
+
+    def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return efforts (n,) less friction, rates (2 n + 1,), what passes zero (n + k,)."""
+        n = self._n
+        found = np.empty(n), np.empty(2 * n + 1), np.empty(self.events.count)
+        self.module.look(t, y, self.parameters, *found)
+        return found
 
     def rates(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n + 1,) of the state."""
-        out = np.empty(2 * self._n + 1)
-        self.module.rates(t, y, self.parameters, out)
-        return out
+        return self.look(t, y)[1]
 
     def signals(self, t: float, y: Vector) -> Vector:
         """Return what passes zero at a change (n + k,)."""
-        out = np.empty(self.events.count)
-        self.module.signals(t, y, self.parameters, out)
-        return out
+        return self.look(t, y)[2]
 
     def stop(self, t: float, y: Vector) -> None:
         """Bring the joints to rest whose velocity has passed zero in the state (2 n + 1,)."""
@@ -110,19 +118,20 @@ class StickSlip:
             return
         mode[resting] = self._directions(t, y, resting)
         for _ in range(3 * n):  # what the loop itself computes has the last word
-            beyond = resting & (mode == 0.0) & (self.signals(t, y)[:n] <= 0.0)
+            _, rates, signals = self.look(t, y)
+            beyond = resting & (mode == 0.0) & (signals[:n] <= 0.0)
             if beyond.any():
                 mode[beyond] = np.sign(self._now.held[beyond])
                 continue
-            back = resting & (mode * self.rates(t, y)[n : 2 * n] < 0.0)
+            back = resting & (mode * rates[n : 2 * n] < 0.0)
             if not back.any():
                 return
             mode[back] = 0.0
 
     def _directions(self, t: float, y: Vector, resting: Vector) -> Vector:
         """Return in which directions (k,) the k resting joints begin to slide; 0: in none."""
-        n, tau, static = self._n, np.empty(self._n), self._now.static
-        self.module.act(t, y, self.parameters, tau)  # as if all of them stuck
+        n, static = self._n, self._now.static
+        tau = self.look(t, y)[0]  # as if all of them stuck
         held = np.where(resting, self._now.held, 0.0)
         if np.any(np.abs(held) > static):
             q, v = y[:n], y[n : 2 * n]

@@ -1,27 +1,20 @@
 """The motion with dry friction between two events; specialized for each robot and effort law.
 
-Every joint slides in a direction, or sticks. Sticking joints neither move nor accelerate; what
-holds them follows from the dynamics of the others (locked-joint dynamics)::
+Every joint slides in a direction, or sticks. Sticking joints neither move nor accelerate, see
+`sticking`. A sliding joint ends to slide where its velocity passes zero, a sticking one ends to
+stick where what holds it passes the static level.
 
-    M_ss a_s = tau_s - F_s - h_s,    a_r = 0,    f_r = tau_r - M_rs a_s - h_r
-
-with s the sliding and r the sticking joints, the bias h = ID(q, v, 0), and F the friction of those
-that slide. A sliding joint ends to slide where its velocity passes zero, a sticking one ends to
-stick where |f| passes the static level.
-
-Parameters are those of the efforts, the fourth of them the efforts (n,), and those of `Sliding`.
+Parameters are those of the efforts, the fourth of them the efforts (n,), and a reference to
+`Sliding`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.core.views import part
 from manip_dyn.integrate.steps.implicit import RELATIVE_CHANGE
 
@@ -37,34 +30,6 @@ N, LIMITS = 1, 0
 """Number of joints, and of limits of position that end the motion."""
 VARIES = False
 """Whether the efforts depend on time and state."""
-
-
-class Sliding(NamedTuple):
-    """What is known of the joints, and scratch.
-
-    Attributes:
-        mode: 1 or -1 for joints (n,) that slide, 0 for those that stick; 1 without friction.
-        coulomb: See `Friction`.
-        static: See `Friction`.
-        stribeck: See `Friction`.
-        held: What holds the sticking joints (n,), N m or N.
-        bias: Scratch (n,).
-        still: Zeros (n,).
-        mass: Scratch (n, n).
-        matrix: Scratch (n, n).
-        pivots: Scratch (n,).
-    """
-
-    mode: Vector
-    coulomb: Vector
-    static: Vector
-    stribeck: Vector
-    held: Vector
-    bias: Vector
-    still: Vector
-    mass: Matrix
-    matrix: Matrix
-    pivots: Vector
 
 
 @inlined
@@ -85,13 +50,8 @@ def no_derivatives(t, y, tau, out, by_time):
 
 
 @inlined
-def no_mass(q, out):
-    """Write the mass matrix (n, n)."""
-
-
-@inlined
-def no_dynamics(q, v, a, out):
-    """Write the efforts (n,) that give the accelerations a (n,)."""
+def no_rest(y, now, tau):
+    """Take what holds the sticking joints from the efforts (n,)."""
 
 
 @inlined
@@ -100,7 +60,7 @@ def no_limits(t, y, p, out):
 
 
 efforts, motion, linear_motion = given, no_motion, no_derivatives
-mass_matrix, inverse_dynamics, distances = no_mass, no_dynamics, no_limits
+hold, distances = no_rest, no_limits
 
 
 @inlined
@@ -112,7 +72,7 @@ def fall(speed, stribeck):
     return math.exp(-ratio * ratio)
 
 
-@compiled(merge=True)
+@inlined
 def act(t, y, p, tau):
     """Write the efforts less what friction takes (n,), and what holds the sticking joints."""
     law, now = p
@@ -129,49 +89,18 @@ def act(t, y, p, tau):
 
 
 @inlined
-def hold(y, now, tau):
-    """Take what holds the sticking joints from the efforts (n,)."""
-    q, v, a = part(y, 0, N), part(y, N, N), now.still
-    for i in range(N):
-        a[i] = 0.0
-    inverse_dynamics(q, v, a, now.bias)
-    mass_matrix(q, now.mass)
-    for i in range(N):
-        slides = now.mode[i] != 0.0
-        a[i] = tau[i] - now.bias[i] if slides else 0.0
-        for j in range(N):
-            both = slides and now.mode[j] != 0.0
-            now.matrix[i, j] = now.mass[i, j] if both else 0.0
-        if not slides:
-            now.matrix[i, i] = 1.0
-    factorize(now.matrix, now.pivots)
-    solve(now.matrix, now.pivots, a)
-    for i in range(N):
-        if now.mode[i] == 0.0:
-            needed = now.bias[i]
-            for j in range(N):
-                needed += now.mass[i, j] * a[j]
-            now.held[i] = tau[i] - needed
-            tau[i] = needed
-
-
-@compiled(merge=True)
-def rates(t, y, p, out):
-    """Write the rates (2 n + 1,) of the state."""
-    law, now = p
-    tau = law[3]
-    act(t, y, p, tau)
+def move(y, now, tau, out):
+    """Write the rates (2 n + 1,) of the state under what `act` wrote."""
     motion(y, tau, out)
     for i in range(N):
         if now.mode[i] == 0.0:
             out[N + i] = 0.0
 
 
-@compiled(merge=True)
-def signals(t, y, p, out):
-    """Write what passes zero downwards at an event (n + k,): joints, then limits of position."""
-    law, now = p
-    act(t, y, p, law[3])
+@inlined
+def judge(t, y, p, out):
+    """Write what `signals` writes, once `act` has written what holds the sticking joints."""
+    now = p[1]
     for i in range(N):
         if now.static[i] == 0.0:
             out[i] = 1.0
@@ -181,6 +110,30 @@ def signals(t, y, p, out):
             out[i] = now.mode[i] * y[N + i] + PASSED
     if LIMITS:
         distances(t, y, p, part(out, N, LIMITS))
+
+
+@compiled(merge=True)
+def rates(t, y, p, out):
+    """Write the rates (2 n + 1,) of the state."""
+    law, now = p
+    act(t, y, p, law[3])
+    move(y, now, law[3], out)
+
+
+@compiled(merge=True)
+def signals(t, y, p, out):
+    """Write what passes zero downwards at an event (n + k,): joints, then limits of position."""
+    law, _ = p
+    act(t, y, p, law[3])
+    judge(t, y, p, out)
+
+
+@compiled
+def look(t, y, p, tau, out, passing):
+    """Write what `act`, `rates` and `signals` write: what Python asks for, compiled once."""
+    act(t, y, p, tau)
+    move(y, p[1], tau, out)
+    judge(t, y, p, passing)
 
 
 @compiled(merge=True)

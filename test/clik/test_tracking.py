@@ -259,7 +259,7 @@ def test_a_posture_named_by_the_reason_has_the_tool_there(pa10, turning):
 
 
 def test_a_path_beyond_the_arm_has_no_start(pa10):
-    path = md.Line(([0.4, 0, 0.5], np.eye(3)), ([2.5, 0, 0.5], np.eye(3)), linear_speed=0.5)
+    path = md.Line(([0.4, 0, 0.5], np.eye(3)), ([2.5, 0, 0.5], np.eye(3)), linear_speed=2.0)
     with pytest.raises(ManipDynError, match=r"no posture of 'pa10' follows the path: .* was lost"):
         posture_for(pa10, path)
     with pytest.raises(ManipDynError, match="q0 is 'beast'; expected joint positions or \"best\""):

@@ -2,41 +2,13 @@
 
 import numpy as np
 import pytest
+from impacts import BOUNCE, GRAVITY, REBOUND, RELAY, ball, height, hit, thrown
 from numba import njit
 
 import manip_dyn as md
 from manip_dyn.integrate.loop.stops import planned_stops
 
-FALL_HEIGHT, GRAVITY = 1.0, 9.81
-
-
-@njit
-def falling(t, y, p, out):
-    out[0] = y[1]
-    out[1] = -GRAVITY
-
-
-@njit
-def height(t, y, p, out):
-    out[0] = y[0]
-
-
-@njit
-def bounce(index, t, y, p):
-    y[0] = 0.0
-    y[1] = -0.5 * y[1]
-
-
-@njit
-def relay(t, y, p, out):
-    """y'' = -mode - y^3 / 4: a torque that switches with the sign of y, which p remembers."""
-    out[0] = y[1]
-    out[1] = -p[0] - 0.25 * y[0] ** 3
-
-
-@njit
-def reverse(index, t, y, p):
-    p[0] = -p[0]
+FALL_HEIGHT = 1.0
 
 
 @njit
@@ -133,7 +105,7 @@ def test_stops_evaluate_strictly_between_switches():
     ids=["rk4", "ab4", "rkdp54"],
 )
 def test_a_terminal_event_is_found_to_its_tolerance(how):
-    found = md.integrate(falling, (0.0, 9.0), [FALL_HEIGHT, 0.0], events=height, **how)
+    found = md.integrate(ball, (0.0, 9.0), [FALL_HEIGHT, 0.0], p=thrown(), events=height, **how)
     assert found.status is md.Status.EVENT
     assert found.success
     exact = np.sqrt(2.0 * FALL_HEIGHT / GRAVITY)
@@ -145,40 +117,36 @@ def test_a_terminal_event_is_found_to_its_tolerance(how):
     assert f"{exact:.6f}"[:6] in found.reason
 
 
-@njit
-def rebound(index, t, y, p):
-    """Leaves the ball where it was found, a little below the floor."""
-    y[1] = -0.5 * y[1]
+BY_STEPS = {
+    "rkdp54": {"method": "rkdp54", "rtol": 1e-10, "sampling": md.Sampling(dense=True)},
+    "rk4": {"method": "rk4", "step": 0.3},
+}
 
 
-@pytest.mark.parametrize("action", [bounce, rebound])
-@pytest.mark.parametrize(
-    "how",
-    [{"method": "rkdp54", "rtol": 1e-10}, {"method": "rk4", "step": 0.3}],
-    ids=["rkdp54", "rk4"],
-)
-def test_impacts_closer_than_a_step_are_all_found(action, how):
+@pytest.mark.parametrize("reply", [BOUNCE, REBOUND], ids=["bounce", "rebound"])
+@pytest.mark.parametrize("how", BY_STEPS.values(), ids=BY_STEPS)
+def test_impacts_closer_than_a_step_are_all_found(reply, how):
     """Each flight takes half as long as the one before; steps are as long as they like."""
-    events = md.Events(height, terminal=False, direction=-1, action=action)
+    events = md.Events(height, terminal=False, direction=-1, action=hit)
     fall = np.sqrt(2.0 * FALL_HEIGHT / GRAVITY)
     exact = fall * (1.0 + 2.0 * (1.0 - 0.5 ** np.arange(12)))
     end = 0.5 * (exact[-1] + exact[-2])
-    found = md.integrate(falling, (0.0, end), [FALL_HEIGHT, 0.0], events=events, **how)
+    p = thrown(reply=reply)
+    found = md.integrate(ball, (0.0, end), [FALL_HEIGHT, 0.0], p=p, events=events, **how)
     np.testing.assert_allclose(found.events.times, exact[:-1], atol=1e-9)
     assert found.y_last[0] > 0.0
 
 
 def test_a_ball_bounces_where_it_should():
-    events = md.Events(height, terminal=False, direction=-1, action=bounce)
+    events = md.Events(height, terminal=False, direction=-1, action=hit)
     found = md.integrate(
-        falling,
+        ball,
         (0.0, 1.2),
         [FALL_HEIGHT, 0.0],
-        method="rkdp54",
-        rtol=1e-10,
+        p=thrown(reply=BOUNCE),
         events=events,
         control=md.StepControl(max_step=0.1),
-        sampling=md.Sampling(dense=True),
+        **BY_STEPS["rkdp54"],
     )
     fall = np.sqrt(2.0 * FALL_HEIGHT / GRAVITY)
     np.testing.assert_allclose(found.events.times, fall * np.array([1.0, 2.0, 2.5]), atol=1e-10)
@@ -208,16 +176,16 @@ def test_directions_and_several_events(direction, expected):
 
 def test_a_switch_by_the_state_keeps_the_order():
     """A relay: events find its switches, an action changes its mode."""
-    events = md.Events(height, terminal=False, action=reverse)
+    events = md.Events(height, terminal=False, action=hit)
 
     def end(step):
         return md.integrate(
-            relay,
+            ball,
             (0.0, 6.0),
             [1.0, 0.0],
             method="rk4",
             step=step,
-            p=np.array([1.0]),
+            p=thrown(1.0, 0.25, RELAY),
             events=events,
         )
 
@@ -229,9 +197,10 @@ def test_a_switch_by_the_state_keeps_the_order():
 
 def test_an_event_on_the_way_is_found_backwards_in_time():
     found = md.integrate(
-        falling,
+        ball,
         (2.0, 0.0),
         [-1.0, -GRAVITY * 2.0],
+        p=thrown(),
         method="rkdp54",
         rtol=1e-9,
         events=md.Events(height, direction=1),
@@ -244,7 +213,16 @@ def test_an_event_on_the_way_is_found_backwards_in_time():
 def test_records_of_any_length_are_kept():
     """More steps and events than there is room for at first."""
     events = md.Events(both_coordinates, count=2, terminal=False)
-    found = md.integrate(circle, (0.0, 1000.0), [1.0, 0.0], method="rk4", step=0.01, events=events)
+    found = md.integrate(
+        circle,
+        (0.0, 1000.0),
+        [1.0, 0.0],
+        method="rkdp54",
+        rtol=1e-9,
+        control=md.StepControl(max_step=0.01),
+        events=events,
+    )
+    assert found.steps > 100_000
     assert found.steps + 1 == len(found.t) == len(np.unique(found.t))
     assert len(found.events.times) == int(1000.0 / (0.5 * np.pi))
     np.testing.assert_allclose(found.events.times, 0.5 * np.pi * np.arange(1, 637), atol=1e-5)

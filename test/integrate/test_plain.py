@@ -6,60 +6,64 @@ import os
 import numpy as np
 import pytest
 from fresh import output_of
+from impacts import BOUNCE, ball, height, hit, thrown
+from problems import NO_SCRIPT, curve, pendulum_series, scripted
+from swings import WAYS, swing
 
 import manip_dyn as md
 
 SCRIPT = """
 import json, sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from test_plain import motions
 print(json.dumps(motions()))
 """
 
 
-def swing(t, y, p, out):
-    """A shaken pendulum that is braked."""
-    out[0] = y[1]
-    out[1] = -np.sin(y[0]) - 0.1 * y[1] + 0.5 * np.cos(2.0 * t)
-
-
-def height(t, y, p, out):
-    out[0] = y[0]
-
-
-def bounce(index, t, y, p):
-    y[1] = -0.9 * y[1]
-
-
-def series(t, y, p, order, work, out):
-    """y' = -y."""
-    out[0, 0] = y[0]
-    for k in range(order):
-        out[k + 1, 0] = -out[k, 0] / (k + 1)
+PENDULUM, DENSE = md.Series(pendulum_series, 2), md.Sampling(dense=True)
+IMPACTS = md.Events(height, terminal=False, direction=-1, action=hit)
+RUNS = [
+    (scripted, curve(0.0), NO_SCRIPT, {"method": "rk4", "step": 0.1}),
+    (
+        *(scripted, curve(0.0), NO_SCRIPT),
+        {"method": "rk4", "step": 0.1, "t_switch": [0.55], "sampling": [0.33, 1.0]},
+    ),
+    (
+        *(scripted, curve(0.0), NO_SCRIPT),
+        {"method": "rkf45", "rtol": 1e-6, "control": md.StepControl("paper", "rms")},
+    ),
+    (*(scripted, curve(0.0), NO_SCRIPT), {"method": "abm4", "step": 0.1, "sampling": DENSE}),
+    (scripted, curve(0.0), NO_SCRIPT, {"method": "rodas5p", "rtol": 1e-5}),
+    (
+        *(swing, [1.0, 0.5, 0.0], None),
+        {
+            "method": "rosenbrock_nystrom",
+            "step": 0.1,
+            "jacobian": WAYS["differences, second order"],
+        },
+    ),
+    (
+        *(swing, [1.0, 0.5, 0.0], None),
+        {
+            "method": "rosenbrock_nystrom",
+            "rtol": 1e-4,
+            "jacobian": WAYS["mass"],
+            "control": md.StepControl(estimate="scaled"),
+        },
+    ),
+    (ball, [1.0, 0.0], thrown(spring=50.0), {"method": "rkdp54", "rtol": 1e-6, "events": height}),
+    (
+        *(ball, [1.0, 0.0], thrown(spring=50.0, reply=BOUNCE)),
+        {"method": "rkdp54", "rtol": 1e-6, "events": IMPACTS, "sampling": DENSE},
+    ),
+    (PENDULUM, [2.0, 0.0], None, {"method": "taylor", "rtol": 1e-9}),
+]
+"""Motions whose loops other tests compile as well: functions, starts, parameters, the rest."""
 
 
 def motions():
     """Return final states and counts of one motion for each kind of step and option."""
-    impacts = md.Events(height, direction=-1, terminal=False, action=bounce)
-    second_order = md.Jacobian(positions=1)
-    runs = [
-        {"method": "rk4", "step": 0.1},
-        {"method": "rkdp54", "rtol": 1e-6, "sampling": md.Sampling(dense=True)},
-        {"method": "rkf45", "rtol": 1e-6, "control": md.StepControl("paper", "rms")},
-        {"method": "abm4", "step": 0.1, "sampling": md.Sampling(dense=True)},
-        {"method": "rodas5p", "rtol": 1e-5},
-        {
-            "method": "rosenbrock_w",
-            "rtol": 1e-3,
-            "jacobian": second_order,
-            "control": md.StepControl(estimate="scaled"),
-        },
-        {"method": "rkdp54", "rtol": 1e-6, "events": md.Events(height)},
-        {"method": "rkdp54", "rtol": 1e-6, "events": impacts},
-        {"method": "rk4", "step": 0.1, "t_switch": [0.55], "sampling": [0.33, 1.0]},
-    ]
-    found = [md.integrate(swing, (0.0, 3.0), [1.0, 0.0], **run) for run in runs]
-    found.append(md.integrate(md.Series(series), (0.0, 1.0), [1.0], method="taylor", rtol=1e-9))
+    found = [md.integrate(rhs, (0.0, 1.25), y0, p=p, **options) for rhs, y0, p, options in RUNS]
     return [
         {"y": each.y_last.tolist(), "counts": [each.steps, each.failures, each.evaluations]}
         for each in found
@@ -68,7 +72,8 @@ def motions():
 
 @pytest.fixture(scope="module")
 def plain():
-    script = SCRIPT.format(folder=os.path.dirname(__file__))
+    here = os.path.dirname(__file__)
+    script = SCRIPT.format(folders=[here, os.path.dirname(here)])
     return json.loads(output_of(script, NUMBA_DISABLE_JIT="1"))
 
 

@@ -3,27 +3,24 @@
 import numpy as np
 import pytest
 from numba import njit
-from problems import oscillator
+from problems import NO_SCRIPT, curve, oscillator, scripted
 
 import manip_dyn as md
 from manip_dyn.integrate import METHODS, RungeKutta, Series, right_hand_side
 
 
 @njit
-def square(t, y, p, out):
-    """y' = y^2: y = 1 / (1 - t) leaves for infinity at 1 s."""
-    out[0] = y[0] * y[0]
+def troubled(t, y, p, out):
+    """Without p y' = y^2: y = 1 / (1 - t) leaves for infinity at 1 s.
 
-
-@njit
-def ending(t, y, p, out):
-    """A derivative that is NaN after p[0]."""
-    out[0] = np.sqrt(p[0] - t)
-
-
-@njit
-def stiff(t, y, p, out):
-    out[0] = -1e6 * (y[0] - np.cos(t))
+    With p[0] a derivative that is NaN after it; with p[1], too, a stiff one.
+    """
+    if p.size == 0:
+        out[0] = y[0] * y[0]
+    elif p.size == 1:
+        out[0] = np.sqrt(p[0] - t)
+    else:
+        out[0] = -p[1] * (y[0] - np.cos(t))
 
 
 HOW = {
@@ -34,7 +31,7 @@ HOW = {
 
 @pytest.mark.parametrize("how", HOW.values(), ids=HOW)
 def test_a_nan_at_the_start_ends_at_the_start(how):
-    found = md.integrate(ending, (0.0, 1.0), [0.0], p=np.array([-1.0]), **how)
+    found = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([-1.0]), **how)
     assert found.status is md.Status.NON_FINITE
     assert not found.success
     assert found.t_last == 0.0
@@ -44,7 +41,7 @@ def test_a_nan_at_the_start_ends_at_the_start(how):
 
 @pytest.mark.parametrize("how", HOW.values(), ids=HOW)
 def test_a_nan_in_mid_flight_keeps_the_last_good_state(how):
-    found = md.integrate(ending, (0.0, 1.0), [0.0], p=np.array([0.505]), **how)
+    found = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([0.505]), **how)
     assert found.status is md.Status.NON_FINITE
     assert 0.49 < found.t_last <= 0.505
     assert np.isfinite(found.y).all()
@@ -53,7 +50,7 @@ def test_a_nan_in_mid_flight_keeps_the_last_good_state(how):
 
 
 def test_a_blow_up_in_finite_time_is_a_step_underflow():
-    found = md.integrate(square, (0.0, 2.0), [1.0], method="rkdp54", rtol=1e-8)
+    found = md.integrate(troubled, (0.0, 2.0), [1.0], method="rkdp54", rtol=1e-8)
     assert found.status is md.Status.STEP_UNDERFLOW
     assert found.t_last == pytest.approx(1.0, abs=1e-6)
     assert "step below" in found.reason
@@ -61,14 +58,14 @@ def test_a_blow_up_in_finite_time_is_a_step_underflow():
 
 
 def test_a_blow_up_with_fixed_steps_is_not_finite():
-    found = md.integrate(square, (0.0, 2.0), [1.0], method="rk4", step=0.01)
+    found = md.integrate(troubled, (0.0, 2.0), [1.0], method="rk4", step=0.01)
     assert found.status is md.Status.NON_FINITE
     assert 1.0 < found.t_last < 1.2
 
 
 def test_a_smallest_step_that_is_too_large_is_an_underflow():
     found = md.integrate(
-        square,
+        troubled,
         (0.0, 2.0),
         [1.0],
         method="rkdp54",
@@ -81,7 +78,8 @@ def test_a_smallest_step_that_is_too_large_is_an_underflow():
 
 @pytest.mark.parametrize("how", HOW.values(), ids=HOW)
 def test_too_many_steps(how):
-    found = md.integrate(stiff, (0.0, 10.0), [1.0], control=md.StepControl(max_steps=17), **how)
+    p, control = np.array([0.0, 1e6]), md.StepControl(max_steps=17)
+    found = md.integrate(troubled, (0.0, 10.0), [1.0], p=p, control=control, **how)
     assert found.status in (md.Status.TOO_MANY_STEPS, md.Status.NON_FINITE)
     if how["method"] == "rkdp54":
         assert found.status is md.Status.TOO_MANY_STEPS
@@ -222,14 +220,15 @@ def test_bad_events_are_told():
 
 def test_only_the_span_that_was_reached_can_be_asked_for():
     found = md.integrate(
-        oscillator,
+        scripted,
         (0.0, 1.0),
-        [1.0, 0.0],
+        curve(0.0),
+        p=NO_SCRIPT,
         method="rk4",
         step=0.1,
         sampling=md.Sampling(dense=True),
     )
-    np.testing.assert_allclose(found(0.55), [np.cos(0.55), -np.sin(0.55)], atol=1e-5)
+    np.testing.assert_allclose(found(0.55), curve(0.55), atol=1e-5)
     with pytest.raises(md.ManipDynError, match="expected times from 0 to 1 s"):
         found(1.5)
     with pytest.raises(md.ManipDynError, match="expected dense=True"):

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from arms import ARM, changed, load, random_state, write, write_shipped
+from laws import linear, swing
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.integrate import rk4_step
-from manip_dyn.simulation import Integrator, Simulation, gravity_compensation, held
+from manip_dyn.simulation import Feedback, Integrator, Simulation, gravity_compensation, held
 
 
 def by_scipy(robot, q0, v0, torque, duration):
@@ -25,16 +26,6 @@ def by_scipy(robot, q0, v0, torque, duration):
 
 def end_of(result):
     return np.concatenate([result.q[-1], result.v[-1]])
-
-
-def swing(_t, q, v):
-    """Return smooth efforts by position and velocity, gentle enough for any arm."""
-    return 0.5 * np.sin(5.0 * q + np.arange(len(q))) - 0.2 * np.cos(q) ** 2 * v
-
-
-def shake(t, q, _v):
-    """Return smooth efforts by time."""
-    return 3.0 * np.sin(20.0 * t + np.arange(len(q)))
 
 
 def test_rk4_step_integrates_cubics_exactly():
@@ -65,14 +56,12 @@ def test_energy_balance_residual_shrinks_with_the_fourth_power(tmp_path, name):
     assert np.abs(runs[0].energy[-1, 2]) > 1e3 * residuals[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "torque"), [("pa10", lambda _t, q, _v: 0.0 * q), ("ibm7535", shake)]
-)
-def test_motion_is_scipys(tmp_path, name, torque):
-    robot = load(name, tmp_path)
+@pytest.mark.parametrize("name", ["pa10", "ibm7535"])
+def test_motion_is_scipys(name):
+    robot = md.load_robot(name)
     q, v = np.linspace(0.3, -0.2, robot.n), np.zeros(robot.n)
-    result = md.simulate(robot, q, v, torque, 1.0)
-    np.testing.assert_allclose(end_of(result), by_scipy(robot, q, v, torque, 1.0), atol=5e-9)
+    result = md.simulate(robot, q, v, swing, 1.0)
+    np.testing.assert_allclose(end_of(result), by_scipy(robot, q, v, swing, 1.0), atol=5e-9)
 
 
 @pytest.mark.parametrize("step", [1e-3, 7e-3, 0.1])
@@ -113,9 +102,12 @@ def test_schedule_holds_its_last_effort_and_begins_with_its_first():
     assert [schedule.next_switch(t) for t in (0, 100, 199, 200)] == [200, 200, 200, None]
 
 
-@pytest.mark.parametrize("torque", [[1e6], lambda _t, _q, _v: np.array([1e6])])
+LINK = md.load_robot("one_link_horizontal")
+
+
+@pytest.mark.parametrize("torque", [[1e6], Feedback(LINK, linear, parameters=[0.0, 0.0, 1e6])])
 def test_efforts_saturate_at_the_limit(torque):
-    result = md.simulate(md.load_robot("one_link_horizontal"), [0.0], [0.0], torque, 1.0)
+    result = md.simulate(LINK, [0.0], [0.0], torque, 1.0)
     assert result.tau.max() == 10.0
     np.testing.assert_allclose(result.v[-1], 1.0, rtol=1e-12)
 
@@ -197,9 +189,10 @@ class Controller:
 
 
 def test_an_object_may_be_the_torque():
-    robot, law = md.load_robot("rr"), Controller()
-    found = md.simulate(robot, [0.1, 0.1], [0.0, 0.0], law, 0.01)
-    compiled = md.simulate(robot, [0.1, 0.1], [0.0, 0.0], lambda t, q, v: -q - v, 0.01)
+    law = Controller()
+    found = md.simulate(LINK, [0.1], [0.0], law, 0.01)
+    same = Feedback(LINK, linear, parameters=[-1.0, -1.0, 0.0])
+    compiled = md.simulate(LINK, [0.1], [0.0], same, 0.01)
     assert law.calls >= 40
     np.testing.assert_allclose(found.q, compiled.q, rtol=1e-12)
 
@@ -337,9 +330,9 @@ def test_constant_effort_has_no_switch():
     ],
     ids=lambda chosen: "-".join(map(str, chosen.values())),
 )
-def test_every_kind_of_method_simulates(tmp_path, chosen):
+def test_every_kind_of_method_simulates(chosen):
     """Switches inside steps included; energy is balanced."""
-    robot = load("tree1", tmp_path)
+    robot = md.load_robot("ibm7535")
     q, v, effort = random_state(robot, np.random.default_rng(8))
     schedule = md.Schedule(robot, [0, 123_456_789], [effort, -effort])
     result = md.simulate(robot, q, v, schedule, 0.3, sample_period=0.1, **chosen)

@@ -12,6 +12,7 @@ Hairer, Norsett, Wanner, Solving ODEs I, section III.1, eq. 1.5 and 1.9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class Adams(Method):
         """Order of the error between the steps."""
         return 4
 
-    @property
+    @cached_property
     def stability_interval(self) -> float:
         """Largest x such that all roots of the characteristic polynomial stay in the circle."""
         return first_growth(self._largest_root)

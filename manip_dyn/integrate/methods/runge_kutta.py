@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError, closest
@@ -65,7 +66,7 @@ class RungeKutta(Method):
         """Order of the error between the steps."""
         return min(self.order, 4 if self.tableau.bump is None else 5)
 
-    @property
+    @cached_property
     def stability_interval(self) -> float:
         """Largest x such that |R(-s)| <= 1 for 0 <= s <= x."""
         return stability_interval(growth_polynomial(self.tableau))

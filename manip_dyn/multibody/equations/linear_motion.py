@@ -9,6 +9,7 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.state_space import linearized
+from manip_dyn.multibody.equations.tables import Reduced
 
 
 class Linearization(NamedTuple):
@@ -50,7 +51,7 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
     slopes: Vector = np.asarray(
         np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
     )
-    acceleration = memory.tables.reduced.acceleration.copy()
+    acceleration = memory.group(Reduced).acceleration.copy()
     return Linearization(
         mass,
         slopes[:, :n],

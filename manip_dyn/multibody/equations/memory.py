@@ -8,7 +8,8 @@ about.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple, get_type_hints
+from math import prod
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 from numba.core import types
@@ -18,6 +19,7 @@ from numba.np import arrayobj
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.multibody.equations.tables import Tables
 
+Group = TypeVar("Group", bound=tuple)
 AXES = 3
 """Most that an array has."""
 
@@ -39,17 +41,17 @@ class Memory(NamedTuple):
     @property
     def tables(self) -> Tables:
         """The arrays by their names, in this memory."""
-        rows = iter(self.layout.tolist())
-        groups = []
-        for group in GROUPS:
-            arrays = []
-            for kind in _kinds(group):
-                first, *extents = next(rows)
-                memory = self.numbers if kind.dtype == types.float64 else self.integers
-                part = memory[first : first + int(np.prod(extents))]
-                arrays.append(part.reshape(extents[: kind.ndim]))
-            groups.append(group(*arrays))
-        return Tables(*groups)
+        return Tables(*map(self.group, GROUPS))
+
+    def group(self, kind: type[Group]) -> Group:
+        """Return one group of `Tables` by its type: a fifth of the time that all of them take."""
+        arrays, kinds, before = [], _kinds(kind), _before(kind)
+        rows = self.layout[before : before + len(kinds)].tolist()
+        for each, (first, *extents) in zip(kinds, rows, strict=True):
+            memory = self.numbers if each.dtype == types.float64 else self.integers
+            part = memory[first : first + prod(extents)]
+            arrays.append(part if each.ndim == 1 else part.reshape(extents[: each.ndim]))
+        return kind(*arrays)
 
 
 def memory_of(tables: Tables) -> Memory:
@@ -75,14 +77,20 @@ def _kinds(group: Any) -> tuple[types.Array, ...]:
 GROUPS = tuple(get_type_hints(Tables).values())
 
 
+@cache
+def _before(group: Any) -> int:
+    """Return how many arrays come before those of a group."""
+    return sum(len(_kinds(each)) for each in GROUPS[: GROUPS.index(group)])
+
+
 def _opener(group: Any) -> Any:
     """Return a function that finds the arrays of a group in a memory."""
     kinds = _kinds(group)
-    before = sum(len(_kinds(each)) for each in GROUPS[: GROUPS.index(group)])
+    before = _before(group)
     whole = types.NamedTuple(kinds, group)
 
     def plain(memory):
-        return getattr(memory.tables, group.__name__.lower())
+        return memory.group(group)
 
     @intrinsic
     def opened(_context, memory):

@@ -53,8 +53,9 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
             if not open_part[row, column] > smallest:
                 break
             left[row] /= left[row, column]
-            others = np.arange(m) != row
-            left[others] -= np.outer(left[others, column], left[row])
+            factors = left[:, column].copy()
+            factors[row] = 0.0
+            left -= np.outer(factors, left[row])
             rows[row] = columns[column] = False
     return Partition(
         np.flatnonzero(~columns),

@@ -19,6 +19,7 @@ from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.linear_motion import Linearization, linear_motion
 from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.partition import Partition
+from manip_dyn.multibody.equations.tables import Forces, Loads
 from manip_dyn.multibody.model.prepared import Tabulated, prepared
 
 FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
@@ -69,7 +70,7 @@ def rest(mechanism: Held, tolerance: float, t: float) -> Rest:
             pushed, pushes = force @ change, (there.mass @ there.acceleration) @ change
             next_roles = None if beyond is None else mechanism.roles_at(beyond)
             if beyond is not None and next_roles is not None and pushes >= -BACK * pushed:
-                q, roles, angles = beyond, next_roles, memory.tables.forces.angles
+                q, roles, angles = beyond, next_roles, memory.group(Forces).angles
                 length = min(LONGER * length, LONGEST)
                 break
             length *= SHORTER
@@ -91,5 +92,5 @@ def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
 
 def _positions(memory: Memory, y: Vector) -> Vector | None:
     """Return all coordinates (N,) at a state y (2 n,); None where it cannot be assembled."""
-    q, v = np.empty((2, 1, len(memory.tables.loads.force)))
+    q, v = np.empty((2, 1, len(memory.group(Loads).force)))
     return q[0] if expand(y[np.newaxis], memory, q, v, np.zeros(2)) == 1 else None
