@@ -131,8 +131,9 @@ def _cases(
     bounds = np.stack([robot.q_min, robot.q_max], axis=1)
     joints, sides = np.nonzero(np.isfinite(bounds) & stop_at_limits)
     signs = np.where(sides == 0, 1, -1)
-    return Cases(
-        starts=np.ascontiguousarray(starts),
+    # Arrays of one kind, so that the time loop is compiled once, whatever was given.
+    given = Cases(
+        starts=starts,
         times_ns=law.times_ns,
         efforts=law.efforts,
         schedules=law.schedules,
@@ -144,10 +145,11 @@ def _cases(
         friction=arm.friction,
         parameters=law.parameters,
         inertias=arm.inertias,
-        limits=robot.tau_max.copy(),
-        bounds=np.ascontiguousarray(np.stack([joints, signs], axis=1)),
-        places=np.ascontiguousarray(bounds[joints, sides]),
+        limits=robot.tau_max,
+        bounds=np.stack([joints, signs], axis=1),
+        places=bounds[joints, sides],
     )
+    return Cases(*(np.require(each, requirements="CW") for each in given))
 
 
 def _rules(

@@ -26,7 +26,7 @@ from manip_dyn.identification.regressor import (
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
-STATES, RANK = 60, 1e-9
+STATES, RANK = 20, 1e-9
 """Random states per joint, and the size relative to others below which a column has no direction
 of its own."""
 
@@ -85,13 +85,16 @@ def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> Ba
     size = np.linalg.norm(stacked, axis=0)
     seen = size > RANK * size.max()
     candidates, stacked = candidates[seen], stacked[:, seen] / size[seen]
-    kept = _independent(stacked)
+    (triangle,) = qr(stacked, mode="r")  # its columns have the lengths and angles of those
+    square = triangle[: len(candidates)]
+    kept = _independent(square)
     rest = np.setdiff1d(np.arange(len(candidates)), kept)
     shares = np.zeros((len(kept), len(candidates)))
     shares[np.arange(len(kept)), kept] = 1.0
     if len(rest):
-        triangle, right = _triangle(stacked[:, kept], stacked[:, rest])
-        shares[:, rest] = solve_triangular(triangle, right)
+        (both,) = qr(np.hstack([square[:, kept], square[:, rest]]), mode="r")
+        first = slice(len(kept))
+        shares[:, rest] = solve_triangular(both[first, first], both[first, len(kept) :])
     shares *= size[seen] / size[seen][kept][:, None]
     combination = shares @ regroup[candidates]
     combination[np.abs(combination) < 1e-10] = 0.0
@@ -124,10 +127,9 @@ def _at_random(robot: Robot) -> Matrix:
 
 def _independent(columns: Matrix) -> np.ndarray:
     """Return which columns (of length one) are no combination of those before, in order."""
-    _, triangle = qr(columns, mode="economic")
-    basis = np.zeros((len(triangle), 0))
+    basis = np.zeros((len(columns), 0))
     kept: list[int] = []
-    for j, column in enumerate(triangle.T):
+    for j, column in enumerate(columns.T):
         left = column - basis @ (basis.T @ column)
         left -= basis @ (basis.T @ left)  # twice is enough (Giraud, Langou, Rozloznik 2005)
         length = np.linalg.norm(left)
@@ -135,8 +137,3 @@ def _independent(columns: Matrix) -> np.ndarray:
             basis = np.column_stack([basis, left / length])
             kept.append(j)
     return np.array(kept, dtype=int)
-
-
-def _triangle(kept: Matrix, rest: Matrix) -> tuple[Matrix, Matrix]:
-    unitary, triangle = qr(kept, mode="economic")
-    return triangle, unitary.T @ rest

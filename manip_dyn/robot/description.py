@@ -6,6 +6,7 @@ joints are robots of this package; `manip_dyn.robot.checks` refuses everything e
 
 from __future__ import annotations
 
+import copy
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element
@@ -80,8 +81,9 @@ class Description:
         With `continuous_as_revolute` every continuous joint becomes a revolute one without
         limits, so that its configuration is one angle and not a point on the unit circle.
         """
-        root = ElementTree.fromstring(ElementTree.tostring(self.root))
+        root = self.root
         if continuous_as_revolute:
+            root = copy.deepcopy(root)
             for joint in joints_of(root).values():
                 if joint.get("type") == "continuous":
                     _make_revolute(joint)

@@ -11,21 +11,40 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.bench import SUITES, bench, cold, ensembles, path_timing, planning
+from manip_dyn.bench import (
+    SUITES,
+    bench,
+    cold,
+    ensembles,
+    integrators,
+    path_timing,
+    planning,
+    timing,
+)
 from manip_dyn.bench.clik import our_solve, problem_of
 from manip_dyn.bench.clik_peers import pinocchio_and_numpy
 from manip_dyn.bench.cold import ROWS
 from manip_dyn.bench.ensemble_peers import mujoco_motions
 from manip_dyn.bench.first_results import RESULTS, readme
-from manip_dyn.bench.integrators import Problem, time_at
+from manip_dyn.bench.growth import chain
+from manip_dyn.bench.integrators import OURS, Problem, time_at
 from manip_dyn.bench.record import suite
 from manip_dyn.bench.stiff import TARGETS, until_exact
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
 from manip_dyn.clik import ClikSettings
+from manip_dyn.integrate import METHODS
 
 
-def test_the_dynamics_are_timed_beside_pinocchio(capsys):
+@pytest.fixture
+def shortly(monkeypatch):
+    """Nothing runs for long: no test looks at how long it took."""
+    for module in (timing, integrators):
+        monkeypatch.setattr(module, "SLICE", 1e-5)
+    monkeypatch.setattr(integrators, "RUNS", 1)
+
+
+def test_the_dynamics_are_timed_beside_pinocchio(shortly, capsys):
     assert main(["bench", "dynamics", "--robot", "ibm7535", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert {"commit", "processor", "pin", "numba", "load"} <= set(record["setting"])
@@ -73,20 +92,23 @@ def test_the_readme_example_that_is_timed_is_the_readmes():
         assert call.replace('")', '", mass_scale=mass_scale)') in timed or call in timed
 
 
-def test_growth_is_measured_beside_pinocchio(monkeypatch, tmp_path):
+def test_growth_is_measured_beside_pinocchio(shortly, monkeypatch, tmp_path):
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
-    record = bench("growth", (1, 2))
+    record = bench("growth", (1, 1))
     assert os.environ["MANIP_DYN_CACHE"] == str(tmp_path)
     assert not list(tmp_path.iterdir())
-    assert [row.joints for row in record.rows] == [1] * 5 + [2] * 5
+    assert [row.joints for row in record.rows] == [1] * 10
     for row in record.rows:
         assert len(row.timings) == (1 if "taylor" in row.kernel else 2)
         assert row.first > 0.0
     assert "forward dynamics derivatives" in str(record)
     json.dumps(record.content())
+    longer = chain(3, tmp_path)
+    assert longer.n == 3
+    assert longer.tip_frame.body == 2
 
 
-def test_a_velocity_solve_is_timed_beside_others_that_find_the_same(capsys):
+def test_a_velocity_solve_is_timed_beside_others_that_find_the_same(shortly, capsys):
     assert main(["bench", "clik", "--robot", "pa10", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     names = [timing["name"] for timing in row["timings"]]
@@ -136,15 +158,17 @@ def test_every_candidate_is_timed(count):
     assert set(calls) == set(range(count))
 
 
-def test_integrators_are_timed_at_equal_error():
+def test_integrators_are_timed_at_equal_error(shortly, monkeypatch):
     """A short motion of a small arm; scipy and our methods reach the error that is asked for."""
+    assert set(OURS) <= set(METHODS)
+    monkeypatch.setattr(integrators, "OURS", ("rkdp87", "taylor"))
     robot = md.load_robot("one_link_vertical")
     problem = Problem(robot, np.array([0.3, 0.0]), 0.2, (1e-6,))
     record = bench("integrators", [problem], (1e-4, 1e-7, 1e-10))
     names = [row.candidate for row in record.rows]
     assert "manip_dyn rkdp87" in names
     assert "scipy DOP853, numba rhs" in names
-    assert all(row.milliseconds[0] > 0.0 for row in record.rows[:5])
+    assert all(row.milliseconds[0] > 0.0 for row in record.rows[:4])
     told = json.loads(json.dumps(record.content()))["rows"]
     assert {(row["problem"], *row["targets"]) for row in told} == {
         ("one_link_vertical, 0.2 s", 1e-6)

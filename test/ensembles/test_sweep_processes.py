@@ -18,11 +18,11 @@ pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
 
 
 def test_rows_are_the_same_bit_for_bit_on_any_number_of_workers(tmp_path):
-    one, two, four = (
+    one, three = (
         md.sweep(swept.rotated, CASES, tmp_path / str(count), workers=count, chunk=3).rows
-        for count in (1, 2, 4)
+        for count in (1, 3)
     )
-    assert one == two == four  # floats are equal only with every bit
+    assert one == three  # floats are equal only with every bit
 
 
 def test_no_case_is_lost_or_done_twice_where_a_process_is_killed(tmp_path):

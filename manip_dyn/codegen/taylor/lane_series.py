@@ -12,7 +12,7 @@ from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.taylor.lane_recurrences import LaneColumns, LaneSeriesWriter
 from manip_dyn.robot import Robot
 
-UNROLLED_INSTRUCTIONS, UNROLLED_ORDER, MODEST_ORDER = 9000, 25, 6
+UNROLLED_INSTRUCTIONS, UNROLLED_ORDER, MODEST_ORDER = 1500, 25, 6
 """Instructions and orders up to which the passes are unrolled order by order, and the number of
 orders below which that is not worth its compilation."""
 

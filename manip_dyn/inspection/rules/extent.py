@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -54,13 +55,15 @@ def extent_of(root: Element, link: str) -> Extent:
 def reach_of(root: Element) -> float:
     """Return the length of the longest chain, from joint to joint, strokes included, m."""
     lengths: dict[str, float] = {}
+    on = defaultdict(list)
+    for joint in joints_of(root).values():
+        on[parent_of(joint)].append(joint)
 
     def longest(link: str) -> float:
         if link not in lengths:
             lengths[link] = 0.0  # of a ring, which is told elsewhere
-            below = [joint for joint in joints_of(root).values() if parent_of(joint) == link]
             lengths[link] = max(
-                (_step(each) + longest(child_of(each)) for each in below), default=0
+                (_step(each) + longest(child_of(each)) for each in on[link]), default=0
             )
         return lengths[link]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -27,14 +28,14 @@ DENSEST = 22590.0
 
 def inertias(root: Element) -> Iterator[Finding]:
     """Yield inertias of moving links that no body has, or none of that size and mass."""
-    moving = _moving(root)
+    moving, reach = _moving(root), cache(lambda: reach_of(root))
     for name, link in links_of(root).items():
         mass = mass_of(link)
         if mass is None:
             continue
         if name in moving:
             found = list(_impossible(name, mass, "error"))
-            yield from found or _doubtful(root, name, mass)
+            yield from found or _doubtful(root, name, mass, reach)
         else:
             yield from _impossible(name, mass, "note")
 
@@ -107,14 +108,16 @@ def _impossible(name: str, mass: Mass, level: str) -> Iterator[Finding]:
         yield Finding(level, "link", name, "mass", "0 kg with an inertia", "above 0", remedy)
 
 
-def _doubtful(root: Element, name: str, mass: Mass) -> Iterator[Finding]:
+def _doubtful(
+    root: Element, name: str, mass: Mass, reach: Callable[[], float]
+) -> Iterator[Finding]:
     """Yield what a body of that mass and size hardly is."""
     if mass.mass == 0.0:
         return
     moments = np.linalg.eigvalsh(mass.inertia)
     told = f"principal moments {_listed(moments)} kg m^2 for {mass.mass:g} kg"
     extent = extent_of(root, name)
-    size = 2.0 * extent.size if extent.known else reach_of(root)
+    size = 2.0 * extent.size if extent.known else reach()
     wide, ball = math.sqrt(moments[2] / mass.mass), _smallest_ball(mass.mass)
     if wide > size:
         value = f"{told}: a radius of gyration of {wide:.3g} m"

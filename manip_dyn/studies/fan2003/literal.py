@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,17 +107,24 @@ def literal(
     switch = np.where(np.isnan(q_switch), goal, q_switch)
     y, k, locked = np.concatenate([start, np.zeros(n)]), np.empty((4, 2 * n)), np.empty(n)
     drive, rows, t = np.ones(2 * n), [], 0.0
-    held, t_arrival, drift = np.zeros(n, dtype=bool), np.full(n, np.nan), np.zeros(n)
+    held = np.zeros(n, dtype=bool)
 
     def compared(q: Vector) -> tuple[Any, ...]:
         """Return what the programs ask: braked, and held, joint by joint."""
         within = q - goal < near
-        return (*(q < switch), *(held | within if latched else within))
+        return (*(q < switch).tolist(), *(held | within if latched else within).tolist())
+
+    @cache
+    def driven(asked: tuple[Any, ...]) -> tuple[Vector, list[int]]:
+        """Return the efforts (n,) for answers where no joint is held, and those that are held."""
+        return np.where(asked[:n], limits, -limits), np.flatnonzero(asked[n:]).tolist()
 
     def efforts(state: Vector, asked: tuple[Any, ...]) -> Vector:
         """Return the efforts (n,) at a state for answers."""
-        effort = np.where(asked[:n], limits, -limits)
-        for i in np.flatnonzero(asked[n:]):
+        effort, holding = driven(asked)
+        if holding:
+            effort = effort.copy()
+        for i in holding:
             at_goal = state.copy()
             at_goal[i], at_goal[n + i] = goal[i], 0.0
             drive[:n], drive[n:], drive[n + i] = effort, 1.0, 0.0
@@ -140,8 +148,6 @@ def literal(
     while True:
         within = y[:n] - goal < near
         held = held | within
-        t_arrival = np.where(np.isnan(t_arrival) & within, t, t_arrival)
-        drift = np.where(np.isnan(t_arrival), 0.0, np.maximum(drift, np.abs(y[:n] - goal)))
         rows.append((t, y.copy(), efforts(y, asked)))
         if (held if latched else within).all() or t > LONGEST:
             break
@@ -160,6 +166,9 @@ def literal(
         if changed:
             asked = compared(y[:n])
     times, states, taus = (np.array(column) for column in zip(*rows, strict=True))
+    there = np.logical_or.accumulate(states[:, :n] - goal < near)
+    t_arrival = np.where(there[-1], times[there.argmax(axis=0)], np.nan)
+    drift = np.where(there, np.abs(states[:, :n] - goal), 0.0).max(axis=0)
     end = np.abs(y[:n] - goal)
     speed = np.abs(y[n:])
     return Literal(

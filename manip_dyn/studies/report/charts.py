@@ -119,6 +119,7 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
     files = [folder / f"{chart.name}.{kind}" for kind in ("png", "svg")]
     for file in files:
         picture.savefig(file, dpi=120)
+        picture.set_layout_engine("none")  # once is enough
     return files
 
 
