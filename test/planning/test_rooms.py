@@ -24,19 +24,29 @@ def name_of(path):
 MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
+@cache
 def imports(name):
     """Return module and imported name of all imports inside planning, wherever in the file."""
-    for node in ast.walk(ast.parse(MODULES[name].read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAME):
-            yield from ((node.module, alias.name) for alias in node.names)
+    return [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(MODULES[name].read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAME)
+        for alias in node.names
+    ]
 
 
-@cache
+CHAINS = {}
+"""The longest chains, by their first module."""
+
+
 def chain(name, above=()):
     """Return the longest chain of imports that begins with a module."""
     assert name not in above, f"{name} imports itself by way of {above}"
-    below = {module for module, _ in imports(name)}
-    return (name, *max((chain(each, (*above, name)) for each in below), key=len, default=()))
+    if name not in CHAINS:
+        below = {module for module, _ in imports(name)}
+        chains = (chain(each, (*above, name)) for each in below)
+        CHAINS[name] = (name, *max(chains, key=len, default=()))
+    return CHAINS[name]
 
 
 @pytest.mark.parametrize("name", MODULES)
