@@ -84,7 +84,7 @@ def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
 @pytest.mark.parametrize("plan", [refined, lambda: on_the_way()[1]])
 def test_it_moves_as_pinocchio_says_within_all_limits(plan):
     plan = plan()
-    times = np.linspace(0.0, plan.t_final * (1.0 - 1e-12), 10_001)
+    times = np.linspace(0.0, plan.t_final * (1.0 - 1e-12), 4_001)
     q, v, a = plan.motion.joints(times)
     efforts = np.array([plan.motion.effort(t) for t in times])
     assert np.all(np.abs(efforts) <= robot().tau_max * (1.0 + 1e-9))
