@@ -33,9 +33,12 @@ def check(robot, plan, tolerance=1e-12, miss=1e-7):
     q, v = replay(robot, plan, tolerance)
     assert np.abs(q).max() < miss
     assert np.abs(v).max() < miss
-    for t in np.linspace(0.0, 1.1 * plan.t_final, 300):
-        assert np.all(np.abs(plan.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
-        q, v = plan.state(t)
-        assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-6))
-        assert np.all((q >= robot.q_min - 1e-6) & (q <= robot.q_max + 1e-6))
+    times = np.linspace(0.0, 1.1 * plan.t_final, 300)
+    q, v, effort = plan.at(times)
+    assert np.all(np.abs(effort) <= robot.tau_max * (1.0 + 1e-9))
+    assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-6))
+    assert np.all((q >= robot.q_min - 1e-6) & (q <= robot.q_max + 1e-6))
+    for k in range(0, 300, 23):
+        np.testing.assert_array_equal([q[k], v[k]], plan.state(times[k]))
+        np.testing.assert_array_equal(effort[k], plan.effort(times[k]))
     assert np.abs(plan.net_work).max() <= 1e-6 * plan.peak_work

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.optimize import brentq
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.execution.braking_trace import BrakingTrace
 from manip_dyn.planning.execution.joint_motion import JointMotion
 from manip_dyn.robot import Robot
 
@@ -47,9 +47,9 @@ class BrakingCurve:
         limit = float(motion.robot.tau_max[motion.joint])
         self.drive, self.brake = self.sign * limit, -self.sign * limit
         self._check_authority(start)
-        self._trace = self._backwards(start)
-        self._time_end = float(self._trace.t[-1])
-        self._beginning = float(self._trace.y[0, -1])
+        solution = self._backwards(start)
+        self._trace = BrakingTrace(solution.sol, self.sign)
+        self._beginning = float(solution.y[0, -1])
         if self.sign * (self._beginning - start) > 1e-9:
             # From before the beginning the joint comes faster than braking can stop it.
             raise ManipDynError(
@@ -68,17 +68,16 @@ class BrakingCurve:
             return 0.0
         if self.sign * (q - self._beginning) < 0.0:
             return np.inf
-        return self.sign * float(self._trace.sol(self.time_to_rest(q))[1])
+        return self.sign * self._trace.velocity(self.time_to_rest(q))
 
     def state(self, time_to_rest: float) -> tuple[float, float]:
         """Return position and velocity on the curve `time_to_rest` s before rest."""
-        q, v = self._trace.sol(time_to_rest)
-        return float(q), float(v)
+        return self._trace.position(time_to_rest), self._trace.velocity(time_to_rest)
 
     @property
     def duration(self) -> float:
         """How long braking takes along the whole curve, s."""
-        return self._time_end
+        return self._trace.duration
 
     def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
         """Accelerate from (q, v) until the curve; return the crossing and the dense motion."""
@@ -86,7 +85,7 @@ class BrakingCurve:
 
         crossing = _event(lambda _t, y: max(self.gap(y[0], y[1]), -1e9), direction=1.0)
         stalled = _event(lambda t, y: self.sign * y[1] if t > 0.0 else 1.0, direction=-1.0)
-        fastest = 10.0 * (self._time_end + 1.0)
+        fastest = 10.0 * (self.duration + 1.0)
         while fastest < 1e6:
             trace = solve_ivp(
                 rhs, (0.0, fastest), [q, v], events=[crossing, stalled], **TOLERANCES
@@ -106,8 +105,7 @@ class BrakingCurve:
 
     def time_to_rest(self, q: float) -> float:
         """Return the duration of braking from the curve at `q`, s."""
-        position, end = self._trace.sol, self._time_end
-        return brentq(lambda s: float(position(s)[0]) - q, 0.0, end, xtol=1e-15, rtol=1e-14)
+        return self._trace.time_at(q)
 
     def _backwards(self, start: float):
         rhs = self.motion.derivative(self.brake, direction=-1.0)

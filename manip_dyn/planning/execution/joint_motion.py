@@ -6,7 +6,6 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import rk4_step
 from manip_dyn.robot import Robot
 
 
@@ -48,9 +47,21 @@ class JointMotion:
         return rhs
 
     def propagate(self, q: float, v: float, effort: float, duration: float) -> tuple[float, float]:
-        """Return position and velocity after one Runge-Kutta step of `duration` s."""
-        y = rk4_step(self.derivative(effort), 0.0, np.array([q, v]), duration)
-        return float(y[0]), float(y[1])
+        """Return position and velocity after one Runge-Kutta step of `duration` s.
+
+        That of `integrate.rk4_step`, without arrays of two numbers.
+        """
+        half = 0.5 * duration
+        a = self.acceleration(q, v, effort)
+        v2 = v + half * a
+        a2 = self.acceleration(q + half * v, v2, effort)
+        v3 = v + half * a2
+        a3 = self.acceleration(q + half * v2, v3, effort)
+        v4 = v + duration * a3
+        a4 = self.acceleration(q + duration * v3, v4, effort)
+        sixth = duration / 6.0
+        q = q + sixth * (v + 2.0 * (v2 + v3) + v4)
+        return float(q), float(v + sixth * (a + 2.0 * (a2 + a3) + a4))
 
     def full_efforts(
         self, q: Vector, v: Vector, effort: float, held_acceleration: Vector

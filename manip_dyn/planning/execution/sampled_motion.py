@@ -103,7 +103,7 @@ class SampledMotion(NamedTuple):
 
     def cell(self, t: float) -> int:
         """Return the cell that time `t`, s, is in."""
-        return max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)
+        return max(int(self.times.searchsorted(t, side="right")) - 1, 0)
 
 
 @lru_cache(maxsize=8)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import Space
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
@@ -38,16 +38,24 @@ class LockedJointMotion(Rebuilt):
 
     def effort(self, t: float) -> Vector:
         """Return the efforts (n,) from time `t` s on."""
-        y, drive = self._at(t)
-        effort = np.empty(self._n)
-        self._efforts(y, drive, effort)
-        return np.where(drive[self._n :] != 0.0, drive[: self._n], effort)
+        return self._effort(*self._at(t))
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        found = [self._at(t) for t in times.tolist()]
+        states = np.array([y for y, _ in found]).reshape(-1, 2, self._n)
+        return states[:, 0], states[:, 1], np.array([self._effort(*each) for each in found])
 
     def samples(self, period: float) -> Samples:
         """Return efforts every `period` s and from every switch and arrival on."""
         t_final = float(self._changes.max())
         times = {0.0, *np.arange(0.0, t_final, period).tolist(), *self._changes.tolist()}
         return held_samples(sorted(times - {t_final}), self.effort)
+
+    def _effort(self, y: Vector, drive: Vector) -> Vector:
+        effort = np.empty(self._n)
+        self._efforts(y, drive, effort)
+        return np.where(drive[self._n :] != 0.0, drive[: self._n], effort)
 
     @cached_property
     def _space(self) -> Space:
@@ -56,7 +64,7 @@ class LockedJointMotion(Rebuilt):
     def _at(self, t: float) -> tuple[Vector, Vector]:
         """Return the state (2 n,) and what drives from then on (2 n,)."""
         nodes = self._nodes
-        node = int(np.searchsorted(nodes.times, t, side="right")) - 1
+        node = int(nodes.times.searchsorted(t, side="right")) - 1
         y, drive, begin = nodes.states[node].copy(), nodes.modes[node].copy(), nodes.times[node]
         if t > begin:
             self._engine.run(begin, t, (self._kernels, drive), y, self._space)

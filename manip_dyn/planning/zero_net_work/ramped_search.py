@@ -16,7 +16,7 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.newton import Damping, damped_newton
 from manip_dyn.planning.zero_net_work.ramped_flow import RampedFlow
-from manip_dyn.planning.zero_net_work.ramps import Ramps
+from manip_dyn.planning.zero_net_work.ramps import Corners, Ramps
 from manip_dyn.robot import Robot
 
 NODES = 24
@@ -83,8 +83,11 @@ class RampedSearch:
     def nodes(self, x: Vector, parts: int) -> tuple[Vector, Vector]:
         """Return times (k,), s, and states (k, 2 n) at all corners and at ends of equal parts."""
         equal = np.linspace(0.0, self.ramps.duration(x), parts + 1)
-        times = np.unique(np.concatenate([equal, self.ramps.edges(x)]))
-        return times, self._flow.states(self._start, times, self.ramps.efforts(x, times))
+        return self._nodes(self.ramps.corners(x), equal)
+
+    def _nodes(self, corners: Corners, equal: Vector) -> tuple[Vector, Vector]:
+        times = np.unique(np.concatenate([equal, corners.edges]))
+        return times, self._flow.states(self._start, times, corners.efforts(times))
 
     def arriving(self, x: Vector) -> Vector | None:
         """Return the motion near `x` that arrives by other levels at the same times, or None.
@@ -177,11 +180,11 @@ class RampedSearch:
         return step, there
 
     def _reached(self, x: Vector) -> Reached:
-        times, states = self.nodes(x, NODES)
-        equal = np.linspace(0.0, self.ramps.duration(x), NODES + 1)
+        corners, equal = self.ramps.corners(x), np.linspace(0.0, self.ramps.duration(x), NODES + 1)
+        times, states = self._nodes(corners, equal)
         inside = states[np.searchsorted(times, equal[1:-1])]
         left = np.concatenate([self._high - inside, inside - self._low]) / self._scale
-        room = self.ramps.room(x) / self.ramps.scale
+        room = corners.room / self.ramps.scale
         ends = (states[-1] - self._goal) / self._scale
         return Reached(ends, np.concatenate([room, left.ravel()]))
 

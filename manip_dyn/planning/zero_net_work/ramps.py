@@ -73,35 +73,47 @@ class Ramps:
         switches = np.array([switch - quarter, switch + quarter])
         return ramps, ramps.joined(levels, switches, self.duration(x))
 
-    def corners(self, x: Vector) -> tuple[Vector, Vector]:
-        """Return times and efforts (n, 2 levels + 2) between which each effort is linear."""
+    def corners(self, x: Vector) -> Corners:
+        """Return between which corners each effort is linear."""
         levels, switches = self.parted(x)
         efforts = np.vstack([self.begin, levels, self.end])
-        ramps = np.abs(np.diff(efforts, axis=0)) / self.slew_rate
-        zero, t_final = np.zeros((1, self.n)), self.duration(x)
-        begins = np.vstack([zero, switches - 0.5 * ramps[1:-1], t_final - ramps[-1:]])
-        ends = np.vstack([ramps[:1], switches + 0.5 * ramps[1:-1], zero + t_final])
-        return np.stack([begins, ends], 1).reshape(-1, self.n).T, np.repeat(efforts, 2, 0)[1:-1].T
+        ramps, t_final = np.abs(efforts[1:] - efforts[:-1]) / self.slew_rate, self.duration(x)
+        times = np.empty((len(ramps), 2, self.n))
+        begins, ends = times[:, 0], times[:, 1]
+        begins[0], ends[0] = 0.0, ramps[0]
+        begins[1:-1], ends[1:-1] = switches - 0.5 * ramps[1:-1], switches + 0.5 * ramps[1:-1]
+        begins[-1], ends[-1] = t_final - ramps[-1], t_final
+        return Corners(times.reshape(-1, self.n).T, np.repeat(efforts, 2, 0)[1:-1].T)
 
-    def room(self, x: Vector) -> Vector:
-        """Return how long each joint is on each of its levels (levels n,), s.
+
+class Corners:
+    """Where the ramps of a motion begin and end.
+
+    Attributes:
+        times: Of each joint (n, 2 levels + 2), s; they fall where ramps do not fit (yet).
+        levels: Efforts there (n, 2 levels + 2), N m or N.
+    """
+
+    def __init__(self, times: Matrix, levels: Matrix):
+        """Take times and efforts."""
+        self.times, self.levels, self._t_final = times, levels, times[0, -1]
+        inside = np.minimum(np.maximum(times, 0.0), self._t_final)
+        self._rising = np.maximum.accumulate(inside, axis=1)
+
+    @property
+    def room(self) -> Vector:
+        """How long each joint is on each of its levels (levels n,), s.
 
         Below 0 the ramps do not fit into the motion.
         """
-        times, _ = self.corners(x)
-        return (times[:, 2::2] - times[:, 1:-1:2]).ravel()
+        return (self.times[:, 2::2] - self.times[:, 1:-1:2]).ravel()
 
-    def efforts(self, x: Vector, at: Vector) -> Matrix:
+    @property
+    def edges(self) -> Vector:
+        """The times at which a ramp of any joint begins or ends (k,), s."""
+        return np.unique(np.minimum(np.maximum(self.times.ravel(), 0.0), self._t_final))
+
+    def efforts(self, at: Vector) -> Matrix:
         """Return the efforts (k, n) at times `at` (k,)."""
-        pairs = zip(*self.corners(x), strict=True)
-        return np.array([np.interp(at, _ordered(times), efforts) for times, efforts in pairs]).T
-
-    def edges(self, x: Vector) -> Vector:
-        """Return the times at which a ramp of any joint begins or ends (k,), s."""
-        times, _ = self.corners(x)
-        return np.unique(np.clip(times.ravel(), 0.0, self.duration(x)))
-
-
-def _ordered(times: Vector) -> Vector:
-    """Return times that rise, where ramps that do not fit (yet) would make them fall."""
-    return np.maximum.accumulate(np.clip(times, 0.0, times[-1]))
+        pairs = zip(self._rising, self.levels, strict=True)
+        return np.array([np.interp(at, *each) for each in pairs]).T

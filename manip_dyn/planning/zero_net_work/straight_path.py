@@ -14,12 +14,12 @@ zero on every link, as of any from rest to rest.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.rebuilt import Rebuilt
@@ -86,15 +86,22 @@ class PathMotion(Rebuilt):
             self._start + s * direction, speed * direction, push * direction
         )
 
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        s, speed, push = (each[:, None] for each in self._at(times))
+        q, v = self._start + s * self._direction, speed * self._direction
+        efforts = map(self._kernels.inverse_dynamics, q, v, push * self._direction)
+        return q, v, np.array(list(efforts))
+
     def samples(self, period: float) -> Samples:
         """Return efforts every `period` s and from every switch on."""
         times = {0.0, *np.arange(0.0, self.t_final, period).tolist(), *self.switches}
         return held_samples(sorted(times), self.effort)
 
-    def _at(self, t: float) -> tuple[float, float, float]:
-        k = int(np.searchsorted(self.knots, t, side="right")) - 1
-        k = min(max(k, 0), len(self.acceleration) - 1)
-        since, push = t - self.knots[k], float(self.acceleration[k])
+    def _at(self, t: Any) -> tuple[Any, Any, Any]:
+        """Return parameter, speed and acceleration at a time, s, or at many."""
+        k = self.knots[1:-1].searchsorted(t, side="right")
+        since, push = t - self.knots[k], self.acceleration[k]
         speed = self.speed[k] + push * since
         return self.parameter[k] + (self.speed[k] + 0.5 * push * since) * since, speed, push
 

@@ -31,7 +31,7 @@ def planned(number):
     return robot, md.plan_zero_net_work(robot, start, goal)
 
 
-def closed_loop(motion, period, hold, sampled=False, step=1e-3):
+def closed_loop(motion, period, hold, sampled=False, step=2e-3):
     """Return the simulation after the planned motion and `hold` seconds."""
     robot, plan = planned(MOTIONS.index(motion))
     simulation = Simulation(robot, plan.q0, np.zeros(robot.n), Integrator(step=step))
@@ -41,7 +41,7 @@ def closed_loop(motion, period, hold, sampled=False, step=1e-3):
     return simulation
 
 
-@pytest.mark.parametrize("period", [1e-3, 0.9e-3, 2.3e-3])
+@pytest.mark.parametrize("period", [2e-3, 1.8e-3, 3.1e-3])
 @pytest.mark.parametrize("motion", MOTIONS)
 def test_exact_switches_end_at_the_goal(motion, period):
     simulation = closed_loop(motion, period, hold=0.05)
@@ -50,7 +50,7 @@ def test_exact_switches_end_at_the_goal(motion, period):
     np.testing.assert_allclose(simulation.v, 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("period", [1e-3, 0.9e-3, 2.3e-3])
+@pytest.mark.parametrize("period", [2e-3, 1.8e-3, 3.1e-3])
 @pytest.mark.parametrize("motion", MOTIONS)
 def test_sampled_switches_end_at_the_goal(motion, period):
     simulation = closed_loop(motion, period, hold=0.8, sampled=True)
@@ -83,8 +83,8 @@ def test_push_on_a_held_joint_decays():
     robot = md.load_robot("ibm7535")
     plan = md.plan_zero_net_work(robot, *IBM[1:])
     simulation = Simulation(robot, [0.975, 0.01], [0.0, 0.05])
-    executor = PlanExecutor(robot, plan, 1e-3)
-    execute(simulation, executor, 1e-3, plan.t_final + 2.0)
+    executor = PlanExecutor(robot, plan, 4e-3)
+    execute(simulation, executor, 4e-3, plan.t_final + 2.0)
     np.testing.assert_allclose(simulation.q, [0.0, 0.0], atol=1e-6)
 
 
@@ -96,7 +96,7 @@ def test_wrong_load_still_settles_at_the_goal(tmp_path, heavier):
     known = md.load_robot("ibm7535")
     plan = md.plan_zero_net_work(known, *IBM[1:])
     simulation = Simulation(real, IBM[1], [0.0, 0.0])
-    execute(simulation, PlanExecutor(known, plan, 1e-3), 1e-3, plan.t_final + 3.0)
+    execute(simulation, PlanExecutor(known, plan, 4e-3), 4e-3, plan.t_final + 3.0)
     np.testing.assert_allclose(simulation.q, [0.0, 0.0], atol=1e-3)
 
 
@@ -113,7 +113,7 @@ def test_efforts_stay_within_the_limits():
 def test_standing_still_is_held():
     robot = md.load_robot("pa10")
     posture = np.array([0.0, 0.5, 0.0, 0.9, 0.0, 0.4, 0.0])
-    executor = PlanExecutor(robot, md.plan_zero_net_work(robot, posture, posture), 1e-3)
+    executor = PlanExecutor(robot, md.plan_zero_net_work(robot, posture, posture), 4e-3)
     simulation = Simulation(robot, posture + 1e-3, np.zeros(7))
-    execute(simulation, executor, 1e-3, 2.0)
+    execute(simulation, executor, 4e-3, 2.0)
     np.testing.assert_allclose(simulation.q, posture, atol=1e-5)

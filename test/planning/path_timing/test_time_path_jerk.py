@@ -21,7 +21,7 @@ def rr():
 @pytest.fixture(scope="module")
 def timing(rr):
     return md.time_path(
-        rr, CURVE, jerk_limits=JERK, acceleration_limits=[12.0, np.inf], intervals=30
+        rr, CURVE, jerk_limits=JERK, acceleration_limits=[12.0, np.inf], intervals=16
     )
 
 
@@ -52,11 +52,11 @@ def test_one_joint_takes_the_time_of_a_double_s(acceleration, jerk):
 
 def shares(timing):
     """Return the greatest shares of limits of jerk, and of the others; efforts by pinocchio."""
-    rr, times = timing.robot, np.linspace(0.0, timing.t_final, 2001)
+    rr, times = timing.robot, np.linspace(0.0, timing.t_final, 1001)
     q, v, a = (np.array(each) for each in zip(*(timing.joints(t) for t in times), strict=True))
     # Means of the jerk over a step, and a difference of positions that knows nothing of a.
     means = np.diff(a, axis=0) / times[1]
-    third = np.diff(q[::4], 3, axis=0) / (4.0 * times[1]) ** 3
+    third = np.diff(q[::2], 3, axis=0) / (2.0 * times[1]) ** 3
     oracle = Oracle(rr)
     effort = np.array([oracle.inverse_dynamics(*each) for each in zip(q, v, a, strict=True)])
     jerk = [np.max(np.abs(each) / timing.jerk_limits) for each in (means, third)]
@@ -85,7 +85,7 @@ def test_ends_that_are_passed(rr, timing, ends):
         jerk_limits=JERK,
         acceleration_limits=[12.0, np.inf],
         end_speeds=ends,
-        intervals=20,
+        intervals=12,
     )
     assert made.status == "solved", made.reason
     jerk, others = shares(made)
@@ -101,11 +101,12 @@ def test_ends_that_are_passed(rr, timing, ends):
     assert free.t_final < made.t_final < timing.t_final
 
 
-def test_a_start_that_does_not_move_on_everywhere_is_mended(rr):
+def test_a_start_that_does_not_move_on_everywhere_is_mended(rr, monkeypatch):
     """Seen: refused at once, as near its end every start went back by some micrometres."""
+    monkeypatch.setattr(jerk_timing, "FIRST", 0)  # idle intervals stay whole: it takes half
     points = [[0.54, -0.66], [-0.72, -0.33], [-0.77, -0.37], [1.08, 0.18], [-0.38, -0.55]]
     made = md.time_path(
-        rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=40
+        rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=20
     )
     assert made.status == "solved", made.reason
     assert np.all(np.diff([made.motion.on_path(t).s for t in made.motion.knots]) > 0.0)
@@ -115,7 +116,7 @@ def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeyp
     """After two programs of each kind, slowed for what is missed of the limits."""
     monkeypatch.setattr(jerk_timing, "STEPS", 2)
     monkeypatch.setattr(jerk_timing, "ROUNDS", 1)
-    made = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=20)
+    made = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
     assert (made.status, made.success) == ("uncertified", True)
     assert "not shown that no small change" in made.reason
     assert made.load <= 1.0
@@ -126,7 +127,7 @@ def test_where_margins_do_not_do_it_is_slowed(rr, monkeypatch):
     made = {}
     for rounds in (8, 0):
         monkeypatch.setattr(jerk_timing, "ROUNDS", rounds)
-        made[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=20)
+        made[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
     assert made[0].load <= 1.0
     assert made[0].status == "solved"
     assert made[8].t_final <= made[0].t_final < 1.02 * made[8].t_final
@@ -137,13 +138,13 @@ def test_a_motion_that_cannot_be_slowed_enough_is_refused(rr, monkeypatch):
     monkeypatch.setattr(jerk_timing, "ROUNDS", 0)
     monkeypatch.setattr(jerk_timing, "SLOWINGS", 1)
     with pytest.raises(md.ManipDynError, match=r"no motion within the limits of jerk .* at s = "):
-        md.time_path(rr, CURVE, jerk_limits=JERK, intervals=20)
+        md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
 
 
 def test_higher_limits_are_faster_up_to_the_time_without(rr, timing):
     free = md.time_path(rr, CURVE)
-    huge = md.time_path(rr, CURVE, jerk_limits=1e4, intervals=30)
-    tight = md.time_path(rr, CURVE, jerk_limits=0.1 * JERK, intervals=20)
+    huge = md.time_path(rr, CURVE, jerk_limits=1e4, intervals=16)
+    tight = md.time_path(rr, CURVE, jerk_limits=0.1 * JERK, intervals=12)
     assert free.t_final < huge.t_final < 1.01 * free.t_final
     assert huge.t_final < timing.t_final < tight.t_final
     assert md.time_path(rr, CURVE, jerk_limits=np.inf).t_final == free.t_final
@@ -196,7 +197,7 @@ class Wave:
         return np.stack([(s, 1.0 + 0.0 * s, 0.0 * s, 0.0 * s)[order], wave[order]], axis=1)
 
 
-def collocated(speed, acceleration, jerk, count=60):
+def collocated(speed, acceleration, jerk, count=40):
     """Return IPOPT's least time on `Wave` by pieces of equal times with constant d3s/dt3."""
     casadi = pytest.importorskip("casadi")
     opti = casadi.Opti()
@@ -234,6 +235,6 @@ def collocated(speed, acceleration, jerk, count=60):
 
 def test_a_collocation_is_not_faster(rr):
     strong = replace(rr, tau_max=np.full(2, 1e4), v_max=np.full(2, 2.0))
-    timing = md.time_path(strong, Wave(), acceleration_limits=5.0, jerk_limits=20.0, intervals=30)
+    timing = md.time_path(strong, Wave(), acceleration_limits=5.0, jerk_limits=20.0, intervals=16)
     peer = collocated(2.0, 5.0, 20.0)  # of fewer intervals
     assert 0.99 * peer < timing.t_final < 1.001 * peer

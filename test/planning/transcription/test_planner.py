@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.bench.minimum_time_goals import final_state
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.integrate import rk4_step
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
 from manip_dyn.planning.transcription.floor import not_slower
 from manip_dyn.planning.transcription.planner import converged_plan, from_straight
@@ -77,14 +77,28 @@ def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
     plan = md.plan_minimum_time(robot(), START, q, vf=v)
     assert 0.0 < plan.t_final - t < plan.certificate.gap
     assert plan.state(plan.t_final)[1] == pytest.approx(v)
-    end = final_state(plan)
-    assert end == pytest.approx([*q, *v], abs=1e-9)
+    assert replayed(plan) == pytest.approx([*q, *v], abs=1e-9)
+
+
+def replayed(plan):
+    """Return the state (2 n,) at the end, by pinocchio: a Runge-Kutta step a cell, smooth in it."""
+    dynamics, knots = Oracle(robot()).forward_dynamics, plan.knots
+    times = np.sort(np.concatenate([knots, 0.5 * (knots[:-1] + knots[1:])]))
+    efforts, y = plan.motion.at(times)[2], np.concatenate(plan.state(0.0))
+    for k, h in enumerate(np.diff(knots)):
+
+        def rates(t, y, k=k, h=h):
+            effort = efforts[2 * k + round(2.0 * t / h)]
+            return np.concatenate([y[2:], dynamics(y[:2], y[2:], effort)])
+
+        y = rk4_step(rates, 0.0, y, h)
+    return y
 
 
 @pytest.mark.parametrize("plan", [refined, lambda: on_the_way()[1]])
 def test_it_moves_as_pinocchio_says_within_all_limits(plan):
     plan = plan()
-    times = np.linspace(0.0, plan.t_final * (1.0 - 1e-12), 10_001)
+    times = np.linspace(0.0, plan.t_final * (1.0 - 1e-12), 4_001)
     q, v, a = plan.motion.joints(times)
     efforts = np.array([plan.motion.effort(t) for t in times])
     assert np.all(np.abs(efforts) <= robot().tau_max * (1.0 + 1e-9))

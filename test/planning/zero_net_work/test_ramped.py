@@ -62,10 +62,11 @@ def check(plan):
     rounding = 1e-12 * robot.tau_max
     change = np.abs(np.diff(efforts, axis=0)) - rounding
     assert np.all(change <= plan.ramps.slew_rate * np.diff(times)[:, None] * (1.0 + 1e-9))
-    for t in times[::5]:
-        q, v = plan.state(t)
-        assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-9))
-        assert np.all((q >= robot.q_min - 1e-9) & (q <= robot.q_max + 1e-9))
+    q, v, tau = plan.at(times[::5])
+    assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-9))
+    assert np.all((q >= robot.q_min - 1e-9) & (q <= robot.q_max + 1e-9))
+    np.testing.assert_array_equal(tau, efforts[::5])
+    np.testing.assert_array_equal([q[30], v[30]], plan.state(times[150]))
     assert np.abs(plan.net_work).max() <= 1e-6 * plan.peak_work
     assert {len(times) for times in plan.switch_times} <= {1, 2}
     assert plan.arrival_times == [plan.t_final] * robot.n

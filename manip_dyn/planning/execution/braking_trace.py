@@ -1,0 +1,78 @@
+"""A traced curve, one number at a time: SciPy's dense output costs arrays for each."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebinterpolate
+from scipy.integrate import OdeSolution
+from scipy.optimize import brentq
+
+DEGREE = 7
+"""Of the polynomials of DOP853's dense output."""
+
+
+class BrakingTrace:
+    """Position and velocity by the time to rest, and the time by the position.
+
+    In each step of the integration both are polynomials, here in Chebyshev's form.
+    """
+
+    def __init__(self, solution: OdeSolution, sign: float):
+        """Take the states (q, v) by time, s, which lead backwards from the goal.
+
+        Args:
+            solution: Dense output of DOP853.
+            sign: Whether the joint brakes while it moves up (1) or down (-1).
+        """
+        self._times = solution.ts.tolist()
+        self._sign = sign
+        self._pieces = [_piece(each) for each in solution.interpolants]
+        begins = range(len(self._pieces))
+        self._passed = [-sign * self._value(k, 0, self._times[k]) for k in begins]
+
+    @property
+    def duration(self) -> float:
+        """Time at which the curve ends, s."""
+        return self._times[-1]
+
+    def position(self, time: float) -> float:
+        """Return the position at a time to rest, s."""
+        return self._value(self._piece_of(time), 0, time)
+
+    def velocity(self, time: float) -> float:
+        """Return the velocity at a time to rest, s."""
+        return self._value(self._piece_of(time), 1, time)
+
+    def time_at(self, q: float) -> float:
+        """Return the time to rest, s, at the position `q`; beyond the ends, that of the end."""
+        k = max(bisect_right(self._passed, -self._sign * q) - 1, 0)
+        begin, end = self._times[k], self._times[k + 1]
+        if self._sign * (self._value(k, 0, begin) - q) <= 0.0:
+            return begin
+        if self._sign * (self._value(k, 0, end) - q) >= 0.0:
+            return end
+        return brentq(
+            lambda time: self._value(k, 0, time) - q, begin, end, xtol=1e-15, rtol=1e-14
+        )
+
+    def _piece_of(self, time: float) -> int:
+        return min(max(bisect_left(self._times, time) - 1, 0), len(self._pieces) - 1)
+
+    def _value(self, k: int, which: int, time: float) -> float:
+        """Return position (0) or velocity (1) of piece `k` by Clenshaw's recurrence."""
+        middle, half, coefficients = self._pieces[k]
+        x = (time - middle) / half
+        twice, one, two = 2.0 * x, 0.0, 0.0
+        highest_first = coefficients[which]
+        for each in highest_first[:-1]:
+            one, two = each + twice * one - two, one
+        return highest_first[-1] + x * one - two
+
+
+def _piece(dense) -> tuple[float, float, list[list[float]]]:
+    """Return middle, half the width, and the coefficients, the highest first."""
+    middle, half = 0.5 * (dense.t_min + dense.t_max), 0.5 * (dense.t_max - dense.t_min)
+    series = chebinterpolate(lambda x: dense(middle + half * x).T, DEGREE)
+    return float(middle), float(half), np.flip(series, axis=0).T.tolist()
