@@ -36,6 +36,13 @@ docs: $(SITE)
 # once, and the longest ones first, see test/conftest.py.
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
+# Much of the time goes into compiling, and a twentieth of that into how glibc hands out memory: it
+# shall take large pages, and keep what it has. Threads of OpenBLAS would only spin.
+KEEP := 1000000000
+test: export GLIBC_TUNABLES := glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864:$(\
+	)glibc.malloc.trim_threshold=$(KEEP):glibc.malloc.mmap_threshold=$(KEEP)
+test: export OPENBLAS_NUM_THREADS := 1
+
 # mypy runs beside the tests, and speaks after them; if either fails, so does this.
 test: $(SITE) style
 	@$(BIN)/mypy > $(VENV)/mypy.txt 2>&1 & types=$$!; \

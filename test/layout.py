@@ -26,21 +26,34 @@ def modules(folder, package):
 
 
 def imports(file):
-    """Yield the imports of a file, wherever in it, but those for type checkers only."""
+    """Return the imports of a file, wherever in it, but those for type checkers only."""
+    return _read(file.read_text(encoding="utf-8"))[1]
 
-    def inside(node):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for each in node.orelse:
-                yield from inside(each)
-            return
-        if isinstance(node, ast.Import):
-            yield from (Import(alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (Import(node.module or "", alias.name) for alias in node.names)
-        for each in ast.iter_child_nodes(node):
-            yield from inside(each)
 
-    yield from inside(ast.parse(file.read_text()))
+def idea(file):
+    """Return what the docstring of a file says, or None."""
+    return _read(file.read_text(encoding="utf-8"))[0]
+
+
+@cache
+def _read(text):
+    """Return docstring and imports: many tests ask for them, each text is parsed once."""
+
+    def inside(nodes):
+        """Imports are statements, and stand in statements only."""
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                yield from (Import(alias.name, "") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from (Import(node.module or "", alias.name) for alias in node.names)
+            elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                yield from inside(node.orelse)
+            else:
+                for block in ("body", "handlers", "cases", "orelse", "finalbody"):
+                    yield from inside(getattr(node, block, ()))
+
+    tree = ast.parse(text)
+    return ast.get_docstring(tree), tuple(inside(tree.body))
 
 
 def below(file, known):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import layout
 import pytest
 import yaml
 
@@ -28,27 +29,21 @@ FROM_PIP = {"torch", "jax", "sksundae"}
 """Extras whose libraries only pip has, see package.xml."""
 
 
-def trees(*folders):
-    """Syntax trees of all files; peers that only `manip_dyn bench` times are nobody's need."""
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if "bench" not in path.parts:
-                yield ast.parse(path.read_text(encoding="utf-8"))
+def files(folder):
+    """All files of a folder; peers that only `manip_dyn bench` times are nobody's need."""
+    return [path for path in sorted((ROOT / folder).rglob("*.py")) if "bench" not in path.parts]
 
 
 def imported():
     """Top-level modules that the package and its launch files import."""
-    for tree in trees("manip_dyn", "launch"):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                yield from (alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                yield node.module.partition(".")[0]
+    for path in (*files("manip_dyn"), *files("launch")):
+        yield from (each.module.partition(".")[0] for each in layout.imports(path))
 
 
 def started():
     """Packages whose executables launch files start."""
-    for tree in trees("launch"):
+    for path in files("launch"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             named = [each.value for each in call.keywords if each.arg == "package"]
             if isinstance(call.func, ast.Name) and call.func.id == "viewer":

@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio
 import pytest
-from arms import load, random_state
+from arms import load, random_state, random_tree
 
 import manip_dyn as md
 from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates
@@ -69,7 +69,7 @@ def test_the_adjoint_is_a_combination_of_the_derivatives(case):
 
 
 def test_second_derivatives_are_slopes_of_the_adjoint_and_symmetric(tmp_path):
-    kernels = md.customize(load("ur5", tmp_path))
+    kernels = md.customize(md.load_robot(random_tree(tmp_path, 1, joints=3)))
     state = random_state(kernels.robot, np.random.default_rng(7))
     n = kernels.robot.n
     adjoint = np.random.default_rng(1).normal(size=n)

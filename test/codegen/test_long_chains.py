@@ -93,7 +93,6 @@ def test_the_linearization_is_the_mass_matrix_times_the_derivatives(kernels):
 
 
 LOOPED = (
-    "mass_matrix",
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
     "linear_motion",
@@ -101,17 +100,18 @@ LOOPED = (
 )
 
 
-@pytest.mark.parametrize("name", LOOPED)
-def test_a_batch_is_one_state_many_times(kernels, name):
-    arguments = BY_NAME[name].arguments
-    many = [state[:3] for state in states(kernels, 3)]
-    if arguments[0] == "y":
-        many = [(np.concatenate([q, v]), a) for q, v, a in many]
-    columns = [np.stack(each, axis=1) for each in zip(*many, strict=True)][: len(arguments)]
-    together = getattr(kernels.batch, name)(*columns)
-    for k, state in enumerate(many):
-        alone = getattr(kernels.unchecked, name)(*state[: len(arguments)])
-        assert relative(together[..., k], alone) < 1e-12
+def test_a_batch_is_one_state_many_times(kernels):
+    straight = kernels.robot.n <= LONGEST_MASS  # the mass matrix, as in `test_straight_line`
+    for name in LOOPED if straight else ("mass_matrix", *LOOPED):
+        arguments = BY_NAME[name].arguments
+        many = [state[:3] for state in states(kernels, 3)]
+        if arguments[0] == "y":
+            many = [(np.concatenate([q, v]), a) for q, v, a in many]
+        columns = [np.stack(each, axis=1) for each in zip(*many, strict=True)][: len(arguments)]
+        together = getattr(kernels.batch, name)(*columns)
+        for k, state in enumerate(many):
+            alone = getattr(kernels.unchecked, name)(*state[: len(arguments)])
+            assert relative(together[..., k], alone) < 1e-12, name
 
 
 def test_in_place_kernels_refuse_what_they_would_misread(kernels):
@@ -144,25 +144,6 @@ def test_the_report_counts_straight_lines_only(kernels):
     assert "forward_dynamics" in counted
     assert not counted & {"forward_dynamics_derivatives", "linear_motion"}
     assert ("mass_matrix" in counted) == (kernels.robot.n <= LONGEST_MASS)
-
-
-def test_a_chain_has_its_taylor_series(tmp_path):
-    """The series is that of the motion: its rates are the accelerations.
-
-    It is a straight line for any number of joints.
-    """
-    kernels = md.customize(md.load_robot(random_chain(tmp_path, 5, joints=5)))
-    q, v, _, tau = next(states(kernels, 1))
-    coefficients = kernels.taylor(q, v, tau, 6)
-    np.testing.assert_allclose(2.0 * coefficients[2], kernels.forward_dynamics(q, v, tau))
-    step = 1e-4
-    at = [sum(c * t**k for k, c in enumerate(coefficients)) for t in (-step, step)]
-    speed = [
-        sum(k * c * t ** (k - 1) for k, c in enumerate(coefficients) if k) for t in (-step, step)
-    ]
-    rate = [kernels.forward_dynamics(x, w, tau) for x, w in zip(at, speed, strict=True)]
-    slope = (rate[1] - rate[0]) / (2.0 * step)
-    np.testing.assert_allclose(6.0 * coefficients[3], slope, atol=1e-5 * np.abs(slope).max())
 
 
 PLAIN = """

@@ -2,20 +2,25 @@
 
 import numpy as np
 import pytest
-from arms import load, random_state
+from arms import load, random_state, random_tree
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 
-ROBOTS = ("rr", "pa10", "tree2", "one_link_vertical")
+ROBOTS = ("rr", "pa10", "tree", "one_link_vertical")
+
+
+def arm(name, folder):
+    """Return a robot; the tree has all kinds of joints, branches, and no more."""
+    return md.load_robot(random_tree(folder, 1, 5)) if name == "tree" else load(name, folder)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("degree", [0, 2])
 def test_the_series_continues_the_motion(tmp_path, name, degree):
     """Order 24 over 30 ms against a general integrator, under a polynomial of efforts."""
-    robot = load(name, tmp_path)
+    robot = arm(name, tmp_path)
     kernels, n, step = md.customize(robot), robot.n, 0.03
     q, v, _ = random_state(robot, np.random.default_rng(3))
     efforts = np.random.default_rng(4).normal(size=(degree + 1, n))
@@ -34,7 +39,7 @@ def test_the_series_continues_the_motion(tmp_path, name, degree):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_each_order_adds_one_power_of_the_step(tmp_path, name):
     """The remainder after order p is proportional to step^(p + 1)."""
-    robot = load(name, tmp_path)
+    robot = arm(name, tmp_path)
     kernels = md.customize(robot)
     q, v, tau = random_state(robot, np.random.default_rng(3))
     series = kernels.taylor(q, v, tau, order=30)

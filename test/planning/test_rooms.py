@@ -1,62 +1,55 @@
 """How planning is built: no cycles, no long chains of imports, nothing private across files."""
 
-import ast
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+
+import layout
+import pytest
 
 from manip_dyn import planning
 
-ROOT = Path(planning.__file__).parent
-NAME = planning.__name__
+MODULES = layout.modules(Path(planning.__file__).parent, planning.__name__)
 FLOORS = 8
 """Most modules of planning that import each other in a row, from room to room."""
 
 
-def name_of(path):
-    """Return the dotted name of a file."""
-    return ".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
-        ".__init__"
-    )
+def below(name):
+    """Return the modules of planning that a module imports from, wherever in the file."""
+    return {each.module for each in layout.imports(MODULES[name]) if each.module in MODULES}
 
 
-MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+def chains(below):
+    """Return module -> the longest chain of imports that begins with it."""
+    open_ones = []
 
+    @cache
+    def chain(name):
+        assert name not in open_ones, f"{name} imports itself by way of {open_ones}"
+        open_ones.append(name)
+        longest = max((chain(each) for each in below(name)), key=len, default=())
+        open_ones.pop()
+        return (name, *longest)
 
-@cache
-def imports(name):
-    """Return module and imported name of all imports inside planning, wherever in the file."""
-    return [
-        (node.module, alias.name)
-        for node in ast.walk(ast.parse(MODULES[name].read_text()))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAME)
-        for alias in node.names
-    ]
-
-
-CHAINS = {}
-"""The longest chains, by their first module."""
-
-
-def chain(name, above=()):
-    """Return the longest chain of imports that begins with a module."""
-    assert name not in above, f"{name} imports itself by way of {above}"
-    if name not in CHAINS:
-        below = {module for module, _ in imports(name)}
-        chains = (chain(each, (*above, name)) for each in below)
-        CHAINS[name] = (name, *max(chains, key=len, default=()))
-    return CHAINS[name]
+    return {name: chain(name) for name in MODULES}
 
 
 def test_chains_of_imports_are_short():
-    assert len(MODULES) > 50
-    chains = [chain(name) for name in MODULES]
-    assert not [" > ".join(each) for each in chains if len(each) > FLOORS]
+    long = {name: chain for name, chain in chains(below).items() if len(chain) > FLOORS}
+    assert long == {}
+
+
+def test_a_cycle_and_a_chain_that_is_too_long_are_seen():
+    first, last, *between = MODULES
+    planted = {first: {last}, last: set(between[:1])} | {
+        one: {other} for one, other in pairwise(between[:FLOORS])
+    }
+    longest = chains(lambda name: planted.get(name, set()))[first]
+    assert len(longest) == FLOORS + 2
+    planted[last] = {first}
+    with pytest.raises(AssertionError, match="imports itself"):
+        chains(lambda name: planted.get(name, set()))
 
 
 def test_nothing_private_is_imported():
-    assert not [
-        (name, module, each)
-        for name in MODULES
-        for module, each in imports(name)
-        if each.startswith("_")
-    ]
+    assert layout.private(MODULES) == []
