@@ -39,7 +39,7 @@ class NodeExecutor(SingleThreadedExecutor):
     def __init__(self, *, context: Context | None = None):
         """Take a context, or the default one."""
         self._held = ExitStack()
-        self._changed = True
+        self._changed, self._is_waiting = True, False
         self._unfinished: list[Task] = []
         self._ready: deque[tuple[Any, Callable[[Any], Any]]] = deque()
         super().__init__(context=context)
@@ -62,8 +62,10 @@ class NodeExecutor(SingleThreadedExecutor):
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         """Let no callback run any more."""
-        self._release()
-        return bool(super().shutdown(timeout_sec))
+        done = bool(super().shutdown(timeout_sec))
+        if not self._is_waiting:  # in another thread, which wakes
+            self._release()
+        return done
 
     def create_task(self, callback: Any, *arguments: Any, **options: Any) -> Task:
         """Let a function or coroutine run when this executor spins next."""
@@ -186,6 +188,8 @@ class NodeExecutor(SingleThreadedExecutor):
 
     def _wait(self, timeout_ns: int) -> None:
         """Wait until callbacks are ready."""
+        if self._is_shutdown:
+            return
         if self._changed:
             self._gather()
         waits = self._waits
@@ -198,8 +202,13 @@ class NodeExecutor(SingleThreadedExecutor):
         waited = [each for each in self._waitables if each.callback_group.can_execute(each)]
         for each in waited:
             each.add_to_wait_set(waits)
-        waits.wait(timeout_ns)
+        self._is_waiting = True
+        try:
+            waits.wait(timeout_ns)
+        finally:
+            self._is_waiting = False
         if self._is_shutdown:
+            self._release()
             return
         if not self.context.ok():
             raise ExternalShutdownException()
