@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import inspect
 import json
 import os
 import runpy
@@ -13,20 +14,30 @@ import subprocess
 import sys
 import types
 from contextlib import suppress
+from importlib import import_module
 
 import fresh
+
+OTHERS = (
+    *("lark", "scipy.interpolate", "scipy.optimize", "scipy.spatial.transform", "yaml"),
+    *("rclpy.action", "rclpy.executors", "rclpy.type_description_service"),
+    *("diagnostic_msgs.msg", "geometry_msgs.msg", "nav_msgs.msg", "rosgraph_msgs.msg"),
+    *("sensor_msgs.msg", "std_msgs.msg", "std_srvs.srv", "trajectory_msgs.msg"),
+    "visualization_msgs.msg",
+)
+"""What most processes load besides numba, pinocchio and this package, where it is installed."""
 
 
 def _load() -> None:
     """Load what processes need, but for this package."""
     import numba
     import pinocchio  # noqa: F401
-    import scipy.spatial.transform  # noqa: F401
 
     numba.njit(lambda x: x + 1.0)(1.0)  # loads what compiling takes
-    with suppress(ImportError):
-        import rclpy.executors  # noqa: F401
-        import sensor_msgs.msg  # noqa: F401
+    for name in OTHERS:
+        with suppress(ImportError):
+            import_module(name)
+    inspect.getmodule(_load)  # finds the files of all modules, as rclpy does for what is logged
     gc.freeze()
 
 

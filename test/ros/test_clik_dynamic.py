@@ -17,7 +17,7 @@ from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
-PERIOD = 0.002
+PERIOD = 0.004
 CIRCLE = {
     "circle.center": [0.0, 0.4, 0.6],
     "circle.normal": [0.0, 1.0, 0.0],
@@ -151,7 +151,7 @@ def test_a_jolt_beyond_the_joint_error_is_survived(ros):
     start(ros, simulator=jolt, max_joint_error=0.005)
     ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
-    ros.until(lambda: len(ros.errors) > before + 600, "it never comes back to the path")
+    ros.until(lambda: len(ros.errors) > before + 300, "it never comes back to the path")
     assert distance(ros.errors[-1]) < 1e-3
 
 
