@@ -6,7 +6,9 @@ Each costs half a millisecond for two joints, so many detours are tried before a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import exp, inf, log
+from threading import get_ident
 from time import monotonic
 from typing import NamedTuple
 
@@ -17,6 +19,9 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.interior_points.interior_point import interior_point
 from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
+    NodeMotion,
+    NodeScheme,
+    NodeWork,
     inverse_kernels_of,
     node_motion_of,
     node_work_of,
@@ -77,6 +82,24 @@ class GridMotion(NamedTuple):
         return bool(away < SAME_PLACE)
 
 
+class _Arrays(NamedTuple):
+    """What searches work with, one after the other; none finds there what another has left."""
+
+    here: NodeMotion
+    there: NodeMotion
+    work: NodeWork
+    room: Matrix
+    scheme: NodeScheme
+
+
+@lru_cache(maxsize=16)
+def _arrays(n: int, nodes: int, _thread: int) -> _Arrays:
+    """Return the arrays of one thread."""
+    here, there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
+    work, room = by_reference(node_work_of(n, nodes)), np.zeros((nodes, 2 * n))
+    return _Arrays(here, there, work, room, central_differences(n, nodes))
+
+
 class GridSearch:
     """The search for one start and goal.
 
@@ -102,10 +125,8 @@ class GridSearch:
         tau, low, high, v = (
             np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
         )
-        room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
+        self._here, self._there, self._work, room, scheme = _arrays(n, nodes, get_ident())
         self._limits = by_reference(NodeLimits(tau, low, high, v, scale, room, scheme))
-        self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
-        self._work = by_reference(node_work_of(n, nodes))
         z = np.linspace(0.0, 1.0, nodes)[:, None]
         eased = z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi)
         self._straight, self._bump = q0 + (qf - q0) * eased, np.sin(np.pi * z) ** 2
