@@ -24,16 +24,20 @@ def factorized(band):
 
 
 @compiled(short=True, python=False, counted=False)
-def back_substituted(band, x):
-    """Write the solution over the right-hand side (k,)."""
+def back_substituted(band, x, y):
+    """Write the solutions over two right-hand sides (k,): their divisions overlap."""
     size, wide = band.shape
     for r in range(size):
-        total = x[r]
+        one, other = x[r], y[r]
         for c in range(max(0, r - wide + 1), r):
-            total -= band[r, r - c] * x[c]
-        x[r] = total / band[r, 0]
+            element = band[r, r - c]
+            one -= element * x[c]
+            other -= element * y[c]
+        x[r], y[r] = one / band[r, 0], other / band[r, 0]
     for r in range(size - 1, -1, -1):
-        total = x[r]
+        one, other = x[r], y[r]
         for c in range(r + 1, min(size, r + wide)):
-            total -= band[c, c - r] * x[c]
-        x[r] = total / band[r, 0]
+            element = band[c, c - r]
+            one -= element * x[c]
+            other -= element * y[c]
+        x[r], y[r] = one / band[r, 0], other / band[r, 0]

@@ -63,11 +63,9 @@ def interior_point(kernels, limits, here, there, work, weight, least_weight, mos
             continue
         for r in range(size):
             work.step[r] = work.border[r]
-        back_substituted(work.band, work.step)
+        back_substituted(work.band, work.step, work.right)
         for r in range(size):
             corner -= work.border[r] * work.step[r]
-        back_substituted(work.band, work.right)
-        for r in range(size):
             last -= work.border[r] * work.right[r]
         rise = last / corner
         for r in range(size):

@@ -14,7 +14,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 SHORTEST, LONGEST = 1e-4, 1e2
@@ -213,30 +213,35 @@ def differences(scheme, motion, k, duration, work):
         a[i] += lead[k, 2, i] * by_speed
 
 
+@inlined(counted=False)
+def _measured(kernels, limits, motion, k, duration, work):
+    """Write the efforts at a node and its distances from all limits."""
+    q, tau, slack, room, scheme = motion.q, motion.tau, motion.slack, limits.room, limits.scheme
+    nodes, n = q.shape
+    differences(scheme, motion, k, duration, work)
+    call_kernel(kernels.inverse_dynamics, (work.q, work.v, work.a, tau[k]))
+    for i in range(n):
+        share = tau[k, i] / limits.tau[i]
+        slack[k, i] = 1.0 - room[k, i] + share
+        slack[k, n + i] = 1.0 - room[k, n + i] - share
+        inner = 0 < k < nodes - 1
+        at = q[k, i] + duration * scheme.shift[k, i] + scheme.origin[i]
+        slack[k, 2 * n + i] = (at - limits.low[i]) / limits.scale[i] if inner else np.inf
+        slack[k, 3 * n + i] = (limits.high[i] - at) / limits.scale[i] if inner else np.inf
+        slack[k, 4 * n + i] = slack[k, 5 * n + i] = np.inf
+        if k < nodes - 1:
+            speed = (q[k + 1, i] - q[k, i]) * scheme.stretch[k] / duration + scheme.pull[k, i]
+            slack[k, 4 * n + i] = 1.0 + speed / limits.v[i]
+            slack[k, 5 * n + i] = 1.0 - speed / limits.v[i]
+
+
 @compiled(short=True, counted=False)
 def measure(kernels, limits, motion, work):
     """Write the efforts and the distances from all limits; return the least distance."""
-    q, tau, slack, room, scheme = motion.q, motion.tau, motion.slack, limits.room, limits.scheme
-    nodes, n = q.shape
-    duration = exp(motion.log_duration[0])
-    least = np.inf
-    for k in range(nodes):
-        differences(scheme, motion, k, duration, work)
-        call_kernel(kernels.inverse_dynamics, (work.q, work.v, work.a, tau[k]))
-        for i in range(n):
-            share = tau[k, i] / limits.tau[i]
-            slack[k, i] = 1.0 - room[k, i] + share
-            slack[k, n + i] = 1.0 - room[k, n + i] - share
-            inner = 0 < k < nodes - 1
-            at = q[k, i] + duration * scheme.shift[k, i] + scheme.origin[i]
-            slack[k, 2 * n + i] = (at - limits.low[i]) / limits.scale[i] if inner else np.inf
-            slack[k, 3 * n + i] = (limits.high[i] - at) / limits.scale[i] if inner else np.inf
-            slack[k, 4 * n + i] = slack[k, 5 * n + i] = np.inf
-            if k < nodes - 1:
-                speed = (q[k + 1, i] - q[k, i]) * scheme.stretch[k] / duration + scheme.pull[k, i]
-                slack[k, 4 * n + i] = 1.0 + speed / limits.v[i]
-                slack[k, 5 * n + i] = 1.0 - speed / limits.v[i]
-        for i in range(6 * n):
+    slack, duration, least = motion.slack, exp(motion.log_duration[0]), np.inf
+    for k in range(slack.shape[0]):
+        _measured(kernels, limits, motion, k, duration, work)
+        for i in range(slack.shape[1]):
             if not slack[k, i] >= least:
                 least = slack[k, i]
     return least
@@ -282,17 +287,19 @@ def slow_enough(kernels, limits, motion, work, room):
             long = middle
         else:
             short = middle
-    _keeps_off(kernels, limits, motion, work, long, room)
+    motion.log_duration[0] = log(long)
     return measure(kernels, limits, motion, work) > 0.0
 
 
 @compiled(short=True, python=False, counted=False)
 def _keeps_off(kernels, limits, motion, work, duration, room):
-    """Return whether a motion keeps off the limits of effort and speed in so many s."""
+    """Return whether a motion keeps off the limits of effort and speed in so many s.
+
+    What lies behind the first node where it does not is not written.
+    """
     slack, n = motion.slack, motion.q.shape[1]
-    motion.log_duration[0] = log(duration)
-    measure(kernels, limits, motion, work)
     for k in range(slack.shape[0]):
+        _measured(kernels, limits, motion, k, exp(log(duration)), work)
         for i in range(2 * n):
             if not (slack[k, i] > room and slack[k, 4 * n + i] > room):
                 return False

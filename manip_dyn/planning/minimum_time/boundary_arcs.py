@@ -47,9 +47,12 @@ def boundary_arcs_of(
 
     for component in range(2 * n):
         pressure = solution.pressure[:, component]
+        least = PRESSED * max(np.abs(pressure).max(), 1e-9)
         for side in (1.0, -1.0):
-            pressed = side * pressure > PRESSED * max(np.abs(pressure).max(), 1e-9)
-            for first, last in _groups(np.flatnonzero(pressed), at_limit(component, side)):
+            pressed = np.flatnonzero(side * pressure > least)
+            if not pressed.size:
+                continue
+            for first, last in _groups(pressed, at_limit(component, side)):
                 joint = component % n
                 kind = Kind.POSITION if last - first >= REST else brief
                 if component < n:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.minimum_time.controls import Controls, directions
+from manip_dyn.planning.minimum_time.controls import Controls, are_full, directions
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.planning.minimum_time.trajectory import SAMPLES, Trajectory, refined, refined_arcs
 from manip_dyn.robot import Robot
@@ -28,9 +29,10 @@ def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Trajector
     end = along.states[-1, : 2 * n] - np.concatenate([goal, np.zeros(n)])
     largest = np.abs(along.switching).max(axis=0)
     singular = largest < NOTHING * largest.max()
+    places = refined_arcs(along)[:-1]
     margins = [
-        _margin(along, extremal.switching, int(joint), largest[joint])
-        for joint in np.flatnonzero(~singular)
+        _margin(along, extremal.switching, places, joint, largest[joint])
+        for joint in np.flatnonzero(~singular).tolist()
     ]
     return Certificate(
         costates=extremal.costate,
@@ -53,6 +55,8 @@ def _inner_arcs(robot: Robot, along: Trajectory, extremal: Extremal, largest: Ve
     t_final = extremal.switching.t_final
     singular, effort, rest, strength = [], 0.0, 0.0, np.inf
     for place, (begin, end, controls) in enumerate(extremal.switching.arcs()):
+        if are_full(controls):
+            continue
         here = along.arcs == place
         for joint in np.flatnonzero([not each.is_full for each in controls]):
             effort = max(effort, float(np.abs(along.shares[here, joint]).max()))
@@ -130,13 +134,18 @@ def _limit(controls: Controls, joint: int) -> tuple[str, float]:
     return NO_LIMIT
 
 
-def _margin(along: Trajectory, switching: Switching, joint: int, largest: float) -> float:
-    """Return the least switching function of one joint as `Certificate.margin` has it."""
+def _margin(
+    along: Trajectory, switching: Switching, places: NDArray[np.int64], joint: int, largest: float
+) -> float:
+    """Return the least switching function of one joint as `Certificate.margin` has it.
+
+    `places` are the arcs of the refined samples but the last.
+    """
     t_final = switching.t_final
     controls = [each[joint] for _, _, each in switching.arcs()]
     arc_signs = directions(controls)
     times, values = refined(along, joint)
-    signs = arc_signs[refined_arcs(along)[:-1]]
+    signs = arc_signs[places]
     toward = -signs * values[:-1]
     room, least = np.ones(len(toward)), np.inf
     for place, (first, second) in enumerate(pairwise(controls)):

@@ -27,6 +27,9 @@ class Kind(IntEnum):
     ANOTHERS_POSITION = 7
 
 
+_FULL = Kind.FULL
+
+
 @dataclass(frozen=True)
 class Control:
     """What one effort does: be at its limit or singular, or keep a joint at a limit.
@@ -121,11 +124,17 @@ class Control:
 
 
 SINGULAR = Control(Kind.SINGULAR, 0.0)
+_UPPER, _LOWER = Control(Kind.FULL, 1.0), Control(Kind.FULL, -1.0)
 
 
 def full(direction: float) -> Control:
     """Return that an effort is at its limit, 1 at the upper one."""
-    return Control(Kind.FULL, 1.0 if direction > 0.0 else -1.0)
+    return _UPPER if direction > 0.0 else _LOWER
+
+
+def are_full(controls: Sequence[Control]) -> bool:
+    """Return whether all efforts are at their limits."""
+    return all(each.kind == _FULL for each in controls)
 
 
 def of_sign(sign: float) -> Control:

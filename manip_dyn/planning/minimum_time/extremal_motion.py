@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.minimum_time.controls import Controls, directions
+from manip_dyn.planning.minimum_time.controls import Controls, are_full, directions
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal, Switching
 from manip_dyn.planning.motion import Samples
@@ -23,7 +23,6 @@ class ExtremalMotion:
         arcs = extremal.switching.arcs()
         self._begins = [begin for begin, _, _ in arcs]
         self._controls: list[Controls] = [controls for _, _, controls in arcs]
-        self._flows = Flow(robot)
 
     @property
     def switching(self) -> Switching:
@@ -48,7 +47,7 @@ class ExtremalMotion:
         """Return the efforts (n,) from time `t` s on, N m or N."""
         arc = self._arc(t)
         controls = self._controls[arc]
-        flow = None if _are_full(controls) else self._flows.along(controls)
+        flow = None if are_full(controls) else self._flows.along(controls)
         if flow is None:
             return directions(controls) * self._robot.tau_max
         flow.rates(self._canonical(arc, t))
@@ -58,9 +57,13 @@ class ExtremalMotion:
         """Return every jump, and every `period` s where an effort is between its limits."""
         times = set[float]()
         for begin, controls, end in zip(self._begins, self._controls, self.knots[1:], strict=True):
-            times |= {begin} if _are_full(controls) else set(np.arange(begin, end, period))
+            times |= {begin} if are_full(controls) else set(np.arange(begin, end, period))
         before = (float(t) for t in sorted(times) if t < self.switching.t_final)
         return [(t, self.effort(t)) for t in before]
+
+    @cached_property
+    def _flows(self) -> Flow:
+        return Flow(self._robot)
 
     def _arc(self, t: float) -> int:
         return max(int(np.searchsorted(self._begins, t, side="right")) - 1, 0)
@@ -83,7 +86,3 @@ class ExtremalMotion:
         flow = self._flows.along(self._controls[arc])
         end = None if flow is None else flow.moved(begin, max(t, 0.0) - self._begins[arc])
         return begin if end is None else end
-
-
-def _are_full(controls: Controls) -> bool:
-    return all(each.is_full for each in controls)

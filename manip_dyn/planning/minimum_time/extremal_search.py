@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
@@ -80,7 +81,6 @@ class ExtremalSearch:
         self._shooter = Shooter(robot, start, goal)
         self._programs = SequentialPrograms(robot, start, goal)
         self._grid = GridSearch(robot, start, goal)
-        self._fine_grid = GridSearch(robot, start, goal, *FINE_GRID)
         self._exhaustive = exhaustive
         self._changed, self._tried = set[tuple](), set[tuple]()
         self._seen: list[tuple] = []
@@ -88,6 +88,10 @@ class ExtremalSearch:
         self._is_thorough = False
         self._on_grid: list[SlpSolution] = []
         self._least = np.inf
+
+    @cached_property
+    def _fine_grid(self) -> GridSearch:
+        return GridSearch(self._robot, self._start, self._goal, *FINE_GRID)
 
     @property
     def on_grid(self) -> float:
@@ -175,8 +179,10 @@ class ExtremalSearch:
         distance = float(np.abs(self._goal - self._start).max())
         self._grid.search(swings(self._robot, distance))
         fine = self._fine_grid.solved(self._grid.motions[0].swing) if self._grid.motions else None
-        latest = None
-        for switching in [] if fine is None else self._structures(fine.as_solution()):
+        if fine is None:
+            return []
+        latest, solution = None, fine.as_solution()
+        for switching in self._structures(solution, self._read_off(solution)):
             latest = self._revised(switching, None, []) or latest
             if latest is not None and latest.holds:
                 return [latest]
@@ -263,17 +269,21 @@ class ExtremalSearch:
             self._on_grid.append(solution)
         if solution.miss > ARRIVED or duration > SLACK * least_time(found):
             return
-        key = self._read_off(solution).key()
+        read = self._read_off(solution)
+        key = read.key()
         for other, t in self._seen:
             if key == other and abs(duration / t - 1.0) < AGREE - 1.0:
                 return
         self._seen.append((key, duration))
-        candidate = self._near(solution)
+        candidate = self._near(solution, read)
         if candidate is not None:
             found.append(candidate)
 
-    def _near(self, solution: SlpSolution) -> Candidate | None:
-        """Return the extremal near a solution: bang-bang if that holds, else a singular arc."""
+    def _near(self, solution: SlpSolution, read: Switching) -> Candidate | None:
+        """Return the extremal near a solution: bang-bang if that holds, else a singular arc.
+
+        `read` is what is read off it.
+        """
         latest = None
         for attempt in range(2):
             if attempt == 1:
@@ -282,8 +292,9 @@ class ExtremalSearch:
                 solution = self._programs.refined(solution)
                 if solution.miss > ARRIVED:
                     break
+                read = self._read_off(solution)
             found, trail = None, list[Candidate]()
-            for switching in self._structures(solution):
+            for switching in self._structures(solution, read):
                 found = self._revised(switching, None, trail) or found
                 if found is not None and found.holds:
                     return found
@@ -292,7 +303,7 @@ class ExtremalSearch:
                 self._within_limits(trail)
                 or self._with_lift_offs(trail)
                 or (self._with_handovers(trail) if self._is_thorough else None)
-                or self._with_singular_arc(solution, found)
+                or self._with_singular_arc(solution, read, found)
             )
             if found is not None:
                 return found
@@ -302,15 +313,15 @@ class ExtremalSearch:
         arcs = boundary_arcs_of(self._robot, solution)
         return read_off(solution.controls, solution.duration, arcs)
 
-    def _structures(self, solution: SlpSolution) -> Iterator[Switching]:
-        """Yield the structures that a solution may have.
+    def _structures(self, solution: SlpSolution, read: Switching) -> Iterator[Switching]:
+        """Yield the structures that a solution may have, first what is read off it.
 
         Brief times at limits of position are contact points or boundary arcs, and other efforts
         may keep joints at limits of speed.
         """
-        known: list[tuple] = []
-        contact = Kind.CONTACT_POSITION
-        for brief, beside in ((contact, None), (Kind.POSITION, None), (contact, 0), (contact, 1)):
+        known, contact = [read.key()], Kind.CONTACT_POSITION
+        yield read
+        for brief, beside in ((Kind.POSITION, None), (contact, 0), (contact, 1)):
             arcs = boundary_arcs_of(self._robot, solution, brief, beside)
             switching = read_off(solution.controls, solution.duration, arcs)
             if switching.key() not in known:
@@ -388,11 +399,11 @@ class ExtremalSearch:
         return None
 
     def _with_singular_arc(
-        self, solution: SlpSolution, latest: Candidate | None
+        self, solution: SlpSolution, read: Switching, latest: Candidate | None
     ) -> Candidate | None:
         """Return the first extremal with a singular arc whose certificate holds, if any."""
         arcs = boundary_arcs_of(self._robot, solution)
-        inside = between_limits(solution.controls, self._read_off(solution), arcs)
+        inside = between_limits(solution.controls, read, arcs)
         tries = [(each, solution.costate) for each in inside]
         if latest is not None:
             hints = near_zero(latest.along, latest.extremal.switching)
@@ -409,7 +420,7 @@ class ExtremalSearch:
         extremal = self._shooter.solve(switching, guess)
         if extremal is None:
             return None
-        along = trajectory_of(self._robot, self._start, extremal)
+        along = trajectory_of(self._shooter.flow, self._start, extremal)
         if along is None:
             return None
         proof = certificate(self._robot, self._goal, extremal, along)

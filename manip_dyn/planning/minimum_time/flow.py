@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.codegen import customize
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
-from manip_dyn.planning.minimum_time.controls import Controls, directions
+from manip_dyn.planning.minimum_time.controls import Controls, are_full, directions
 from manip_dyn.planning.minimum_time.equations import (
     arc_of,
     canonical,
@@ -41,8 +42,9 @@ class LimitFlow:
         self.shares, self.forces = np.ones(n), np.zeros(n)
         engine = _compiled_variations(n)
         self._engine, self._space = engine, engine.space(**TOLERANCES)
-        unit, zero = np.eye(2 * n).ravel(), np.zeros(4 * n * n)
-        self._units = np.concatenate([unit, zero, unit])
+        self._start, self._long = np.zeros((2, 4 * n + 12 * n * n))
+        unit = np.eye(2 * n).ravel()
+        self._start[4 * n : 4 * n + 4 * n * n] = self._start[-4 * n * n :] = unit
 
     def choose(self, tau: Vector) -> None:
         """Set the efforts (n,)."""
@@ -50,20 +52,25 @@ class LimitFlow:
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
-        flown = self.moved_with_derivatives(y, duration)
-        return None if flown is None else flown[0]
+        return self._long[: len(y)].copy() if self._moves(y, duration) else None
 
     def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
         """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the start."""
-        states = 2 * self.n
-        long = np.concatenate([y, self._units])
-        if duration != 0.0 and _fails(self._engine, self._arc, long, duration, self._space):
+        if not self._moves(y, duration):
             return None
-        xx, px, pp = long[2 * states :].reshape(3, states, states)
+        states = 2 * self.n
+        xx, px, pp = self._long[2 * states :].reshape(3, states, states)
         by_start = np.zeros((2 * states, 2 * states))
         by_start[:states, :states], by_start[states:, :states] = xx, px
         by_start[states:, states:] = pp
-        return long[: 2 * states], by_start
+        return self._long[: 2 * states].copy(), by_start
+
+    def _moves(self, y: Vector, duration: float) -> bool:
+        """Write (x, p) after `duration` s with its derivatives; return whether that went well."""
+        long = self._long
+        long[:] = self._start
+        long[: len(y)] = y
+        return duration == 0.0 or not _fails(self._engine, self._arc, long, duration, self._space)
 
     def rates(self, y: Vector) -> Vector:
         """Return the rates (4 n,) of (x, p)."""
@@ -161,24 +168,38 @@ class Flow(Rebuilt):
 
     def __init__(self, robot: Robot):
         """Take the robot."""
-        self._robot = robot
+        self._robot, self._limits = robot, np.array(robot.tau_max)
         self._limit = LimitFlow(robot)
 
     @cached_property
     def _constrained(self) -> ConstrainedFlow:
         return ConstrainedFlow(self._robot)
 
+    def switching_functions(self, states: Matrix, rates: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the switching functions (k, n) at (x, p), (k, 4 n), and their rates, 1/s.
+
+        Neither depends on the efforts.
+        """
+        n, kernels = self._robot.n, customize(self._robot).in_place
+        curves, slopes = np.empty((len(states), 3, n, 3, n)), np.empty((len(states), 3, n, n))
+        q, v, _, p_v = (each.copy() for each in states.reshape(-1, 4, n).swapaxes(0, 1))
+        for here, there, q_k, v_k, p_k in zip(curves, slopes, q, v, p_v, strict=True):
+            kernels.forward_dynamics_second_derivatives(q_k, v_k, v_k, p_k, here)
+            kernels.forward_dynamics_derivatives(q_k, v_k, v_k, there)
+        inverse, moved = slopes[:, 2], curves[:, 2, :, 0] @ v[..., None]
+        moved += inverse @ rates[:, 3 * n :, None]
+        return (inverse @ p_v[..., None])[..., 0], moved[..., 0]
+
     def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
         """Return the flow for what the efforts (n,) do, or None where there is none.
 
         One effort may be singular, or any joints at their limits.
         """
-        singular = sum(each.is_singular for each in controls)
-        at_limit = any(each.is_at_limit for each in controls)
-        if singular > 1 or (singular == 1 and at_limit):
-            return None
-        if not singular and not at_limit:
-            self._limit.choose(directions(controls) * self._robot.tau_max)
+        if are_full(controls):
+            self._limit.choose(np.array([each.direction for each in controls]) * self._limits)
             return self._limit
+        singular = sum(each.is_singular for each in controls)
+        if singular > 1 or (singular == 1 and any(each.is_at_limit for each in controls)):
+            return None
         self._constrained.choose(controls)
         return self._constrained

@@ -6,7 +6,9 @@ Each costs half a millisecond for two joints, so many detours are tried before a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import exp, inf, log
+from threading import get_ident
 from time import monotonic
 from typing import NamedTuple
 
@@ -17,6 +19,9 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.interior_points.interior_point import interior_point
 from manip_dyn.planning.interior_points.node_motion import (
     NodeLimits,
+    NodeMotion,
+    NodeScheme,
+    NodeWork,
     inverse_kernels_of,
     node_motion_of,
     node_work_of,
@@ -69,10 +74,30 @@ class GridMotion(NamedTuple):
         u = np.where(np.abs(self.u) > SATURATED, np.sign(self.u), self.u)
         return SlpSolution(u, self.duration, costate, 0.0, states, self.pressure)
 
-    def is_like(self, other: GridMotion) -> bool:
-        """Return whether both are the same motion but for the grid."""
-        away = np.abs(self.q - other.q).max() / max(np.ptp(self.q, axis=0).max(), 1e-30)
-        return abs(log(self.duration / other.duration)) < SAME_TIME and away < SAME_PLACE
+    def is_like(self, duration: float, q: Matrix) -> bool:
+        """Return whether a motion by duration, s, and positions is the same but for the grid."""
+        if not abs(log(duration / self.duration)) < SAME_TIME:
+            return False
+        away = np.abs(q - self.q).max() / max(np.ptp(q, axis=0).max(), 1e-30)
+        return bool(away < SAME_PLACE)
+
+
+class _Arrays(NamedTuple):
+    """What searches work with, one after the other; none finds there what another has left."""
+
+    here: NodeMotion
+    there: NodeMotion
+    work: NodeWork
+    room: Matrix
+    scheme: NodeScheme
+
+
+@lru_cache(maxsize=16)
+def _arrays(n: int, nodes: int, _thread: int) -> _Arrays:
+    """Return the arrays of one thread."""
+    here, there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
+    work, room = by_reference(node_work_of(n, nodes)), np.zeros((nodes, 2 * n))
+    return _Arrays(here, there, work, room, central_differences(n, nodes))
 
 
 class GridSearch:
@@ -100,33 +125,36 @@ class GridSearch:
         tau, low, high, v = (
             np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
         )
-        room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
+        self._here, self._there, self._work, room, scheme = _arrays(n, nodes, get_ident())
         self._limits = by_reference(NodeLimits(tau, low, high, v, scale, room, scheme))
-        self._here, self._there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
-        self._work = by_reference(node_work_of(n, nodes))
-        self._share = np.linspace(0.0, 1.0, nodes)[:, None]
+        z = np.linspace(0.0, 1.0, nodes)[:, None]
+        eased = z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi)
+        self._straight, self._bump = q0 + (qf - q0) * eased, np.sin(np.pi * z) ** 2
+        self._low, self._high = low + INSIDE * scale, high - INSIDE * scale
 
     def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
         """Try detours, for at most `budget` s, and keep the different motions they lead to."""
         until = monotonic() + budget
         for swing in swings:
             self.guesses += 1
-            motion = self.solved(swing)
-            if motion is not None and not any(motion.is_like(other) for other in self.motions):
-                self.motions.append(motion)
+            if self._solve(swing) and not self._is_known():
+                self.motions.append(self._motion(swing))
             if monotonic() > until:
                 break
         self.motions.sort(key=lambda each: each.duration)
 
     def solved(self, swing: Vector) -> GridMotion | None:
         """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        return self._motion(swing) if self._solve(swing) else None
+
+    def _solve(self, swing: Vector) -> bool:
+        """Write where a smooth motion leads; return whether it can be held."""
         if not self._begin(swing):
-            return None
-        here = self._here
+            return False
         steps, _, _ = interior_point(
             self._kernels,
             self._limits,
-            here,
+            self._here,
             self._there,
             self._work,
             FIRST_WEIGHT,
@@ -134,11 +162,18 @@ class GridSearch:
             STEPS,
             2.0 * self._q0.size,
         )
-        if steps < 0:
-            return None
+        return steps >= 0
+
+    def _is_known(self) -> bool:
+        """Return whether what was solved is one of the motions."""
+        duration, q = exp(self._here.log_duration[0]), self._here.q
+        return any(each.is_like(duration, q) for each in self.motions)
+
+    def _motion(self, swing: Vector) -> GridMotion:
+        """Return what was solved."""
+        here, n = self._here, self._q0.size
         share = here.tau / self._limits.tau
         u = np.clip(0.5 * (share[1:] + share[:-1]), -1.0, 1.0)
-        n = self._q0.size
         force = np.where(self._work.force > here.slack, self._work.force, 0.0)
         pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
         pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
@@ -146,13 +181,13 @@ class GridSearch:
 
     def _begin(self, swing: Vector) -> bool:
         """Write the smooth motion, slow enough; return whether it is within the limits."""
-        z, here, limits = self._share, self._here, self._limits
-        eased = z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi)
-        here.q[:] = self._q0 + (self._qf - self._q0) * eased + swing * np.sin(np.pi * z) ** 2
-        room = INSIDE * limits.scale
-        here.q[1:-1] = np.clip(here.q[1:-1], limits.low + room, limits.high - room)
-        here.q[0], here.q[-1] = self._q0, self._qf
-        self._there.q[:] = here.q
+        here, limits = self._here, self._limits
+        q = here.q
+        np.multiply(swing, self._bump, out=q)
+        q += self._straight
+        np.clip(q[1:-1], self._low, self._high, out=q[1:-1])
+        q[0], q[-1] = self._q0, self._qf
+        self._there.q[:] = q
         if not slow_enough(self._kernels, limits, here, self._work, ROOM):
             return False
         here.log_duration[0] += log(SLOWER)

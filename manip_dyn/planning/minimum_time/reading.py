@@ -98,8 +98,12 @@ def _switches(u: Vector) -> tuple[float, list[float]]:
     lead = 0.5 * float((1.0 - first * u[: full[0]]).sum())
     if lead > DIP:
         first, times = -first, [lead]
-    for a, b in itertools.pairwise(full):
-        before, after = np.sign(u[a]), np.sign(u[b])
+    signs = np.sign(u).tolist()
+    for a, b in itertools.pairwise(full.tolist()):
+        before, after = signs[a], signs[b]
+        if b == a + 1:
+            times += [float(b)] if before != after else []
+            continue
         middle = u[a + 1 : b]
         against = 0.5 * (1.0 - before * middle)
         if before != after:

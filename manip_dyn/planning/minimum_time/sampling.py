@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structure import Extremal
 from manip_dyn.planning.minimum_time.trajectory import SAMPLES, Trajectory
-from manip_dyn.robot import Robot
 
 
-def trajectory_of(robot: Robot, start: Vector, extremal: Extremal) -> Trajectory | None:
+def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory | None:
     """Integrate the motion from rest at `start` (n,) with its costates."""
-    n, kernels = robot.n, customize(robot).unchecked
-    y = np.concatenate([start, np.zeros(n), extremal.costate])
-    rows, flows = [], Flow(robot)
+    n, arcs = len(start), extremal.switching.arcs()
     jumping = zip(extremal.switching.jumps(), extremal.jumps, strict=True)
     after = {place + 1: (component, jump) for (place, component), jump in jumping}
-    for place, (begin, end, controls) in enumerate(extremal.switching.arcs()):
+    count = SAMPLES * len(arcs)
+    states, rates = np.empty((2, count, 4 * n))
+    shares, forces = np.empty((2, count, n))
+    times, strengths = np.empty((2, count))
+    y, row = np.concatenate([start, np.zeros(n), extremal.costate]), 0
+    for place, (begin, end, controls) in enumerate(arcs):
         flow = flows.along(controls)
         if flow is None:
             return None
@@ -30,16 +31,16 @@ def trajectory_of(robot: Robot, start: Vector, extremal: Extremal) -> Trajectory
             later = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
             if later is None:
                 return None
-            y = later
-            rates = flow.rates(y)
-            q, v, _, p_v = y.reshape(4, n).copy()
-            curves = kernels.forward_dynamics_second_derivatives(q, v, v, p_v)
-            inverse = kernels.forward_dynamics_derivatives(q, v, v)[2]
-            slope = curves[2, :, 0] @ v + inverse @ rates[3 * n :]
-            time = begin + k / (SAMPLES - 1) * (end - begin)
-            shares, forces, strength = flow.shares, flow.forces, flow.legendre_clebsch
-            hamiltonian = 1.0 + y[2 * n :] @ rates[: 2 * n]
-            rows.append(
-                (time, place, y, inverse @ p_v, slope, hamiltonian, shares, forces, strength)
-            )
-    return Trajectory(*(np.array(column) for column in zip(*rows, strict=True)))
+            states[row] = y = later
+            rates[row] = flow.rates(y)
+            times[row] = begin + k / (SAMPLES - 1) * (end - begin)
+            shares[row], forces[row] = flow.shares, flow.forces
+            strengths[row] = flow.legendre_clebsch
+            row += 1
+    switching, slopes = flows.switching_functions(states, rates)
+    x_rates, p = rates[:, None, : 2 * n], states[:, 2 * n :, None]
+    hamiltonians = 1.0 + (x_rates @ p)[:, 0, 0]
+    places: Vector = np.repeat(np.arange(len(arcs)), SAMPLES)
+    return Trajectory(
+        times, places, states, switching, slopes, hamiltonians, shares, forces, strengths
+    )

@@ -13,6 +13,8 @@ A short motion is nearly linear, so there is one optimum; what leads to longer o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from threading import get_ident
 
 import numpy as np
 
@@ -50,6 +52,12 @@ DETOUR, OTHER_DETOURS = 1.5, (0.5, 1.0, 2.5)
 """How far a joint swings out on a detour, rad."""
 
 
+@lru_cache(maxsize=16)
+def _arrays(n: int, cells: int, _thread: int) -> Improvement:
+    """Return the arrays that the programs of one thread work with, one after the other."""
+    return by_reference(improvement_of(n, cells))
+
+
 class SequentialPrograms:
     """The search for one start and goal, from one motion after the other."""
 
@@ -70,16 +78,17 @@ class SequentialPrograms:
         self, u: Vector, duration: float, tolerance: float = FINE, radius: float = WIDEST
     ) -> SlpSolution:
         """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
-        space, transfer = by_reference(improvement_of(self.n, len(u))), self._transfer(duration)
+        space, transfer = _arrays(self.n, len(u), get_ident()), self._transfer(duration)
         space.here.u[:] = u
-        space.program.at_high[: u.size] = u.ravel() > 0.0
+        space.program.multipliers[:] = 0.0
+        space.program.at_high[: u.size], space.program.at_high[u.size :] = u.ravel() > 0.0, False
         end, count, is_other = improve(
             self._kernels, transfer, space, duration, ITERATIONS, tolerance, PENALTY, radius
         )
         motion = space.there if is_other else space.here
         miss = farthest(transfer, motion.states) if count >= 0 else np.inf
         costate, pressure = self._multipliers(space, transfer, max(count, 0), duration)
-        return SlpSolution(motion.u, end, costate, miss, motion.states, pressure)
+        return SlpSolution(motion.u.copy(), end, costate, miss, motion.states.copy(), pressure)
 
     def polished(self, u: Vector, duration: float) -> SlpSolution:
         """Return what the programs make of efforts that are nearly optimal, and stay near them."""

@@ -74,12 +74,12 @@ class Shooter:
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
-        self._robot = robot
+        self._robot, self._weight = robot, float(self.limits.mean())
         self._distance = min(1.0, float(np.abs(self.goal - self.start).max()))
         inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.asarray(q0)))
         self._gains = np.diag(inverse) * self.limits
         self._kernels = customize(robot).unchecked
-        self._flow = Flow(robot)
+        self.flow = Flow(robot)
 
     def solve(self, switching: Switching, guess: Guess | None = None) -> Extremal | None:
         """Return the extremal that Newton's method finds from a structure, or None.
@@ -180,7 +180,7 @@ class Shooter:
         rates = np.empty(2 * states)
         arcs = moved.arcs()
         for place, (begin, end, controls) in enumerate(arcs):
-            flow = self._flow.along(controls)
+            flow = self.flow.along(controls)
             if flow is None:
                 return None
             if nodes is not None:
@@ -196,7 +196,9 @@ class Shooter:
                 return None
             y, by_start = flown
             rates = flow.rates(y)
-            by_unknown, lacks = by_start @ by_unknown, by_start @ lacks
+            by_unknown = by_start @ by_unknown
+            if nodes is not None:
+                lacks = by_start @ lacks
             by_unknown[:, states + place] += rates
             if place < switches:
                 joint, value = switching.joints[place], switching.values[place]
@@ -242,11 +244,13 @@ class Shooter:
         The switching function; its rate where a singular arc ends; the distance from the limit
         where a joint leaves it or has a contact point; its acceleration where that is smooth.
         """
-        n, unit = self.n, np.eye(4 * self.n)
+        n = self.n
         q, v, p_q, p_v = y.reshape(4, n).copy()
+        if before.is_full and value.is_full:
+            return [self._switching_function(q, v, p_v, joint)]
         if before.is_singular:
             row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
-            return [(float(self.limits.mean()), float(row[0]), row[1:])]
+            return [(self._weight, float(row[0]), row[1:])]
         found: list[tuple[float, float, Vector]] = []
         if value.kind == Kind.CONTACT_SPEED or smooth(before, value):
             keeper = value if value.is_boundary_arc_of_speed else before
@@ -257,6 +261,7 @@ class Shooter:
         if limiting.is_at_limit:
             kept = limiting.kept_or_own(joint)
             speed, position = limits_of(self._robot, joint, limiting)
+            unit = np.eye(4 * n)
             found.append((1.0, float(v[kept] - speed), unit[n + kept]))
             if before.is_indirect:
                 free = list(later)
@@ -265,15 +270,21 @@ class Shooter:
             if position is not None:
                 found.append((1.0, float(q[kept] - position), unit[kept]))
             return found
-        # Neither the switching function nor its slopes depend on the efforts.
+        return [*found, self._switching_function(q, v, p_v, joint)]
+
+    def _switching_function(
+        self, q: Vector, v: Vector, p_v: Vector, joint: int
+    ) -> tuple[float, float, Vector]:
+        """Return weight, value and derivatives (4 n,); they do not depend on the efforts."""
+        n, slopes = self.n, np.zeros(4 * self.n)
         curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
         inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2, joint]
-        slopes = np.concatenate([curves, np.zeros(2 * n), inverse])
-        return [*found, (float(self.limits.mean()), float(inverse @ p_v), slopes)]
+        slopes[:n], slopes[3 * n :] = curves, inverse
+        return self._weight, float(inverse @ p_v), slopes
 
     def _acceleration(self, y: Vector, joint: int, controls: Controls) -> tuple[float, Vector]:
         """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
-        flow, slopes = self._flow.along(controls), np.zeros(len(y))
+        flow, slopes = self.flow.along(controls), np.zeros(len(y))
         if flow is None:
             return np.nan, slopes
         for i in range(2 * self.n):

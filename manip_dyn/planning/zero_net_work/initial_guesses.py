@@ -46,22 +46,18 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: Joints) -> 
     inverse = np.linalg.inv(mass[np.ix_(moving, moving)])
     distance, sign, load = np.abs(goal - start)[moving], sign[moving], load[moving]
     limit = robot.tau_max[moving]
-    least = 0.05 * limit
-
-    def times(inertia: Vector, coupled: Vector) -> Vector:
-        up = np.maximum(limit - sign * (load - coupled), least)
-        down = np.maximum(limit + sign * (load - coupled), least)
-        switch = np.sqrt(2.0 * distance * inertia * down / (up * (up + down)))
-        return np.array([switch, switch * (1.0 + up / down)]).T
-
-    own = 1.0 / np.diag(inverse)
-    pushed = own * (inverse @ (sign * limit)) - sign * limit
-    alone, free = times(np.diag(mass)[moving], 0.0 * load), times(own, 0.0 * load)
-    mixed = times(own, pushed)
-    slowest = int(np.argmax(alone[:, 1]))
-    mixed[slowest] = alone[slowest]
-    rows = np.array([each.ravel() for each in (mixed, alone, free)])
-    return (_stretches(len(moving))[:, None] * rows).reshape(-1, rows.shape[1])
+    least, own = 0.05 * limit, 1.0 / inverse.diagonal()
+    # First mixed, then alone, then free.
+    inertia, coupled = np.array([own, mass.diagonal()[moving], own]), np.zeros((3, len(moving)))
+    coupled[0] = own * (inverse @ (sign * limit)) - sign * limit
+    pull = sign * (load - coupled)
+    up, down = np.maximum(limit - pull, least), np.maximum(limit + pull, least)
+    rows = np.empty((3, len(moving), 2))
+    switch = rows[:, :, 0] = np.sqrt(2.0 * distance * inertia * down / (up * (up + down)))
+    rows[:, :, 1] = switch * (1.0 + up / down)
+    slowest = int(np.argmax(rows[1, :, 1]))
+    rows[0, slowest] = rows[1, slowest]
+    return (_stretches(len(moving))[:, None] * rows.reshape(3, -1)).reshape(-1, 2 * len(moving))
 
 
 @cache

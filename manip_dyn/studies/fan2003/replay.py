@@ -201,8 +201,9 @@ def printed(
         moved[k] += half_unit
         shifted = best._replace(times=moved[:-1], t_final=float(moved[-1]))
         rounding += np.abs(_replayed(robot, start, shifted) - target - end)
-    found = Shooter(robot, start, goal).solve(best)
-    along = None if found is None else trajectory_of(robot, start, found)
+    shooter = Shooter(robot, start, goal)
+    found = shooter.solve(best)
+    along = None if found is None else trajectory_of(shooter.flow, start, found)
     signs = tuple(directions(best.controls).tolist())
     if found is None or along is None:
         return Printed(signs, end, np.inf, half_unit, rounding, None, [], ())
