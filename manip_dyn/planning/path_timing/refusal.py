@@ -79,6 +79,12 @@ def refusal(
             f"limits are not met between grid points {where}; expected more intervals or a "
             "smoother path"
         )
+    if why.code == "jerk" and any(ends):
+        return ManipDynError(
+            f"no motion within the limits of jerk was found with the end speeds {ends[0]:.6g} and "
+            f"{ends[1]:.6g} (ds/dt), the worst place is {where}; expected lower end_speeds, "
+            "higher jerk_limits, more intervals or a smoother path"
+        )
     if why.code == "jerk":
         return ManipDynError(
             f"no motion within the limits of jerk was found, the worst place is {where}; expected "
