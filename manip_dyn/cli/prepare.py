@@ -10,6 +10,7 @@ import time
 from manip_dyn.cli.options import DONE, add_robot, examples
 from manip_dyn.cli.terminal import Bar, is_terminal
 from manip_dyn.core.generated import cache_directory
+from manip_dyn.core.interruptible import terminated
 from manip_dyn.prepare import cores, count_jobs, prepare
 
 
@@ -30,7 +31,7 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 def _prepare(options: argparse.Namespace) -> int:
     # By default it would end this process alone, and nobody would tidy up.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, terminated)
     began, count, every = time.monotonic(), 0, count_jobs(options.robot)
     bar = Bar(f"{every} jobs") if is_terminal(sys.stdout) else None
     try:

@@ -279,6 +279,14 @@ def test_samples_end_at_the_goal(timing):
     assert samples.effort.shape == samples.q.shape == (len(samples.time), 2)
 
 
+def test_more_rows_than_there_is_memory_for_are_refused(timing):
+    """Seen: MemoryError."""
+    told = r"period is 1e-12 s, 1\.\d+e\+12 rows in 1\.\d+ s; expected at most 10000000 rows"
+    for each in (timing, timing.plan):
+        with pytest.raises(md.ManipDynError, match=told):
+            each.samples(1e-12)
+
+
 def test_a_spline_of_scipy_is_a_path(rr, timing):
     spline = CubicSpline(timing.path.breaks, CURVE, bc_type="natural")
     assert md.time_path(rr, spline).t_final == pytest.approx(timing.t_final, rel=1e-9)
