@@ -9,12 +9,16 @@ LONGEST = 17
 
 
 def apart(value: float, *others: float, digits: int = 6) -> list[str]:
-    """Return numbers as texts, with `digits` digits, or more where `value` were like another."""
+    """Return numbers as texts, with `digits` digits, or more where `value` were like another.
+
+    Sizes are told apart: -3.1416 is beyond a limit of 3.1416 by digits that are not there.
+    """
     shown: list[str] = []
     for count in range(digits, LONGEST + 1):
         shown = [f"{each:.{count}g}" for each in (value, *others)]
-        alike = [each == value for each in others]
-        if alike == [each == shown[0] for each in shown[1:]]:
+        sizes = [each.lstrip("-") for each in shown]
+        alike = [abs(each) == abs(value) for each in others]
+        if alike == [each == sizes[0] for each in sizes[1:]]:
             break
     return shown
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.digits import rounded_down
+from manip_dyn.core.digits import apart, rounded_down
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
 from manip_dyn.planning.path_timing.profile import controllable
@@ -46,8 +46,9 @@ def refused_end(problem: Problem, grid: Vector, known: Rows) -> ManipDynError | 
             fastest_profile(problem._replace(ends=(begin, lower)), grid, known)
         except NoTimingError:
             continue
+        asked, told = apart(end, lower)
         return ManipDynError(
-            f"speed at the end of the path is {end:.6g}; expected at most {lower:.6g} (ds/dt), to "
+            f"speed at the end of the path is {asked}; expected at most {told} (ds/dt), to "
             f"which the path leads within the limits from {begin:.6g} at its begin"
         )
     return None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite, sampled
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
 from manip_dyn.planning.path_timing.joint_path import JointPath
@@ -107,8 +108,9 @@ class PathTiming(Result):
         """Return a time, s, that is within the motion, rounding apart."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
+            asked, end = apart(time, self.t_final)
             raise ManipDynError(
-                f"time is {time:g} s; expected 0 to {self.t_final:g} s, where the motion is on "
+                f"time is {asked} s; expected 0 to {end} s, where the motion is on "
                 "its path (its `plan` holds the arm after it)"
             )
         return min(max(time, 0.0), self.t_final)
