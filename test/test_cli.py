@@ -22,6 +22,7 @@ from manip_dyn.cli import COMMANDS, installation, main
 from manip_dyn.cli import methods as methods_command
 from manip_dyn.cli import record as record_command
 from manip_dyn.cli import simulate as simulate_command
+from manip_dyn.cli import sweep as sweep_command
 from manip_dyn.cli import terminal as cli_terminal
 from manip_dyn.cli.options import shown
 from manip_dyn.cli.running import run_node
@@ -118,6 +119,20 @@ def test_after_another_signal_the_exit_code_is_that_of_shells(capsys, monkeypatc
     assert ended(signal.SIGTERM) == 143
     assert ended(signal.SIGHUP) == 129
     assert capsys.readouterr().err == 2 * "\nmanip_dyn: stopped\n"
+
+
+def test_sigterm_ends_a_sweep_as_ctrl_c_does(monkeypatch, tmp_path):
+    """Seen: "resource_tracker: There appear to be 5 leaked semaphore objects"."""
+
+    def interrupted(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(600.0)
+
+    monkeypatch.setattr(sweep_command, "sweep", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    out = str(tmp_path / "out")
+    assert main(["sweep", "ibm7535_mass_error", "--out", out, "--json"]) == 143
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_signals_wait_until_processes_are_started():

@@ -35,6 +35,19 @@ def terminated(number: int, _frame: object) -> None:
     raise why
 
 
+@contextmanager
+def tidied() -> Iterator[None]:
+    """Let SIGTERM be as Ctrl-C inside, for what has processes of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def exit_code(why: KeyboardInterrupt) -> int:
     """Return the exit code after Ctrl-C, 130, or another signal, 143 for SIGTERM."""
     return KILLED_BY + (why.number if isinstance(why, Terminated) else signal.SIGINT)
