@@ -27,6 +27,7 @@ from manip_dyn.core.cache_folder import cache_directory
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
+from manip_dyn.core.interruptible import undisturbed
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.ensembles import simulate_many
@@ -208,7 +209,9 @@ def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
     with ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         try:
             for chains in _waves(robots):
-                for each in as_completed([pool.submit(_solved, jobs) for jobs in chains]):
+                with undisturbed():  # some start processes
+                    begun = [pool.submit(_solved, jobs) for jobs in chains]
+                for each in as_completed(begun):
                     yield from each.result()
         except BaseException:  # nobody wants the rest, which would take minutes
             for process in {*multiprocessing.active_children()} - others:

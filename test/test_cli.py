@@ -19,11 +19,15 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.cli import COMMANDS, installation, main
+from manip_dyn.cli import methods as methods_command
 from manip_dyn.cli import record as record_command
 from manip_dyn.cli import simulate as simulate_command
+from manip_dyn.cli import sweep as sweep_command
 from manip_dyn.cli import terminal as cli_terminal
 from manip_dyn.cli.options import shown
+from manip_dyn.cli.running import run_node
 from manip_dyn.cli.terminal import Bar, told
+from manip_dyn.core.interruptible import Terminated, terminated, undisturbed
 from manip_dyn.core.share import shipped_robots
 from manip_dyn.demo.scenarios import scenario
 from manip_dyn.export.selection import straight_kernels
@@ -95,6 +99,65 @@ def test_ctrl_c_ends_what_does_not_return(tmp_path):
     os.kill(process.pid, signal.SIGINT)
     ended = process.wait()
     assert (ended.returncode, ended.stderr) == (130, "\nmanip_dyn: stopped\n")
+
+
+def test_after_another_signal_the_exit_code_is_that_of_shells(capsys, monkeypatch):
+    """Seen: 130, that of Ctrl-C, after SIGTERM."""
+
+    def ended(number):
+        def table():
+            os.kill(os.getpid(), number)
+            time.sleep(600.0)
+
+        monkeypatch.setattr(methods_command, "method_table", table)
+        before = signal.signal(number, terminated)
+        try:
+            return main(["methods"])
+        finally:
+            signal.signal(number, before)
+
+    assert ended(signal.SIGTERM) == 143
+    assert ended(signal.SIGHUP) == 129
+    assert capsys.readouterr().err == 2 * "\nmanip_dyn: stopped\n"
+
+
+def test_sigterm_ends_a_sweep_as_ctrl_c_does(monkeypatch, tmp_path):
+    """Seen: "resource_tracker: There appear to be 5 leaked semaphore objects"."""
+
+    def interrupted(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(600.0)
+
+    monkeypatch.setattr(sweep_command, "sweep", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    out = str(tmp_path / "out")
+    assert main(["sweep", "ibm7535_mass_error", "--out", out, "--json"]) == 143
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_signals_wait_until_processes_are_started():
+    """Seen: a traceback of a process whose beginning was interrupted."""
+    before, begun = signal.signal(signal.SIGTERM, terminated), []
+
+    def start():
+        with undisturbed():
+            os.kill(os.getpid(), signal.SIGTERM)
+            begun.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        time.sleep(600.0)
+
+    try:
+        with pytest.raises(Terminated):
+            start()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert [signal.SIGINT in each for each in begun] == [True]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.parametrize("name", ["bad name!", "/1st", "a//b", "ä"])
+def test_a_namespace_that_ros_refuses_is_told(name):
+    with pytest.raises(md.ManipDynError, match=f"--namespace is '{name}'; expected names of"):
+        run_node("recorder", name, {}, print)
 
 
 def test_numbers_may_begin_with_a_minus(capsys):
@@ -228,6 +291,7 @@ def test_robots_lists_and_describes(capsys):
         (["export", "rr", "--c", "/proc/rr"], "'/proc/rr' cannot be written: No such file"),
         (["export", "rr", "--c", "rr", "--kernels", "gravit"], "did you mean 'gravity'"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
+        (["prepare", "--cores", "0"], "arguments: --cores; see manip_dyn prepare --help"),
         (["plan", "rr", "--goal", "0,0"], "--start; see manip_dyn plan --help"),
         (["plan", "rr", "--start", "--goal", "0,0"], "--start: expected one argument; see"),
         (["simulate", "rr", "--durations", "3"], "unrecognized arguments: --durations 3; see"),

@@ -75,7 +75,7 @@ def test_a_sigterm_ends_its_processes_and_leaves_nothing_to_be_told():
     assert len(found) >= 2  # the pool's, and who tracks resources
     process.terminate()
     _, errors = process.communicate(timeout=600.0)
-    assert (process.returncode, errors) == (130, "\nmanip_dyn: stopped\n")
+    assert (process.returncode, errors) == (143, "\nmanip_dyn: stopped\n")
     for each in found:
         while Path(f"/proc/{each}/stat").exists() and _runs(each):
             assert time.monotonic() < end

@@ -10,7 +10,7 @@ from manip_dyn import __version__
 from manip_dyn.cli.parser import Parser, examples, joined
 from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.interruptible import INTERRUPTED, say_stopped
+from manip_dyn.core.interruptible import exit_code, say_stopped
 
 BAD_INPUT = 2
 COMMANDS = {
@@ -36,14 +36,21 @@ COMMANDS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C."""
+    """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C.
+
+    After SIGTERM, where a command has to tidy up, it is 143.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:
         from manip_dyn.cli.completion import complete
 
         complete(lambda name: _parser(name if name in COMMANDS else ""))
     try:
-        options = _parser(_known(given[0]) if given else "").parse_args(joined(given))
+        parser = _parser(_known(given[0]) if given else "")
+        options, others = parser.parse_known_args(joined(given))
+        if others:
+            told = f"unrecognized arguments: {' '.join(others)}; see manip_dyn {given[0]} --help"
+            raise ManipDynError(told)
         code = options.run(options)
         sys.stdout.flush()
         return code
@@ -53,9 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as why:
         say_stopped(error_line("stopped"))
-        return INTERRUPTED
+        return exit_code(why)
 
 
 def _known(command: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 
 from manip_dyn.cli.options import DONE, add_robot, examples
 from manip_dyn.cli.terminal import Bar, is_terminal
 from manip_dyn.core.cache_folder import cache_directory
+from manip_dyn.core.interruptible import tidied
 from manip_dyn.prepare import cores, count_jobs, prepare
 
 
@@ -29,8 +29,11 @@ def configure(command: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
-    # By default it would end this process alone, and nobody would tidy up.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tidied():  # by default SIGTERM would end this process alone
+        return _prepared(options)
+
+
+def _prepared(options: argparse.Namespace) -> int:
     began, count, every = time.monotonic(), 0, count_jobs(options.robot)
     bar = Bar(f"{every} jobs") if is_terminal(sys.stdout) else None
     try:

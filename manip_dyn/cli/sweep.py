@@ -8,6 +8,7 @@ from pathlib import Path
 from manip_dyn.cli.options import DONE, FAILED, examples, print_content
 from manip_dyn.cli.parser import completed_by
 from manip_dyn.cli.terminal import Bar
+from manip_dyn.core.interruptible import tidied
 from manip_dyn.ensembles.sweeps import sweep
 from manip_dyn.ensembles.sweeps.file import read_file, shipped_sweeps, sweep_file
 
@@ -45,15 +46,16 @@ def _sweep(options: argparse.Namespace) -> int:
     if not options.json:
         bar = Bar(f"{len(described.cases)} cases of the task '{described.task.name}'")
     try:
-        result = sweep(
-            described.task,
-            described.cases,
-            out,
-            workers=options.workers,
-            scheduler=options.scheduler,
-            chunk=options.chunk,
-            progress=lambda done, all_: bar(done / all_) if bar else None,
-        )
+        with tidied():
+            result = sweep(
+                described.task,
+                described.cases,
+                out,
+                workers=options.workers,
+                scheduler=options.scheduler,
+                chunk=options.chunk,
+                progress=lambda done, all_: bar(done / all_) if bar else None,
+            )
     finally:
         if bar:
             bar.close()

@@ -17,6 +17,8 @@ Matrix = Array
 """Two axes, such as (4, 4) or (m, n)."""
 LONGEST = 2**62
 """Nanoseconds that whole numbers of 64 bits can count, and add."""
+MOST_ROWS = 10_000_000
+"""Of what is sampled: some GB."""
 Tensor = Array
 """Three axes or more, such as (k, 4, 4)."""
 Counts = NDArray[np.int64]
@@ -105,6 +107,17 @@ def nanoseconds(name: str, seconds: Any) -> int:
     if duration > LONGEST:
         raise ManipDynError(f"{name} is {seconds:g} s; expected {1e-9 * LONGEST:g} s at most")
     return duration
+
+
+def sampled(period: Any, duration: float) -> float:
+    """Return a period, s, above 0, in which `duration` s give at most `MOST_ROWS` rows."""
+    step = positive("period", period, "s")
+    if duration > MOST_ROWS * step:
+        raise ManipDynError(
+            f"period is {step:g} s, {duration / step:.3g} rows in {duration:g} s; expected at "
+            f"most {MOST_ROWS} rows, a period of {duration / MOST_ROWS:.1e} s or more"
+        )
+    return step
 
 
 def shortened(value: Any) -> str:

@@ -11,16 +11,72 @@ from contextlib import contextmanager
 
 GRACE = 0.5
 """Seconds that what runs has to end by itself, as Python does, and leave all in order."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
+KILLED_BY = 128
+"""Exit code of what a signal ended, less the signal's number, as a shell has it."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 END = b"\0"
 """What is no signal."""
 
 
+class Terminated(KeyboardInterrupt):
+    """What Ctrl-C raises, by another signal.
+
+    Attributes:
+        number: The signal.
+    """
+
+    number = signal.SIGTERM
+
+
+def terminated(number: int, _frame: object) -> None:
+    """Tidy up as after Ctrl-C: a handler of signals that would end the process at once."""
+    why = Terminated()
+    why.number = signal.Signals(number)
+    raise why
+
+
+@contextmanager
+def tidied() -> Iterator[None]:
+    """Let SIGTERM be as Ctrl-C inside, for what has processes of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def exit_code(why: KeyboardInterrupt) -> int:
+    """Return the exit code after Ctrl-C, 130, or another signal, 143 for SIGTERM."""
+    return KILLED_BY + (why.number if isinstance(why, Terminated) else signal.SIGINT)
+
+
 def say_stopped(line: str) -> None:
     """Say on standard error that the command was stopped."""
     print(f"\n{line}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hear signals only afterwards: where processes are started, which half made ones tell of.
+
+    Processes that begin inside do not hear Ctrl-C; who started them ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number in heard[:1]:
+            os.kill(os.getpid(), number)
 
 
 @contextmanager
@@ -46,7 +102,7 @@ def interruptible(line: str, leave: Callable[[], object] = lambda: None) -> Iter
             if number[0] in SIGNALS and not over.wait(GRACE):
                 leave()
                 say_stopped(line)
-                os._exit(INTERRUPTED)
+                os._exit(KILLED_BY + number[0])
 
     thread = threading.Thread(target=watch, daemon=True)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)

@@ -21,7 +21,7 @@ from manip_dyn.core.elements import key_of
 
 _known: dict[Any, KnownFunction] = {}
 _sizes: dict[str, int] = {}
-"""Of types of LLVM, by their text."""
+"""Of types of LLVM, by their text; not of those with a name, which may be two types'."""
 
 
 class KnownFunction(types.Function):
@@ -99,6 +99,8 @@ def _replaced(typing: Any, target: Any) -> Iterator[None]:
 
     def size(kind: Any) -> int:
         text = str(kind)
+        if "%" in text:
+            return measure(kind)
         if text not in _sizes:
             _sizes[text] = measure(kind)
         return _sizes[text]

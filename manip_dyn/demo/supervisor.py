@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.interruptible import terminated
 from manip_dyn.core.share import share_directory
 from manip_dyn.demo.processes import Process, stop
 from manip_dyn.demo.recorded import Recorded, awaiting
@@ -118,7 +119,7 @@ def isolate() -> None:
             "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
         )
     for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, signal.default_int_handler)
+        signal.signal(ending, terminated)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     profile = str(share_directory() / "config" / "discovery.xml")

@@ -108,10 +108,7 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
 
 def _plain(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
     for each in schedules:
-        if len(each.efforts[0]) != robot.n:
-            raise ManipDynError(
-                f"effort is a schedule of {len(each.efforts[0])} efforts; expected {robot.n}"
-            )
+        each.check_for(robot)
     times = np.concatenate([np.array(each.times_ns, np.int64) for each in schedules])
     efforts = np.concatenate([np.array(each.efforts) for each in schedules])
     ends = np.cumsum([len(each.times_ns) for each in schedules])

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import not_negative, positive
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate.steps.control import CONTROLLERS, ESTIMATES, NORMS
 
@@ -66,9 +67,8 @@ class StepControl:
                 "expected fac up to 1, facmin below 1 and facmax above"
             )
         if self.max_step < self.min_step:
-            raise ManipDynError(
-                f"max_step is {self.max_step:g} s; expected min_step ({self.min_step:g} s) or more"
-            )
+            most, least = apart(self.max_step, self.min_step)
+            raise ManipDynError(f"max_step is {most} s; expected min_step ({least} s) or more")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,15 +14,17 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import errors
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, is_compiled
 from manip_dyn.core.errors import ManipDynError
 
 COMPILING = (
-    *(NumbaError, UnsupportedBytecodeError, NotImplementedError),
+    errors.NumbaError,
+    getattr(errors, "UnsupportedBytecodeError", errors.NumbaError),  # numba 0.58 has none
+    NotImplementedError,
     *(AttributeError, TypeError, ValueError),
 )
 """What numba raises for functions that it cannot compile."""

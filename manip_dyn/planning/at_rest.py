@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
@@ -65,8 +66,9 @@ def holding_effort(robot: Robot, place: str, q: Vector, strictly: bool = False) 
     effort = customize(robot).unchecked.inverse_dynamics(q, zero, zero)
     size, limit = np.abs(effort), robot.tau_max
     for i in np.flatnonzero(size >= limit if strictly else size > limit * (1.0 + 1e-9)):
+        needed, most = apart(effort[i], limit[i], digits=4)
         raise ManipDynError(
-            f"joint '{robot.joint_names[i]}' needs the effort {effort[i]:.4g} to be held at the "
-            f"{place}; its limit is {limit[i]:.4g}"
+            f"joint '{robot.joint_names[i]}' needs the effort {needed} to be held at the "
+            f"{place}; its limit is {most}"
         )
     return effort

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector, finite, positive
+from manip_dyn.core.checks import Matrix, Vector, finite, sampled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
 from manip_dyn.planning.certificate import Certificate
@@ -139,8 +139,11 @@ class Plan(Result):
         """Return times and efforts, each held until the next: every jump and the arrival.
 
         Where the efforts change smoothly, also every `period` s.
+
+        Raises:
+            ManipDynError: If that is not above 0, or gives more than ten million rows.
         """
-        period = positive("period", period, "s")
+        period = sampled(period, self.t_final)
         rows: Samples = []
         if self.motion is not None:
             rows = [(t, self._within_limits(tau)) for t, tau in self.motion.samples(period)]

@@ -15,6 +15,7 @@ import numpy as np
 from pinocchio import AngleAxis
 from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import checks
 from manip_dyn.robot.source import Source
@@ -148,7 +149,8 @@ class Description:
         if kind != "continuous" and limit is not None:
             lower, upper = float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))
             if not lower - 1e-9 <= value <= upper + 1e-9:
-                raise ManipDynError(f"{where} is {value:g}; expected {lower:g} to {upper:g}")
+                found, low, high = apart(value, lower, upper)
+                raise ManipDynError(f"{where} is {found}; expected {low} to {high}")
         _move_origin(joint, kind, value)
         joint.set("type", "fixed")
         for child in list(joint):

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.friction import Friction
 from manip_dyn.robot.bodies import Body, Frame, frame_of
@@ -112,9 +113,10 @@ class Robot:
         """Raise `ManipDynError` naming the first joint of `q` outside its position limits."""
         for i, joint in enumerate(self.joint_names):
             if not self.q_min[i] <= q[i] <= self.q_max[i]:
+                found, low, high = apart(q[i], self.q_min[i], self.q_max[i])
                 raise ManipDynError(
-                    f"{name} of joint '{joint}' is {q[i]:.6g} {self.unit(i)}; expected "
-                    f"{self.q_min[i]:.6g} to {self.q_max[i]:.6g}"
+                    f"{name} of joint '{joint}' is {found} {self.unit(i)}; expected {low} to "
+                    f"{high}"
                 )
 
 

@@ -144,10 +144,6 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
             f"effort is a list of {len(effort)} laws; expected one for a single motion, or "
             "simulate_many"
         )
-    if isinstance(effort, Schedule) and len(effort.efforts[0]) != robot.n:
-        raise ManipDynError(
-            f"effort is a schedule of {len(effort.efforts[0])} efforts; expected {robot.n}"
-        )
     function = callable(effort) and not isinstance(effort, EffortLaw)
     if parameters is not None and not function:
         raise ManipDynError("parameters are given, but effort is no function that takes them")

@@ -17,7 +17,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import EffortLaw, held
+from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule, held
 from manip_dyn.simulation.laws.function_law import Feedback
 from manip_dyn.simulation.laws.pd_law import PDLaw
 from manip_dyn.simulation.propagator import (
@@ -87,6 +87,7 @@ class Simulation:
     time_ns: int
     _y: Vector
     _energy0: float
+    _law: EffortLaw
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class Simulation:
         self._start = (finite_vector("q0", q0, robot.n), finite_vector("v0", v0, robot.n))
         robot.check_within_limits("initial position", self._start[0])
         self.use(integrator or Integrator())
-        self.law: EffortLaw = held(robot, np.zeros(robot.n))
+        self.law = held(robot, np.zeros(robot.n))
         self.disturbance = Disturbance(np.zeros(robot.n), 0, 0)
         self.reset()
 
@@ -111,6 +112,17 @@ class Simulation:
             None: constant_propagator(self.kernels, integrator)
         }
         self.integrator, self._motions = integrator, motions
+
+    @property
+    def law(self) -> EffortLaw:
+        """What drives the joints; a `Schedule` only if it was made for this arm."""
+        return self._law
+
+    @law.setter
+    def law(self, law: EffortLaw) -> None:
+        if isinstance(law, Schedule):
+            law.check_for(self.robot)
+        self._law = law
 
     def go_on_from(self, before: Simulation) -> None:
         """Take over state, law and disturbance of an arm of the same joints, but other masses.

@@ -5,8 +5,11 @@ from functools import reduce
 import numba.core.event as event
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba.core.registry import cpu_target
 
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.known_operations import known_operations
 
 NAN = float("nan")
 
@@ -59,6 +62,24 @@ def test_extremes_are_pythons_and_take_no_function_of_their_own():
             expected = extremes.py_func(a, b, k)
             assert repr(tuple(map(float, extremes(a, b, k)))) == repr(tuple(map(float, expected)))
     assert set(listener.names) <= {"extremes"}
+
+
+def test_types_of_one_name_have_sizes_of_their_own():
+    """Those of the first were taken for those of the next."""
+    context = cpu_target.target_context
+    with known_operations(cpu_target.typing_context, context):
+        for _ in range(2):
+            assert context.get_abi_sizeof(ir.LiteralStructType([ir.DoubleType()] * 3)) == 24
+        first, second = (ir.Context().get_identified_type("pair") for _ in range(2))
+        first.set_body(ir.DoubleType())
+        second.set_body(ir.DoubleType(), ir.DoubleType())
+        assert [size_of(context, each) for each in (first, second)] == [8, 16]
+
+
+def size_of(context, kind):
+    """Return the size of a type with a name, which LLVM asks for in its own words."""
+    kind.get_abi_size = lambda data: ir.LiteralStructType(kind.elements).get_abi_size(data)
+    return context.get_abi_sizeof(kind)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

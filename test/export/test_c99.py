@@ -15,9 +15,9 @@ from arms import load, random_chain
 import manip_dyn as md
 from manip_dyn.codegen.backend import pieces
 from manip_dyn.export.c99.source import kernels as c_kernels
-from manip_dyn.export.c99.source.names import SIGNIFICANT, letters
+from manip_dyn.export.c99.source.names import SIGNIFICANT, c_name, letters, prefix_for
 from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_preamble, sines_text
-from manip_dyn.export.selection import straight_kernels
+from manip_dyn.export.selection import USUAL, straight_kernels
 
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
 COMPILERS = [each for each in ("gcc", "clang") if shutil.which(each)]
@@ -112,6 +112,17 @@ def test_the_header_is_one_of_cpp_too(exported, tmp_path):
     strict = [each for each in STRICT if each != "-std=c99"]
     command = ["g++", *strict, "-I", header.parent, "-c", user, "-o", tmp_path / "user.o"]
     subprocess.run(command, check=True)
+
+
+def test_a_robots_long_name_is_cut_short_where_functions_would_be_the_same():
+    """Seen: `export --kernels all` asked for --name."""
+    every = straight_kernels(md.load_robot("one_link_vertical"))
+    for single in (False, True):
+        prefix = prefix_for("one_link_vertical", None, single, every)
+        assert prefix == ("one_link_verf" if single else "one_link_vert")
+        assert len({f"{prefix}_{c_name(each)}"[:SIGNIFICANT] for each in every}) == len(every)
+    assert prefix_for("one_link_vertical", None, False, USUAL) == "one_link_vertical"
+    assert prefix_for("pa10", None, True, every) == "pa10f"
 
 
 def test_letters_number():

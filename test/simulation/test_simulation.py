@@ -1,5 +1,7 @@
 """The simulator: order, energy balance, exact switches, repeatable and exact time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import ARM, changed, load, random_state, write, write_shipped
@@ -219,8 +221,21 @@ def test_bad_schedules_are_refused(times, efforts, message):
 
 def test_a_schedule_of_another_robot_is_refused():
     schedule = md.Schedule(md.load_robot("pa10"), [0], [np.zeros(7)])
-    with pytest.raises(md.ManipDynError, match="a schedule of 7 efforts; expected 2"):
+    with pytest.raises(md.ManipDynError, match="schedule for 'pa10' with the joints"):
         md.simulate(md.load_robot("rr"), np.zeros(2), np.zeros(2), schedule, 1.0)
+
+
+def test_a_schedule_of_a_robot_with_as_many_joints_is_refused():
+    """Seen: it was taken, with efforts beyond the limits of the arm that it drove."""
+    robot, zero = md.load_robot("rr"), np.zeros(2)
+    schedule = md.Schedule(replace(robot, tau_max=2.0 * robot.tau_max), [0], [zero])
+    told = r"schedule for 'rr' with the effort limits \[600.0, 600.0\]; .*\[300.0, 300.0\]"
+    with pytest.raises(md.ManipDynError, match=told):
+        md.simulate(robot, zero, zero, schedule, 1.0)
+    with pytest.raises(md.ManipDynError, match=told):
+        md.simulate_many(robot, [zero], zero, [schedule], 1.0)
+    heavier = md.load_robot("rr", mass_scale=1.1)
+    Simulation(robot, zero, zero).law = md.Schedule(heavier, [0], [zero])
 
 
 def test_torques_of_other_arguments_are_refused():

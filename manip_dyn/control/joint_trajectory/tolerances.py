@@ -14,6 +14,7 @@ import numpy as np
 
 from manip_dyn.control.joint_trajectory.outcome import Code, Outcome, RefusedTrajectoryError
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import closest
 from manip_dyn.robot import Robot
 
@@ -46,9 +47,10 @@ class Bounds(NamedTuple):
             beyond = ~(np.abs(errors) <= bounds)
             if beyond.any():
                 i = int(beyond.argmax())
+                found, bound = apart(errors[i], bounds[i], digits=4)
                 return (
-                    f"joint '{robot.joint_names[i]}' has the {what} error {errors[i]:.4g} "
-                    f"{robot.unit(i)}{per}, beyond {bounds[i]:.4g}"
+                    f"joint '{robot.joint_names[i]}' has the {what} error {found} "
+                    f"{robot.unit(i)}{per}, beyond {bound}"
                 )
         return ""
 

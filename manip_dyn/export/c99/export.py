@@ -12,7 +12,7 @@ from manip_dyn.export.c99.cases import cases_of, series_cases
 from manip_dyn.export.c99.files import cmake_text, header_text, package_text, write_files
 from manip_dyn.export.c99.selftest import selftest_text
 from manip_dyn.export.c99.source.kernels import Style, argument_sizes, definition, prototype
-from manip_dyn.export.c99.source.names import check_distinct, prefix_for
+from manip_dyn.export.c99.source.names import prefix_for
 from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_preamble, sines_text
 from manip_dyn.export.c99.source.series import (
     Series,
@@ -71,7 +71,8 @@ def export_c(
             computed in loops for so many joints are refused.
         precision: ``double`` or ``float``.
         name: What files and functions are called; default: the robot's name, with an f behind it
-            in single precision.
+            in single precision; so much of it that functions differ in the characters that C99
+            tells names apart by.
         frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
         ros: With a package.xml, for colcon.
 
@@ -87,8 +88,8 @@ def export_c(
     chosen = selected(robot, kernels)
     link = robot.tip if frame is None else frame
     equations = Equations(robot, robot.frame(link))
-    style = Style(prefix_for(robot.name, name, precision == "float"), PRECISIONS[precision])
-    check_distinct(style.prefix, chosen)
+    prefix = prefix_for(robot.name, name, precision == "float", chosen)
+    style = Style(prefix, PRECISIONS[precision])
     functions = traced(equations, chosen)
     series = series_of(equations) if TAYLOR in chosen else None
     about = f"Equations of motion of {_plain(robot.name)}, {robot.n} joints, in {precision}."

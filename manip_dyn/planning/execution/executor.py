@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 CELLS_AHEAD = 4
 """Cells of varying efforts that are sent ahead where commands travel."""
 
-YIELD = Tuning.off_plan
-"""How far an arm that is too heavy comes from where it is held before that yields, rad or m."""
-
 
 def spacing(horizon: float, period: float) -> float:
     """Return how long the cells of a plan's samples are for an executor, s; see there."""
@@ -112,6 +109,8 @@ class PlanExecutor:
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
+        # how far an arm that is too heavy comes from where it is held before that yields
+        self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
         self._feedback, self._patience = Feedback(robot, self._tuning), Patience(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
@@ -270,7 +269,7 @@ class PlanExecutor:
             self._backing = True
         if self._backing:
             return self._backed(t, q, v)
-        if self._patience.gone and np.abs(q - self.goal).max() > YIELD:
+        if self._patience.gone and np.abs(q - self.goal).max() > self._yields:
             self._yield(t, q)
         q_ref, v_ref = self._reference.state(t - self._begin)
         if self._gives_way(t, q, v, q_ref):
@@ -369,7 +368,7 @@ class PlanExecutor:
 
     def _yield(self, t: float, q: Vector) -> None:
         """Hold the arm where it is: a place that moves with it, for it may be too heavy."""
-        self.goal = q - np.clip(q - self.goal, -YIELD, YIELD)
+        self.goal = q - np.clip(q - self.goal, -self._yields, self._yields)
         self._only_feedback(t)
 
     def _only_feedback(self, t: float) -> None:

@@ -47,19 +47,40 @@ def joint_path(robot: Robot, given: Any, blend: float | None) -> JointPath:
     return spline_through(points) if blend is None else lines_through(points, blend)
 
 
+def cut_blends(path: JointPath, blend: float | None) -> str:
+    """Return what a reason adds where neighbours leave less than `blend` to round a corner."""
+    blends = getattr(path, "blends", None)
+    if blend is None or blends is None or not np.any(blends < blend):
+        return ""
+    short = np.flatnonzero(blends < blend)
+    k = short[np.argmin(blends[short])]
+    return (
+        f"; blend {blend:.6g} is cut short at {len(short)} of {len(blends)} corners, to "
+        f"{blends[k]:.6g} at waypoint {k + 1}: half of the way to the next"
+    )
+
+
 def _check_own(robot: Robot, given: Any) -> None:
-    """Refuse a path of one's own whose breaks or positions have other shapes."""
+    """Refuse a path of one's own whose breaks, positions or derivatives have other shapes."""
     breaks = given.breaks
     fits = isinstance(breaks, np.ndarray) and breaks.ndim == 1 and breaks.dtype.kind == "f"
     if not fits or not np.isfinite(breaks).all():
         raise ManipDynError(
             f"the path's breaks are {shortened(breaks)}; expected an array (k,) of finite numbers"
         )
-    shape = np.shape(given(breaks[:1], 0))
-    if breaks.size and shape != (1, robot.n):
-        raise ManipDynError(
-            f"path(s, 0) has shape {shape} for one s; expected {(1, robot.n)}, a row for each"
-        )
+    for order in range(3):
+        try:
+            shape = np.shape(given(breaks[:1], order))
+        except Exception as why:  # it is the user's
+            raise ManipDynError(
+                f"path(s, {order}) raises {type(why).__name__}: {why}; expected positions (m, "
+                f"{robot.n}) for order 0, their derivatives for 1 and 2"
+            ) from why
+        if breaks.size and shape != (1, robot.n):
+            raise ManipDynError(
+                f"path(s, {order}) has shape {shape} for one s; expected {(1, robot.n)}, a row "
+                "for each"
+            )
 
 
 def waypoints(robot: Robot, given: ArrayLike) -> Matrix:

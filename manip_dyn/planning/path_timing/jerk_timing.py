@@ -30,6 +30,9 @@ divided into parts, in the first rounds of all,"""
 COARSE, REFINEMENTS = 1.01, 6
 """and halved where more of a limit than this share may be used between grid points."""
 ROOM, ROUNDS = 1e-7, 8
+HOPELESS, MISSED = 1.0, 0.1
+"""A motion that no step makes better is refused where it misses limits by more than the first
+share on the first grid; on a finer one, any by more than the second."""
 SLOWINGS = 20
 """How often a motion is slowed more, from a millionth on, twice as much each time."""
 
@@ -78,6 +81,8 @@ def jerk_limited(
         return Program(course.at_ends, limits, whole, phase, breaks[1:], held)
 
     y, converged = _solved(program(y, phase, margins), y)
+    if converged:
+        _check_missed(program(y, phase, margins), y, HOPELESS)
     for count in range(REFINEMENTS):
         found = course.read(y)
         idle = (np.abs(found).max(axis=2).min(axis=1) < IDLE) & (count < FIRST)
@@ -88,6 +93,7 @@ def jerk_limited(
             break
         y, phase, margins = y.split(parts), np.repeat(phase, parts), margins.repeat(parts, axis=0)
         y, converged = _solved(program(y, phase, margins), y)
+        _check_missed(program(y, phase, margins), y, MISSED)
     relaxed = float(y.times.sum())
     if program(y, phase, margins).merit(y) == np.inf:  # it does not move on everywhere
         raise NoTimingError("jerk", y.grid[np.argmin(y.speed[1:-1]) + 1])
@@ -123,6 +129,16 @@ def _solved(program: Program, y: Pieces) -> tuple[Pieces, bool]:
         if trust < NARROWEST:
             break
     return y, False
+
+
+def _check_missed(program: Program, y: Pieces, share: float) -> None:
+    """Give up on a motion that misses limits by more than a share of them: others are no better.
+
+    That happens where an end is to be passed at a speed that limits of jerk do not let it have.
+    """
+    beyond = np.abs(program.at(y).value).max(axis=(1, 2)) - program.most.max(axis=1)
+    if beyond.max() > share:
+        raise NoTimingError("jerk", y.grid[np.argmax(beyond)])
 
 
 def _bounded(found: Tensor) -> Matrix:

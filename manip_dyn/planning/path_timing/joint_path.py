@@ -38,10 +38,17 @@ class JointPath(Protocol):
 
 
 class PiecewisePath:
-    """A path of polynomials of s between breaks."""
+    """A path of polynomials of s between breaks.
 
-    def __init__(self, pieces: PPoly):
+    Attributes:
+        blends: How far from each inner waypoint (m - 2,) its parabola begins and ends, rad or m:
+            less than what was asked for where neighbours are nearer than twice that; None for
+            paths without parabolas.
+    """
+
+    def __init__(self, pieces: PPoly, blends: Vector | None = None):
         """Take what scipy calls a piecewise polynomial, with values (n,)."""
+        self.blends = blends
         self._derivatives = [pieces, *(pieces.derivative(order) for order in (1, 2, 3))]
         self.breaks = np.asarray(pieces.x, dtype=np.float64)
 
@@ -70,7 +77,7 @@ def lines_through(points: Matrix, blend: float) -> PiecewisePath:
     blend = not_negative("blend", blend)
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     tangents = np.diff(points, axis=0) / lengths[:, None]
-    breaks, pieces = [0.0], []
+    breaks, pieces, blends = [0.0], [], []
     at = points[0]
     for k, tangent in enumerate(tangents):
         end = points[k + 1]
@@ -80,6 +87,7 @@ def lines_through(points: Matrix, blend: float) -> PiecewisePath:
             turn = tangents[k + 1] - tangent
             _check_corner(k + 1, end, tangent, tangents[k + 1], blend)
             reach = min(blend, 0.5 * lengths[k], 0.5 * lengths[k + 1])
+            blends.append(reach)
         straight = float((end - at) @ tangent) - reach
         if straight > SAME:
             pieces.append((0.0 * at, tangent, at))
@@ -89,7 +97,8 @@ def lines_through(points: Matrix, blend: float) -> PiecewisePath:
             pieces.append((turn / (4.0 * reach), tangent, at))
             breaks.append(breaks[-1] + 2.0 * reach)
             at = end + reach * tangents[k + 1]
-    return PiecewisePath(PPoly(np.array(pieces).swapaxes(0, 1), np.array(breaks)))
+    made = PPoly(np.array(pieces).swapaxes(0, 1), np.array(breaks))
+    return PiecewisePath(made, np.array(blends))
 
 
 def check_smooth(path: JointPath) -> None:

@@ -11,15 +11,22 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.path_timing.given_path import joint_path
+from manip_dyn.planning.path_timing.end_speed import refused_end
+from manip_dyn.planning.path_timing.given_path import cut_blends, joint_path
 from manip_dyn.planning.path_timing.grid import first_grid, with_reversals
 from manip_dyn.planning.path_timing.jerk_motion import JerkLimitedMotion
 from manip_dyn.planning.path_timing.jerk_rows import Course
 from manip_dyn.planning.path_timing.jerk_start import READ
 from manip_dyn.planning.path_timing.jerk_timing import jerk_limited
-from manip_dyn.planning.path_timing.joint_path import JointPath, check_smooth, check_third
+from manip_dyn.planning.path_timing.joint_path import (
+    JointPath,
+    PiecewisePath,
+    check_smooth,
+    check_third,
+)
 from manip_dyn.planning.path_timing.motion import PathMotion
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
+from manip_dyn.planning.path_timing.own_path import check_derivatives
 from manip_dyn.planning.path_timing.refusal import (
     check_above_0,
     check_friction,
@@ -66,7 +73,9 @@ def time_path(
             of scipy with values (n,); or a path of your own, see `md.JointPath`.
             Paths of the tool: ``md.track(robot, path).q`` are waypoints.
         blend: Join waypoints by straight lines instead, rounded by parabolas that begin this far
-            from each, rad or m; 0: not rounded, which only waypoints on one line can do.
+            from each, rad or m; 0: not rounded, which only waypoints on one line can do. Where
+            the next waypoint is nearer than twice that, the parabola begins in the middle:
+            `path.blends` of the result has all of these distances, and `reason` tells of it.
         acceleration_limits: Of the joints, one or (n,), rad/s^2 or m/s^2 (inf: none); None: none.
         jerk_limits: Of the joints, one or (n,), rad/s^3 or m/s^3 (inf: none); None: none. Rest is
             then without acceleration, and d2q/ds2 of the path may not jump.
@@ -94,6 +103,8 @@ def time_path(
     check_above_0(robot, "jerk", jerk)
     begin, end = _end_speeds(end_speeds)
     check_smooth(along)
+    if not isinstance(along, PiecewisePath):
+        check_derivatives(along, 1, 2)
     check_friction(robot)
     breaks = with_reversals(along, along.breaks, count) if robot.rubs else along.breaks
     grid = first_grid(breaks, count)
@@ -101,11 +112,12 @@ def time_path(
     _check_size(robot, places.q)
     check_geometry(robot, along, grid, places)
     known = rows(robot, limits, places)
+    problem = Problem(robot, along, limits, (begin, end))
     try:
-        found = fastest_profile(Problem(robot, along, limits, (begin, end)), grid, known)
+        found = fastest_profile(problem, grid, known)
     except NoTimingError as why:
-        weak = weak_joint(robot, along, limits, grid, known)
-        raise weak or refusal(robot, along, limits, (begin, end), why) from None
+        told = weak_joint(robot, along, limits, grid, known) or refused_end(problem, grid, known)
+        raise told or refusal(robot, along, limits, (begin, end), why) from None
     grid = found.grid
     check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SHARES))
     motion = PathMotion(robot, along, limits.payload, grid, found.squares)
@@ -113,6 +125,7 @@ def time_path(
         return _with_jerk(Course(robot, along, limits, jerk), (begin, end), motion, breaks, count)
     reason = (
         f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {found.reads} places"
+        f"{cut_blends(along, blend)}"
     )
     return PathTiming(
         robot,
@@ -134,6 +147,8 @@ def _with_jerk(
 ) -> PathTiming:
     robot, path, limits, jerk = course
     check_third(path, robot.n)
+    if not isinstance(path, PiecewisePath):
+        check_derivatives(path, 3)
     times = np.linspace(0.0, free.t_final, READ + 1)
     places = np.array([free.on_path(float(t)).s for t in times])
     try:

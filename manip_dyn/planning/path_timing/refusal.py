@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.joint_path import JointPath
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
@@ -56,10 +57,11 @@ def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry)
     beyond = np.maximum(robot.q_min - along.q, along.q - robot.q_max)
     if beyond.max() > slack:
         k, p, i = np.unravel_index(np.argmax(beyond), beyond.shape)
+        found, low, high = apart(along.q[k, p, i], robot.q_min[i], robot.q_max[i])
         raise ManipDynError(
             f"path leaves the position limits {place(path, grid[k])}: joint "
-            f"'{robot.joint_names[i]}' is at {along.q[k, p, i]:.6g} {robot.unit(int(i))}; "
-            f"expected {robot.q_min[i]:.6g} to {robot.q_max[i]:.6g} (splines swing out between "
+            f"'{robot.joint_names[i]}' is at {found} {robot.unit(int(i))}; "
+            f"expected {low} to {high} (splines swing out between "
             "waypoints: more of them or a blend keep it nearer)"
         )
 
@@ -79,15 +81,22 @@ def refusal(
             f"limits are not met between grid points {where}; expected more intervals or a "
             "smoother path"
         )
+    if why.code == "jerk" and any(ends):
+        return ManipDynError(
+            f"no motion within the limits of jerk was found with the end speeds {ends[0]:.6g} and "
+            f"{ends[1]:.6g} (ds/dt), the worst place is {where}; expected lower end_speeds, "
+            "higher jerk_limits, more intervals or a smoother path"
+        )
     if why.code == "jerk":
         return ManipDynError(
             f"no motion within the limits of jerk was found, the worst place is {where}; expected "
             "higher jerk_limits, more intervals or a smoother path"
         )
     if why.code == "begin":
+        found, low, high = apart(ends[0], why.low, why.high)
         return ManipDynError(
-            f"speed at the begin of the path is {ends[0]:.6g}; expected {why.low:.6g} to "
-            f"{why.high:.6g} (ds/dt), from which the rest of the path can be done"
+            f"speed at the begin of the path is {found}; expected {low} to {high} (ds/dt), from "
+            "which the rest of the path can be done"
         )
     if ends[1] > 0.0 and why.s >= path.breaks[-1] - 0.05 * (path.breaks[-1] - path.breaks[0]):
         return ManipDynError(
@@ -108,10 +117,11 @@ def weak_joint(
     k, p, i = np.unravel_index(np.argmax(share), share.shape)
     if share[k, p, i] <= 1.0:
         return None
-    needed, limit = rows.b[k, p, i] * limits.effort[i], limits.effort[i]
+    limit = limits.effort[i]
+    needed, most = apart(rows.b[k, p, i] * limit, limit, digits=4)
     return ManipDynError(
-        f"{place(path, grid[k])}, joint '{robot.joint_names[i]}' needs the effort {needed:.4g} to "
-        f"{'move' if robot.rubs else 'hold'} the arm; its limit is {limit:.4g}: expected a "
+        f"{place(path, grid[k])}, joint '{robot.joint_names[i]}' needs the effort {needed} to "
+        f"{'move' if robot.rubs else 'hold'} the arm; its limit is {most}: expected a "
         "lighter payload, other postures or a higher limit"
     )
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector, finite, positive
+from manip_dyn.core.checks import Matrix, Vector, finite, sampled
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
 from manip_dyn.planning.path_timing.joint_path import JointPath
@@ -92,8 +93,12 @@ class PathTiming(Result):
         return self.motion.effort(self._on_path(t))
 
     def samples(self, period: float) -> PathSamples:
-        """Return the motion every `period` s and at its end."""
-        period = positive("period", period, "s")
+        """Return the motion every `period` s and at its end.
+
+        Raises:
+            ManipDynError: If that is not above 0, or gives more than ten million rows.
+        """
+        period = sampled(period, self.t_final)
         times = np.append(np.arange(0.0, self.t_final * (1.0 - 1e-9), period), self.t_final)
         q, v, a = stacked([self.joints(float(t)) for t in times])
         effort = np.array([self.motion.effort(float(t)) for t in times])
@@ -103,8 +108,9 @@ class PathTiming(Result):
         """Return a time, s, that is within the motion, rounding apart."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
+            asked, end = apart(time, self.t_final)
             raise ManipDynError(
-                f"time is {time:g} s; expected 0 to {self.t_final:g} s, where the motion is on "
+                f"time is {asked} s; expected 0 to {end} s, where the motion is on "
                 "its path (its `plan` holds the arm after it)"
             )
         return min(max(time, 0.0), self.t_final)

@@ -21,6 +21,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import rk4_step
@@ -203,9 +204,10 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
     for s in np.linspace(0.0, 1.0, 2 * INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
         for i in np.flatnonzero(np.abs(effort) > robot.tau_max * (1.0 + 1e-9)):
+            needed, most = apart(effort[i], robot.tau_max[i], digits=4)
             raise ManipDynError(
                 f"at {100 * s:.0f} % of the straight joint path joint '{robot.joint_names[i]}' "
-                f"needs the effort {effort[i]:.4g} to be held; its limit is {robot.tau_max[i]:.4g}"
+                f"needs the effort {needed} to be held; its limit is {most}"
             )
 
 

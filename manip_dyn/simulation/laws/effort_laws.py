@@ -83,6 +83,25 @@ class Schedule:
         place = max(bisect_right(self.times_ns, time_ns), 1)
         return self.times_ns[place] if place < len(self.times_ns) else None
 
+    def check_for(self, robot: Robot) -> None:
+        """Refuse another robot than the one whose limits the efforts keep; masses may differ.
+
+        Raises:
+            ManipDynError: If its joints have other names or effort limits.
+        """
+        own = self._robot
+        if robot is own:
+            return
+        for what, these, those in (
+            ("joints", list(own.joint_names), list(robot.joint_names)),
+            ("effort limits", own.tau_max.tolist(), robot.tau_max.tolist()),
+        ):
+            if these != those:
+                raise ManipDynError(
+                    f"effort is a schedule for '{own.name}' with the {what} {these}; expected one "
+                    f"for '{robot.name}', {those}"
+                )
+
     def preceded_by(self, time_ns: int, effort: Vector) -> Schedule:
         """Return the schedule with `effort` (n,) acting from `time_ns` until its first time."""
         return Schedule(

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import manip_dyn as md
+from manip_dyn.planning.path_timing.own_path import check_derivatives
 from manip_dyn.planning.path_timing.rows import SHARES, Limits
 from manip_dyn.planning.path_timing.search import Problem, stiff_intervals
 from manip_dyn.robot.oracle import Oracle
@@ -278,6 +279,14 @@ def test_samples_end_at_the_goal(timing):
     assert samples.effort.shape == samples.q.shape == (len(samples.time), 2)
 
 
+def test_more_rows_than_there_is_memory_for_are_refused(timing):
+    """Seen: MemoryError."""
+    told = r"period is 1e-12 s, 1\.\d+e\+12 rows in 1\.\d+ s; expected at most 10000000 rows"
+    for each in (timing, timing.plan):
+        with pytest.raises(md.ManipDynError, match=told):
+            each.samples(1e-12)
+
+
 def test_a_spline_of_scipy_is_a_path(rr, timing):
     spline = CubicSpline(timing.path.breaks, CURVE, bc_type="natural")
     assert md.time_path(rr, spline).t_final == pytest.approx(timing.t_final, rel=1e-9)
@@ -312,7 +321,8 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
         (CURVE, {"acceleration_limits": 0.0}, "'joint_1' has the acceleration limit 0; expected"),
         (CURVE, {"end_speeds": (-1.0, 0.0)}, "speed at the begin is -1"),
         (CURVE, {"end_speeds": (1e3, 0.0)}, "begin of the path is 1000; expected 0 to"),
-        (CURVE, {"end_speeds": (0.0, 1e3)}, "end of the path is 1000; .* expected a lower one"),
+        (CURVE, {"end_speeds": (0.0, 1e3)}, "end of the path is 1000; expected at most [1-9]"),
+        (CURVE, {"end_speeds": (1e3, 1e3)}, "end of the path is 1000; .* expected a lower one"),
         (CURVE, {"intervals": 3}, "intervals is 3; expected a whole number"),
         (CURVE, {"payload": [500.0] + [0.0] * 9}, "at s = .* to hold the arm; its limit"),
         (lambda s, order: s, {}, "without breaks; expected waypoints"),
@@ -345,6 +355,94 @@ def test_a_path_of_ones_own_has_breaks_and_rows(rr, breaks, told):
     own = type("Own", (), {"breaks": breaks, "__call__": call})()
     with pytest.raises(md.ManipDynError, match=told):
         md.time_path(rr, own)
+
+
+def own(q, first, second, *third):
+    """Return a path for s from 0 to 2 on which the second joint goes half as far."""
+
+    def call(_, s, order):
+        found = (q, first, second, *third)[order](s)
+        return np.stack([found, 0.5 * found], axis=1)
+
+    return type("Own", (), {"breaks": np.array([0.0, 2.0]), "__call__": call})()
+
+
+def minus_sine(s):
+    return -np.sin(s)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (
+            own(np.sin, lambda s: 2.0 * np.cos(s), minus_sine),
+            r"path\(s, 1\) is not .* expected dq",
+        ),
+        (own(np.sin, np.cos, np.sin), r"path\(s, 2\) is not the derivative of path\(s, 1\): at s"),
+        (own(np.sin, np.cos, np.zeros_like), r"path\(s, 2\) is not .* it is 0 for joint 0, diff"),
+        (
+            own(
+                lambda s: abs(s - 0.77) + 2.0 * s, lambda s: np.sign(s - 0.77) + 2.0, np.zeros_like
+            ),
+            r"path has a corner at s = 0\.77 of 2, between its breaks",
+        ),
+        (
+            own(lambda s: s + (s > 0.77), np.ones_like, np.zeros_like),
+            r"path jumps at s = 0\.77 of 2, between its breaks",
+        ),
+        (own(np.sin, np.cos, None), r"path\(s, 2\) raises TypeError: .*; expected positions"),
+    ],
+)
+def test_derivatives_of_a_path_of_ones_own_are_looked_at(rr, path, told):
+    """Seen: a timing of a motion that the arm does not make."""
+    with pytest.raises(md.ManipDynError, match=told):
+        md.time_path(rr, path)
+
+
+def test_paths_that_are_hard_to_read_are_none_the_worse():
+    """Many waves between two breaks, d2q/ds2 that jumps, derivatives by differences."""
+    waves = own(
+        lambda s: np.sin(3e3 * s),
+        lambda s: 3e3 * np.cos(3e3 * s),
+        lambda s: -9e6 * np.sin(3e3 * s),
+        lambda s: -2.7e10 * np.cos(3e3 * s),
+    )
+    check_derivatives(waves, 1, 2, 3)
+    kink = own(
+        lambda s: s + abs(s - 0.77) * (s - 0.77) / 2.0,
+        lambda s: 1.0 + abs(s - 0.77),
+        lambda s: np.sign(s - 0.77),
+    )
+    check_derivatives(kink, 1, 2)
+    h = 1e-4
+    check_derivatives(
+        own(
+            np.sin,
+            lambda s: (np.sin(s + h) - np.sin(s - h)) / (2.0 * h),
+            lambda s: (np.sin(s + h) - 2.0 * np.sin(s) + np.sin(s - h)) / h**2,
+        ),
+        *(1, 2),
+    )
+
+
+@pytest.mark.parametrize("begin", [0.0, 3.0])
+def test_the_highest_speed_at_the_end_is_told(rr, begin):
+    """Seen: a speed at the begin that was expected to be 1.25 or more."""
+    short = [[0.0, 0.0], [0.1, 0.1]]
+    with pytest.raises(md.ManipDynError, match=f"expected at most .* from {begin:g} at") as told:
+        md.time_path(rr, short, end_speeds=(begin, 5.0))
+    most = float(str(told.value).split("at most ")[1].split()[0])
+    assert md.time_path(rr, short, end_speeds=(begin, most)).success
+    with pytest.raises(md.ManipDynError, match="speed at the end"):
+        md.time_path(rr, short, end_speeds=(begin, 1.01 * most))
+
+
+def test_a_blend_that_is_cut_short_is_told(rr):
+    points = np.array([[0.0, 0.0], [0.4, 0.0], [0.4, 0.1], [1.0, 0.1]])
+    cut = md.time_path(rr, points, blend=0.1)
+    assert cut.path.blends == pytest.approx([0.05, 0.05])
+    assert "blend 0.1 is cut short at 2 of 2 corners, to 0.05 at waypoint 1" in cut.reason
+    assert "blend" not in md.time_path(rr, points, blend=0.05).reason
 
 
 def test_zero_limits_and_none_at_all_are_told(rr):

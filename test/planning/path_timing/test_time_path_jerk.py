@@ -101,6 +101,15 @@ def test_ends_that_are_passed(rr, timing, ends):
     assert free.t_final < made.t_final < timing.t_final
 
 
+def test_ends_that_cannot_be_passed_are_refused_before_the_grid_is_refined(rr, monkeypatch):
+    """Seen: 350 s, of which the first program that was solved takes one."""
+    monkeypatch.setattr(jerk_timing, "_bounded", None)
+    points = [[0.0, 0.0], [0.5, 0.7], [1.2, 0.3]]
+    told = "found with the end speeds 5 and 5 .* the worst place is at s = .* lower end_speeds"
+    with pytest.raises(md.ManipDynError, match=told):
+        md.time_path(rr, points, jerk_limits=100.0, end_speeds=(5.0, 5.0), intervals=20)
+
+
 def test_a_start_that_does_not_move_on_everywhere_is_mended(rr, monkeypatch):
     """Seen: refused at once, as near its end every start went back by some micrometres."""
     monkeypatch.setattr(jerk_timing, "FIRST", 0)  # idle intervals stay whole: it takes half
@@ -173,6 +182,15 @@ def test_it_is_a_plan(rr, timing):
 def test_bad_limits_are_told_in_a_sentence(rr, options, told):
     with pytest.raises(md.ManipDynError, match=told):
         md.time_path(rr, CURVE, **options)
+
+
+def test_a_third_derivative_of_another_path_is_refused(rr):
+    class Wrong(Wave):
+        def __call__(self, s, order):
+            return super().__call__(s, order) * (1.0 - 2.0 * (order == 3))
+
+    with pytest.raises(md.ManipDynError, match=r"path\(s, 3\) is not the derivative"):
+        md.time_path(rr, Wrong(), jerk_limits=JERK)
 
 
 def test_a_path_without_a_third_derivative_is_refused(rr):

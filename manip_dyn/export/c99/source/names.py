@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from manip_dyn.core.errors import ManipDynError
 
@@ -88,32 +88,38 @@ def c_name(kernel: str) -> str:
     return SHORT.get(kernel, kernel)
 
 
-def prefix_for(robot_name: str, name: str | None, single: bool) -> str:
+def prefix_for(robot_name: str, name: str | None, single: bool, kernels: Sequence[str]) -> str:
     """Return what all names begin with: `name`, or the robot's, with an f for single precision.
 
+    The robot's is cut short where functions would else be the same in their significant
+    characters.
+
     Raises:
-        ManipDynError: If `name` is no C identifier in lower case.
+        ManipDynError: If `name` is no C identifier in lower case, or too long.
     """
     if name is None:
         words = re.sub(r"[^a-z0-9]+", "_", robot_name.lower()).strip("_")
         made = words if words[:1].isalpha() else f"arm_{words}".rstrip("_")
+        while len(made) > 1 and not _distinct(made + "f" * single, kernels):
+            made = made[:-1].rstrip("_")
         return made + "f" * single
     good = isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
     if not good or name in RESERVED or keyword.iskeyword(name):
         raise ManipDynError(
             f"name is {name!r}; expected a C identifier in lower case, such as 'pa10'"
         )
+    if not _distinct(name, kernels):
+        raise ManipDynError(
+            f"with the name '{name}' functions are the same in their first {SIGNIFICANT} "
+            f"characters; expected a shorter one (--name)"
+        )
     return name
 
 
-def check_distinct(prefix: str, kernels: Iterable[str]) -> None:
-    """Refuse a prefix that leaves functions the same in their significant characters."""
-    names = [f"{prefix}_{c_name(kernel)}" for kernel in kernels]
-    if len({name[:SIGNIFICANT] for name in names}) < len(names):
-        raise ManipDynError(
-            f"with the name '{prefix}' functions are the same in their first {SIGNIFICANT} "
-            f"characters; expected a shorter one (--name)"
-        )
+def _distinct(prefix: str, kernels: Sequence[str]) -> bool:
+    """Return whether functions differ in their significant characters."""
+    names = {f"{prefix}_{c_name(kernel)}"[:SIGNIFICANT] for kernel in kernels}
+    return len(names) == len(kernels)
 
 
 def letters(number: int) -> str:

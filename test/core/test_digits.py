@@ -1,0 +1,38 @@
+"""Numbers in messages: what is beyond a limit is told from it."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.core.digits import apart, rounded_down
+
+
+@pytest.mark.parametrize(
+    ("value", "others", "shown"),
+    [
+        (3.2, (3.1416,), ["3.2", "3.1416"]),
+        (np.pi, (3.1415926,), ["3.1415927", "3.1415926"]),
+        (-np.pi, (-3.1415926, 3.1415926), ["-3.1415927", "-3.1415926", "3.1415926"]),
+        (1.0 + 1e-9, (1.0,), ["1.000000001", "1"]),
+        (1.0, (1.0, 2.0), ["1", "1", "2"]),
+        (np.inf, (1.0,), ["inf", "1"]),
+        (np.nextafter(1.0, 2.0), (1.0,), ["1.0000000000000002", "1"]),
+    ],
+)
+def test_as_many_digits_as_it_takes(value, others, shown):
+    assert apart(value, *others) == shown
+
+
+@pytest.mark.parametrize("value", [1.5551599, 999999.6, 1e-7, 12345678.9, 3.0])
+def test_what_is_told_as_possible_is_not_more(value):
+    assert value * (1.0 - 1e-5) < rounded_down(value) <= value
+    assert float(f"{rounded_down(value):.6g}") == rounded_down(value)
+
+
+def test_a_limit_that_is_passed_by_little_is_told_from_what_passes_it():
+    """Seen: "is 6.28319 rad; expected -6.28319 to 6.28319", and the same of efforts."""
+    robot = md.load_robot("rr")
+    with pytest.raises(md.ManipDynError, match=r"is 6\.28318533 rad; expected .* to 6\.28318531"):
+        md.simulate(robot, robot.q_max + 2e-8, np.zeros(2), np.zeros(2), 1.0)
+    with pytest.raises(md.ManipDynError, match=r"moves at 20\.00001 rad/s .* limit is 20$"):
+        md.plan_minimum_time(robot, np.zeros(2), np.ones(2), v0=[20.00001, 0.0])
