@@ -168,7 +168,12 @@ class Merged(Compiled):
 def compiled(function: Function) -> Function: ...
 @overload
 def compiled(
-    *, merge: bool = False, short: bool = False, python: bool = True, counted: bool = True
+    *,
+    merge: bool = False,
+    short: bool = False,
+    python: bool = True,
+    counted: bool = True,
+    keep: bool = True,
 ) -> Callable[[Function], Function]: ...
 def compiled(
     function: Any = None,
@@ -177,6 +182,7 @@ def compiled(
     short: bool = False,
     python: bool = True,
     counted: bool = True,
+    keep: bool = True,
 ) -> Any:
     """Compile a function when it is first called; its machine code is kept on disk.
 
@@ -190,6 +196,8 @@ def compiled(
         counted: Whether references to the memory of arrays are counted. What makes no arrays and
             returns none can do without; functions of users that it calls have to say that they
             cannot, see `integrate.loop.engine`.
+        keep: Whether machine code is kept on disk; a function of a user's may refer to what cannot
+            be kept.
     """
 
     def decorated(function: Any) -> Any:
@@ -198,7 +206,10 @@ def compiled(
         kind = Merged if merge else Compiled if python else CompiledOnly
         options = OPTIONS | {"no_cpython_wrapper": not python, "_nrt": counted}
         pipeline = ShortCompiler if short else WholeCompiler
-        return kind(function, targetoptions=options, pipeline_class=pipeline)
+        made: Any = kind(function, targetoptions=options, pipeline_class=pipeline)
+        if not keep:
+            made._cache.disable()
+        return made
 
     return decorated if function is None else decorated(function)
 

@@ -109,7 +109,8 @@ def _wrapper_type() -> ir.FunctionType:
 
 def _is_plain(kind: Any) -> bool:
     if isinstance(kind, types.BaseTuple):
-        return all(map(_is_plain, kind))
+        parts: Any = kind
+        return all(_is_plain(each) for each in parts.types)
     return isinstance(kind, types.Array) or _is_number(kind)
 
 

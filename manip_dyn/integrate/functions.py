@@ -34,7 +34,7 @@ ECHOED = ("File", "During:", "There are", "There is")
 
 def jitted(function: Any) -> Any:
     """Return a function that compiled code can call; what is compiled already stays as it is."""
-    return function if is_compiled(function) else compiled(merge=True)(function)
+    return function if is_compiled(function) else compiled(merge=True, keep=False)(function)
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:

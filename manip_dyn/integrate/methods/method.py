@@ -83,11 +83,8 @@ def open_step(
         constants: What the module is bound to before it is compiled.
     """
     if not PLAIN:
-        values = {**numbers, **{name: each for name, each in emitted.items() if each is not None}}
-        fills = {
-            getattr(module, name): values.get(name, getattr(module, name))
-            for name in (*numbers, *emitted)
-        }
+        open_there = {getattr(module, name): each for name, each in {**numbers, **emitted}.items()}
+        fills = {slot: slot if each is None else each for slot, each in open_there.items()}
         return specialized(module, **constants) if constants else module, fills
     bound = {name: lambda value=value: value for name, value in numbers.items()}
     plan_first = specialized(first_step, rhs=motion["rhs"]).plan_first

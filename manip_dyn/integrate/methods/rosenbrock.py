@@ -82,6 +82,7 @@ class Rosenbrock(Method):
         power = self.embedded_order + 1
         numbers = {
             **numbers_of(options, power, power),
+            "adaptive": int(options.adaptive),
             "positions": n,
             "exact": int(options.jacobian),
             "mass": int(options.mass),

@@ -92,7 +92,8 @@ class RungeKutta(Method):
             "fsal": int(table.fsal),
             "bumped": int(bump is not None),
         }
-        module, fills = open_step(explicit, {"rhs": rhs}, numbers, emitted)
+        motion, adaptive = {"rhs": rhs}, options.adaptive
+        module, fills = open_step(explicit, motion, numbers, emitted, ADAPTIVE=adaptive)
         return Step(module, rows=table.stages + 3, degree=4 if bump else 3, fills=fills)
 
 
@@ -100,7 +101,6 @@ def numbers_of(options: Options, power: int, paper_power: int) -> dict[str, floa
     """Return what a step and its control have to know, by the names in `steps.numbers`."""
     return {
         "size": options.size,
-        "adaptive": int(options.adaptive),
         "dense": int(options.dense),
         "rms": int(options.norm == "rms"),
         "paper": int(options.controller == "paper"),

@@ -8,7 +8,6 @@ from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_ne
 from manip_dyn.integrate.steps.dense import add_bump, fill_hermite, finish_piece
 from manip_dyn.integrate.steps.first_step import plan_first
 from manip_dyn.integrate.steps.numbers import (
-    adaptive,
     bumped,
     dense,
     evaluations,
@@ -27,6 +26,10 @@ from manip_dyn.integrate.steps.status import NON_FINITE, PASSED
 RATE = K
 """Row of the derivative at the start of the step."""
 
+# Bound for each kind of step: without tolerances there is much less to compile.
+ADAPTIVE = False
+"""Whether tolerances rule the steps."""
+
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
@@ -36,7 +39,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
         rhs(now.first, y, p, k)
         now.evaluations += 1
         now.known = 1
-    if adaptive() and now.planned == 0.0:
+    if ADAPTIVE and now.planned == 0.0:
         if not finite(k, size()):
             return NON_FINITE
         plan_first(
@@ -51,7 +54,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     stages(now.t, now.h, now.first, now.last, y, p, work)
     now.evaluations += evaluations()
     u = row(work, U)
-    if not adaptive():
+    if not ADAPTIVE:
         return PASSED if finite(u, size()) else NON_FINITE
     wrong = row(work, K + stage_count())
     for i in range(size()):
@@ -94,5 +97,5 @@ def close(now, work):
 @inlined(always=True, counted=False)
 def adapt(now, limits):
     """Plan the next step."""
-    if adaptive():
+    if ADAPTIVE:
         plan_next(now, limits, power(), paper(), paper_power())
