@@ -149,7 +149,7 @@ def _cases(
         bounds=np.stack([joints, signs], axis=1),
         places=bounds[joints, sides],
     )
-    return Cases(*(np.require(each, requirements="CW") for each in given))
+    return Cases(*(np.require(each, requirements=["C", "W"]) for each in given))
 
 
 def _rules(
