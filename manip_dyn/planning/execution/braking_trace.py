@@ -53,9 +53,7 @@ class BrakingTrace:
             return begin
         if self._sign * (self._value(k, 0, end) - q) >= 0.0:
             return end
-        return brentq(
-            lambda time: self._value(k, 0, time) - q, begin, end, xtol=1e-15, rtol=1e-14
-        )
+        return brentq(lambda time: self._value(k, 0, time) - q, begin, end, xtol=1e-15, rtol=1e-14)
 
     def _piece_of(self, time: float) -> int:
         return min(max(bisect_left(self._times, time) - 1, 0), len(self._pieces) - 1)
