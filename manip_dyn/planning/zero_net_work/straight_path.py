@@ -213,13 +213,10 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
 
 def _within_limits(robot: Robot, motion: PathMotion) -> bool:
     """Return whether efforts and speeds keep their limits, also between the grid points."""
-    for before, after in zip(motion.knots[:-1], motion.knots[1:], strict=True):
-        for t in np.linspace(before, np.nextafter(after, 0.0), WITHIN):
-            if np.any(np.abs(motion.effort(float(t))) > robot.tau_max):
-                return False
-            if np.any(np.abs(motion.state(float(t))[1]) > robot.v_max * (1.0 + 1e-9)):
-                return False
-    return True
+    last = np.nextafter(motion.knots[1:], 0.0)
+    _, v, effort = motion.at(np.linspace(motion.knots[:-1], last, WITHIN).ravel())
+    slow = np.abs(v) <= robot.v_max * (1.0 + 1e-9)
+    return bool(np.all(np.abs(effort) <= robot.tau_max) and np.all(slow))
 
 
 def _replayed(robot: Robot, motion: PathMotion, most: int) -> float:

@@ -1,5 +1,7 @@
 """A plan gives way to an arm that is heavier than planned for, and so the goal is not passed."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -28,10 +30,16 @@ def plans():
     }
 
 
+@cache
+def planned(plan):
+    """Return positions (k, n) of a plan."""
+    return plan.at(np.linspace(0.0, plan.t_final, 1000))[0]
+
+
 def passed(plan, q):
     """Return how much farther beyond the goal the arm went than was planned, rad."""
-    own, way = plan.at(np.linspace(0.0, plan.t_final, 1000))[0], np.sign(plan.qf - plan.q0)
-    beyond = [np.maximum(way * (each - plan.qf), 0.0).max(axis=0) for each in (q, own)]
+    way = np.sign(plan.qf - plan.q0)
+    beyond = [np.maximum(way * (each - plan.qf), 0.0).max(axis=0) for each in (q, planned(plan))]
     return float((beyond[0] - beyond[1]).max())
 
 

@@ -81,7 +81,7 @@ def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
 
 
 def replayed(plan):
-    """Return the state (2 n,) at the end, by pinocchio: a Runge-Kutta step a cell, smooth in it."""
+    """Return the state (2 n,) at the end by pinocchio's dynamics, a Runge-Kutta step a cell."""
     dynamics, knots = Oracle(robot()).forward_dynamics, plan.knots
     times = np.sort(np.concatenate([knots, 0.5 * (knots[:-1] + knots[1:])]))
     efforts, y = plan.motion.at(times)[2], np.concatenate(plan.state(0.0))
