@@ -66,16 +66,16 @@ test-oldest:
 	$(VENV)-oldest/bin/python -m pytest -n 2 --dist loadfile -m 'not ros' $(ARGS)
 
 EXTRAS := ros,view,record,sweep,test
+docs test: EXTRAS := $(EXTRAS),docs
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(call install,$(EXTRAS))
-	rm -f $(VENV)/.ready-*
-	touch $@
+	rm -f $(VENV)/.ready-* $(VENV)/.site-*
+	touch $@ $(if $(findstring docs,$(EXTRAS)),$(SITE))
 
 $(SITE): $(READY)
-	$(call install,docs)
-	rm -f $(VENV)/.site-*
+	test -e $@ || { $(call install,docs); }
 	touch $@
 
 clean:
