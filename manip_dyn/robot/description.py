@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
+from copy import deepcopy
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -80,8 +81,9 @@ class Description:
         With `continuous_as_revolute` every continuous joint becomes a revolute one without
         limits, so that its configuration is one angle and not a point on the unit circle.
         """
-        root = ElementTree.fromstring(ElementTree.tostring(self.root))
+        root = self.root
         if continuous_as_revolute:
+            root = deepcopy(root)
             for joint in joints_of(root).values():
                 if joint.get("type") == "continuous":
                     _make_revolute(joint)
