@@ -6,16 +6,15 @@ joints are robots of this package; `manip_dyn.robot.checks` refuses everything e
 
 from __future__ import annotations
 
-import copy
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
+from copy import deepcopy
 from xml.etree.ElementTree import Element
 
 import numpy as np
 from pinocchio import AngleAxis
 from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
-from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import checks
 from manip_dyn.robot.source import Source
@@ -84,7 +83,7 @@ class Description:
         """
         root = self.root
         if continuous_as_revolute:
-            root = copy.deepcopy(root)
+            root = deepcopy(root)
             for joint in joints_of(root).values():
                 if joint.get("type") == "continuous":
                     _make_revolute(joint)
@@ -149,8 +148,7 @@ class Description:
         if kind != "continuous" and limit is not None:
             lower, upper = float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))
             if not lower - 1e-9 <= value <= upper + 1e-9:
-                found, low, high = apart(value, lower, upper)
-                raise ManipDynError(f"{where} is {found}; expected {low} to {high}")
+                raise ManipDynError(f"{where} is {value:g}; expected {lower:g} to {upper:g}")
         _move_origin(joint, kind, value)
         joint.set("type", "fixed")
         for child in list(joint):

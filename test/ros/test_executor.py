@@ -10,7 +10,7 @@ from rclpy.task import Future
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from manip_dyn.ros.runtime import executor as module
+from manip_dyn.ros.runtime import kept_wait_set as module
 from manip_dyn.ros.runtime.executor import NodeExecutor
 
 

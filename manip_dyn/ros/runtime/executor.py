@@ -10,24 +10,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
 from typing import Any
 
-from rclpy._rclpy_pybind11 import InvalidHandle
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.task import Future, Task
-from rclpy.waitable import NumberOfEntities
 
-KINDS = ("timer", "subscription", "guard_condition", "client", "service")
-"""Of entities, as wait sets call them, in the order in which those that are ready are run."""
-LISTS = ("timers", "subscriptions", "guards", "clients", "services")
-"""The attributes of nodes that have them."""
-OPEN = (MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup)
-"""Groups that let anything run in a single thread; others are asked at each wait."""
+from manip_dyn.ros.runtime.kept_wait_set import KeptWaitSet
 
 
 class NodeExecutor(SingleThreadedExecutor):
@@ -38,11 +28,19 @@ class NodeExecutor(SingleThreadedExecutor):
 
     def __init__(self, *, context: Context | None = None):
         """Take a context, or the default one."""
-        self._held = ExitStack()
         self._changed, self._is_waiting = True, False
         self._unfinished: list[Task] = []
-        self._ready: deque[tuple[Any, Callable[[Any], Any]]] = deque()
+        self._ready: deque[tuple[str, Any]] = deque()
         super().__init__(context=context)
+        self._kept = KeptWaitSet(self.context)
+        self._takes: dict[str, Callable[[Any], Any]] = {
+            "waitable": self._take_waitable,
+            "timer": self._take_timer,
+            "subscription": self._take_subscription,
+            "guard_condition": self._take_guard_condition,
+            "client": self._take_client,
+            "service": self._take_service,
+        }
 
     def wake(self) -> None:
         """Stop waiting, and look at what there is to wait for anew."""
@@ -96,9 +94,9 @@ class NodeExecutor(SingleThreadedExecutor):
             endless = timeout_sec is None or timeout_sec < 0.0
             self._wait(-1 if endless else round(1e9 * (timeout_sec or 0.0)))
         if self._ready:
-            entity, take = self._ready.popleft()
+            kind, entity = self._ready.popleft()
             if entity.callback_group.can_execute(entity):
-                self._run(take(entity))
+                self._run(self._takes[kind](entity))
 
     def spin_once_until_future_complete(self, future: Future, timeout_sec: Any = None) -> None:
         """Let one callback run unless a future is done before."""
@@ -135,76 +133,20 @@ class NodeExecutor(SingleThreadedExecutor):
         """Let go of what is waited for: entities that were destroyed end only then."""
         self._changed = True
         self._ready.clear()
-        self._held.close()
-
-    def _hold(self, entities: list[Any]) -> list[Any]:
-        """Keep entities from ending while they are waited for; return those that have not."""
-        kept = []
-        for each in entities:
-            try:
-                self._held.enter_context(getattr(each, "handle", each))
-            except InvalidHandle:
-                continue
-            kept.append(each)
-        return kept
-
-    def _gather(self) -> None:
-        """Find all that there is to wait for."""
-        self._release()
-        self._changed = False
-        nodes = self.get_nodes()
-        takes = (
-            self._take_timer,
-            self._take_subscription,
-            self._take_guard_condition,
-            self._take_client,
-            self._take_service,
-        )
-        found = [self._hold([e for node in nodes for e in getattr(node, name)]) for name in LISTS]
-        self._waitables = self._hold([each for node in nodes for each in node.waitables])
-        self._held.enter_context(self.context.handle)
-        own = [each for each in (self._guard, self._sigint_gc) if each]
-        count = sum((each.get_num_entities() for each in self._waitables), NumberOfEntities())
-        timers, subscriptions, guards, clients, services = map(len, found)
-        waits = self._waits = rclpy_implementation.WaitSet(
-            subscriptions + count.num_subscriptions,
-            guards + len(own) + count.num_guard_conditions,
-            timers + count.num_timers,
-            clients + count.num_clients,
-            services + count.num_services,
-            count.num_events,
-            self.context.handle,
-        )
-        self._entities = [
-            (getattr(waits, f"add_{kind}"), each.handle, each, type(each.callback_group) in OPEN)
-            for kind, entities in zip(KINDS, found, strict=True)
-            for each in entities
-        ]
-        self._own = [each.handle for each in own]
-        self._by_pointer = {
-            kind: {each.handle.pointer: (each, take) for each in entities}
-            for kind, entities, take in zip(KINDS, found, takes, strict=True)
-        }
+        self._kept.release()
 
     def _wait(self, timeout_ns: int) -> None:
         """Wait until callbacks are ready."""
         if self._is_shutdown:
             return
         if self._changed:
-            self._gather()
-        waits = self._waits
-        waits.clear_entities()
-        for add, handle, entity, is_open in self._entities:
-            if is_open or entity.callback_group.can_execute(entity):
-                add(handle)
-        for handle in self._own:
-            waits.add_guard_condition(handle)
-        waited = [each for each in self._waitables if each.callback_group.can_execute(each)]
-        for each in waited:
-            each.add_to_wait_set(waits)
+            self._release()
+            self._changed = False
+            guards = [each for each in (self._guard, self._sigint_gc) if each]
+            self._kept.gather(self.get_nodes(), guards)
         self._is_waiting = True
         try:
-            waits.wait(timeout_ns)
+            self._kept.wait(timeout_ns)
         finally:
             self._is_waiting = False
         if self._is_shutdown:
@@ -212,14 +154,4 @@ class NodeExecutor(SingleThreadedExecutor):
             return
         if not self.context.ok():
             raise ExternalShutdownException()
-        self._ready += [(each, self._take_waitable) for each in waited if each.is_ready(waits)]
-        for kind, entities in self._by_pointer.items():
-            if entities:
-                found = map(entities.get, waits.get_ready_entities(kind))
-                self._ready += [each for each in found if each and _due(each[0])]
-
-
-def _due(entity: Any) -> bool:
-    """Return whether an entity that woke a wait is ready: a cancelled timer is not."""
-    check = getattr(entity.handle, "is_timer_ready", None)
-    return check is None or bool(check())
+        self._ready += self._kept.ready()
