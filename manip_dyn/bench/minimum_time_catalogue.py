@@ -29,7 +29,7 @@ from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import read_yaml
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.minimum_time.controls import Control, Kind
+from manip_dyn.planning.minimum_time.extremals.controls import Control, Kind
 from manip_dyn.robot import Robot, load_robot
 
 ARM, REACH = "ibm7535", 2.0

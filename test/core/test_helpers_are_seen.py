@@ -31,7 +31,9 @@ entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
     "simulation": "from manip_dyn.simulation.feedback import rates as entry",
     "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
     "planning": "from manip_dyn.planning.zero_net_work.search import search as entry",
-    "minimum time": "from manip_dyn.planning.minimum_time.improvement import improve as entry",
+    "minimum time": (
+        "from manip_dyn.planning.minimum_time.grids.improvement import improve as entry"
+    ),
     "multibody": "from manip_dyn.multibody.equations.state_space import linearized as entry",
     "force of a user": """
 from manip_dyn.multibody import UserForce
@@ -87,7 +89,7 @@ def unchanged(copy):
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
         ("planning", "core/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
-        ("minimum time", "planning/minimum_time/linear_program.py", "1e-13", "1e-12"),
+        ("minimum time", "planning/minimum_time/grids/linear_program.py", "1e-13", "1e-12"),
         ("multibody", "multibody/equations/road.py", "return ", "return  "),
         (
             "force of a user",

@@ -9,7 +9,10 @@ from fresh import output_of
 
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.linear_solve import factorize, solve
-from manip_dyn.planning.minimum_time.linear_program import linear_program_of, solve_linear_program
+from manip_dyn.planning.minimum_time.grids.linear_program import (
+    linear_program_of,
+    solve_linear_program,
+)
 from manip_dyn.planning.zero_net_work.shooting import Problem, shoot, work_of
 
 

@@ -26,14 +26,14 @@ from manip_dyn.planning.at_rest import (
     checked_postures,
     holding_effort,
 )
-from manip_dyn.planning.minimum_time.candidate import (
+from manip_dyn.planning.minimum_time.extremal_search import ExtremalSearch
+from manip_dyn.planning.minimum_time.extremals.candidate import (
     Candidate,
     best_of,
     is_beaten,
     told_besides,
 )
-from manip_dyn.planning.minimum_time.extremal_motion import ExtremalMotion
-from manip_dyn.planning.minimum_time.extremal_search import ExtremalSearch
+from manip_dyn.planning.minimum_time.extremals.extremal_motion import ExtremalMotion
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.planner import converged_plan
 from manip_dyn.planning.transcription.spline import Ends

@@ -17,11 +17,11 @@ from scipy.optimize import brentq
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.locked_joints import kernels_of, locked_joint_engine
-from manip_dyn.planning.minimum_time.conditions import certificate
-from manip_dyn.planning.minimum_time.controls import directions, full
-from manip_dyn.planning.minimum_time.sampling import trajectory_of
-from manip_dyn.planning.minimum_time.shooting import Shooter
-from manip_dyn.planning.minimum_time.structure import Switching, alternating, assembled
+from manip_dyn.planning.minimum_time.extremals.conditions import certificate
+from manip_dyn.planning.minimum_time.extremals.controls import directions, full
+from manip_dyn.planning.minimum_time.extremals.sampling import trajectory_of
+from manip_dyn.planning.minimum_time.extremals.shooting import Shooter
+from manip_dyn.planning.minimum_time.extremals.structure import Switching, alternating, assembled
 from manip_dyn.robot import Robot
 
 TOLERANCES: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}

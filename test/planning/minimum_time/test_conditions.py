@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.planning.minimum_time.controls import directions
+from manip_dyn.planning.minimum_time.extremals.controls import directions
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
 """Fan (2003), table 6.3."""

@@ -1,6 +1,6 @@
 """What efforts do along an arc."""
 
-from manip_dyn.planning.minimum_time.controls import (
+from manip_dyn.planning.minimum_time.extremals.controls import (
     SINGULAR,
     Control,
     Kind,

@@ -21,7 +21,7 @@ from manip_dyn.planning.interior_points.node_motion import (
     node_work_of,
 )
 from manip_dyn.planning.interior_points.node_scheme import central_differences, cubic_spline
-from manip_dyn.planning.minimum_time.grid_search import GridSearch
+from manip_dyn.planning.minimum_time.grids.grid_search import GridSearch
 
 
 @pytest.mark.parametrize("moving", [False, True])

@@ -8,7 +8,7 @@ from extremals import check
 from gravity_arms import EXTENDING, HANGING
 
 import manip_dyn as md
-from manip_dyn.planning.minimum_time.controls import Kind
+from manip_dyn.planning.minimum_time.extremals.controls import Kind
 
 CASES = {
     "by an effort": (HANGING, [0.648, -0.905], [-1.614, 0.84], 0.346802),

@@ -6,7 +6,10 @@ from called import called
 from scipy.optimize import linprog
 
 from manip_dyn.core.by_reference import by_reference
-from manip_dyn.planning.minimum_time.linear_program import linear_program_of, solve_linear_program
+from manip_dyn.planning.minimum_time.grids.linear_program import (
+    linear_program_of,
+    solve_linear_program,
+)
 
 
 def stated(columns, right, cost, low, high, at_high):

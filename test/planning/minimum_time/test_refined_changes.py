@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from manip_dyn.planning.minimum_time.controls import at_position, full, keeps
-from manip_dyn.planning.minimum_time.refined_changes import Changes
+from manip_dyn.planning.minimum_time.extremals.controls import at_position, full, keeps
+from manip_dyn.planning.minimum_time.reading.refined_changes import Changes
 
 UP, DOWN = full(1.0), full(-1.0)
 REST, FAST, ANOTHER = at_position(1.0), keeps(0, 0, 1.0, 1.0), keeps(0, 1, 1.0, -1.0)

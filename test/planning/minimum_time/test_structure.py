@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from manip_dyn.planning.minimum_time.controls import full
-from manip_dyn.planning.minimum_time.structure import Switching
+from manip_dyn.planning.minimum_time.extremals.controls import full
+from manip_dyn.planning.minimum_time.extremals.structure import Switching
 
 
 def test_structures_are_tidied():

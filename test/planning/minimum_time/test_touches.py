@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manip_dyn.planning.minimum_time.touches import Touching, touches_of
+from manip_dyn.planning.minimum_time.reading.touches import Touching, touches_of
 
 NODES = np.arange(200)
 

@@ -1,0 +1,1 @@
+"""Motions that meet the conditions of minimum time, found from their structure."""

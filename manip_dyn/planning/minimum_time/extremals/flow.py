@@ -1,0 +1,217 @@
+"""State and costate moved through arcs: efforts at limits, one singular, or boundary arcs."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.rebuilt import Rebuilt
+from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
+from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
+from manip_dyn.planning.minimum_time.extremals.equations import (
+    arc_of,
+    canonical,
+    constrained,
+    constrained_arc_of,
+    variations,
+)
+from manip_dyn.robot import Robot
+
+TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
+
+
+def _fails(engine: Engine, p: Any, y: Vector, duration: float, space: Space) -> bool:
+    """Integrate `y` in place for `duration` s; return whether that failed."""
+    return engine.run(0.0, duration, p, y, space) != 0
+
+
+class LimitFlow:
+    """Moves (x, p), (4 n,), under constant efforts, with derivatives by the start."""
+
+    legendre_clebsch = 0.0
+
+    def __init__(self, robot: Robot):
+        """Take the robot."""
+        n = self.n = robot.n
+        self._arc = by_reference(arc_of(robot))
+        self.shares, self.forces = np.ones(n), np.zeros(n)
+        engine = _compiled_variations(n)
+        self._engine, self._space = engine, engine.space(**TOLERANCES)
+        self._start, self._long = np.zeros((2, 4 * n + 12 * n * n))
+        unit = np.eye(2 * n).ravel()
+        self._start[4 * n : 4 * n + 4 * n * n] = self._start[-4 * n * n :] = unit
+
+    def choose(self, tau: Vector) -> None:
+        """Set the efforts (n,)."""
+        self._arc.tau[:] = tau
+
+    def moved(self, y: Vector, duration: float) -> Vector | None:
+        """Return (x, p) after `duration` s, or None where the numbers end."""
+        return self._long[: len(y)].copy() if self._moves(y, duration) else None
+
+    def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
+        """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the start."""
+        if not self._moves(y, duration):
+            return None
+        states = 2 * self.n
+        xx, px, pp = self._long[2 * states :].reshape(3, states, states)
+        by_start = np.zeros((2 * states, 2 * states))
+        by_start[:states, :states], by_start[states:, :states] = xx, px
+        by_start[states:, states:] = pp
+        return self._long[: 2 * states].copy(), by_start
+
+    def _moves(self, y: Vector, duration: float) -> bool:
+        """Write (x, p) after `duration` s with its derivatives; return whether that went well."""
+        long = self._long
+        long[:] = self._start
+        long[: len(y)] = y
+        return duration == 0.0 or not _fails(self._engine, self._arc, long, duration, self._space)
+
+    def rates(self, y: Vector) -> Vector:
+        """Return the rates (4 n,) of (x, p)."""
+        out = np.empty(4 * self.n)
+        canonical(0.0, y, self._arc, out)
+        return out
+
+    @property
+    def tau(self) -> Vector:
+        """The efforts (n,) of the last rates."""
+        return self._arc.tau.copy()
+
+
+class ConstrainedFlow:
+    """Moves (x, p), (4 n,), while an effort is singular or joints are kept at limits."""
+
+    def __init__(self, robot: Robot):
+        """Take the robot."""
+        n = self.n = robot.n
+        self._arc = by_reference(constrained_arc_of(robot))
+        engine = _compiled_constrained(n)
+        self._engine, self._space = engine, engine.space(**TOLERANCES)
+
+    def choose(self, controls: Controls) -> None:
+        """Set what the efforts (n,) do."""
+        arc, singular = self._arc, [k for k, each in enumerate(controls) if each.is_singular]
+        arc.joint[0] = singular[0] if singular else -1
+        arc.indirect[0] = max(
+            (effort for effort, each in enumerate(controls) if each.is_indirect), default=-1
+        )
+        for effort, each in enumerate(controls):
+            arc.kept[effort] = each.kept_or_own(effort) if each.is_at_limit else -1
+        arc.arc.tau[:] = directions(controls) * arc.limits
+
+    def moved(self, y: Vector, duration: float) -> Vector | None:
+        """Return (x, p) after `duration` s, or None where the numbers end."""
+        y = y.copy()
+        if duration != 0.0 and _fails(self._engine, self._arc, y, duration, self._space):
+            return None
+        return y
+
+    def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
+        """Return that and its derivatives (4 n, 4 n) by the start, by differences."""
+        end, by_start = self.moved(y, duration), np.empty((len(y), len(y)))
+        for i, step in enumerate(1e-7 * (1e-1 + np.abs(y))):
+            moved = self.moved(y + step * np.eye(len(y))[i], duration)
+            if end is None or moved is None:
+                return None
+            by_start[:, i] = (moved - end) / step
+        return None if end is None else (end, by_start)
+
+    def rates(self, y: Vector) -> Vector:
+        """Return the rates (4 n,) of (x, p)."""
+        out = np.empty(4 * self.n)
+        constrained(0.0, y, self._arc, out)
+        return out
+
+    @property
+    def tau(self) -> Vector:
+        """The efforts (n,) of the last rates."""
+        return self._arc.arc.tau.copy()
+
+    @property
+    def shares(self) -> Vector:
+        """The efforts (n,) of the last rates over their limits."""
+        return np.asarray(self.tau / self._arc.limits, dtype=np.float64)
+
+    @property
+    def forces(self) -> Vector:
+        """What limits added to -p_v' (n,) in the last rates."""
+        return np.zeros(self.n) if self._arc.joint[0] >= 0 else self._arc.forces.copy()
+
+    @property
+    def legendre_clebsch(self) -> float:
+        """By how much S'' falls with the full effort of the singular joint, at the last rates.
+
+        Above 0 the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
+        """
+        return -float(self._arc.share[1]) if self._arc.joint[0] >= 0 else 0.0
+
+
+@lru_cache(maxsize=64)
+def _compiled_variations(n: int) -> Engine:
+    options = Options(size=4 * n + 12 * n**2, adaptive=True)
+    return compile_engine(variations, METHODS["rkdp87"], options)
+
+
+@lru_cache(maxsize=64)
+def _compiled_constrained(n: int) -> Engine:
+    return compile_engine(constrained, METHODS["rkdp87"], Options(size=4 * n, adaptive=True))
+
+
+class Flow(Rebuilt):
+    """Chooses the flow of an arc by what its efforts do."""
+
+    def __init__(self, robot: Robot):
+        """Take the robot."""
+        self._robot, self._limits = robot, np.array(robot.tau_max)
+        self._limit = LimitFlow(robot)
+
+    @cached_property
+    def _constrained(self) -> ConstrainedFlow:
+        return ConstrainedFlow(self._robot)
+
+    def switching_functions(self, states: Matrix, rates: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the switching functions (k, n) at (x, p), (k, 4 n), and their rates, 1/s.
+
+        Neither depends on the efforts.
+        """
+        n, kernels = self._robot.n, customize(self._robot).in_place
+        curves, slopes = np.empty((len(states), 3, n, 3, n)), np.empty((len(states), 3, n, n))
+        q, v, _, p_v = (each.copy() for each in states.reshape(-1, 4, n).swapaxes(0, 1))
+        for here, there, q_k, v_k, p_k in zip(curves, slopes, q, v, p_v, strict=True):
+            kernels.forward_dynamics_second_derivatives(q_k, v_k, v_k, p_k, here)
+            kernels.forward_dynamics_derivatives(q_k, v_k, v_k, there)
+        inverse, moved = slopes[:, 2], curves[:, 2, :, 0] @ v[..., None]
+        moved += inverse @ rates[:, 3 * n :, None]
+        return (inverse @ p_v[..., None])[..., 0], moved[..., 0]
+
+    def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
+        """Return the flow for what the efforts (n,) do, or None where there is none.
+
+        One effort may be singular, or any joints at their limits.
+        """
+        if are_full(controls):
+            self._limit.choose(np.array([each.direction for each in controls]) * self._limits)
+            return self._limit
+        singular = sum(each.is_singular for each in controls)
+        if singular > 1 or (singular == 1 and any(each.is_at_limit for each in controls)):
+            return None
+        self._constrained.choose(controls)
+        return self._constrained
+
+    def acceleration(self, y: Vector, joint: int, controls: Controls) -> tuple[float, Vector]:
+        """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
+        flow, slopes = self.along(controls), np.zeros(len(y))
+        n = self._robot.n
+        if flow is None:
+            return np.nan, slopes
+        for i in range(2 * n):
+            step = 1e-6 * (1e-2 + abs(y[i])) * np.eye(len(y))[i]
+            ends = [flow.rates(y + side * step)[n + joint] for side in (1, -1)]
+            slopes[i] = (ends[0] - ends[1]) / (2.0 * step[i])
+        return float(flow.rates(y)[n + joint]), slopes

@@ -1,0 +1,1 @@
+"""Nearly optimal motions on grids."""

@@ -1,0 +1,194 @@
+"""Search for the fastest motion on a grid: interior points from many initial guesses.
+
+Each costs half a millisecond for two joints, so many detours are tried before any exact motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import exp, inf, log
+from threading import get_ident
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.interior_points.interior_point import interior_point
+from manip_dyn.planning.interior_points.node_motion import (
+    NodeLimits,
+    NodeMotion,
+    NodeScheme,
+    NodeWork,
+    inverse_kernels_of,
+    node_motion_of,
+    node_work_of,
+    slow_enough,
+)
+from manip_dyn.planning.interior_points.node_scheme import central_differences
+from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.grids.initial_guesses import CELLS
+from manip_dyn.robot import Robot
+
+FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
+"""Of the barrier: the duration is above the least one by as much for every limit that matters."""
+STEPS = 120
+ROOM = 0.3
+"""Least distance from a limit of effort or speed of an initial guess, over the limit."""
+SLOWER = 30.0
+"""How much slower it is than that: from almost at rest more different motions are reached."""
+INSIDE = 1e-2
+"""Least distance of an initial guess from a limit of position, over the motion's distance."""
+SATURATED = 0.97
+"""Efforts beyond this share of their limit are at it, but for the barrier."""
+SAME_TIME, SAME_PLACE = 1e-3, 0.02
+"""Ratio of durations and distance over the motion's, by which motions are the same."""
+
+
+class GridMotion(NamedTuple):
+    """A nearly optimal motion on a grid.
+
+    Attributes:
+        duration: s.
+        q: Positions (nodes, n).
+        u: Efforts over their limits between the nodes (nodes - 1, n).
+        pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), above 0 at upper
+            ones.
+        swing: The detour of the initial guess (n,).
+    """
+
+    duration: float
+    q: Matrix
+    u: Matrix
+    pressure: Matrix
+    swing: Vector
+
+    def as_solution(self) -> SlpSolution:
+        """Return it as one of the programs, without costates."""
+        n = self.q.shape[1]
+        speeds = np.gradient(self.q, self.duration / len(self.u), axis=0)
+        speeds[[0, -1]] = 0.0
+        states, costate = np.hstack([self.q, speeds]), np.zeros(2 * n)
+        u = np.where(np.abs(self.u) > SATURATED, np.sign(self.u), self.u)
+        return SlpSolution(u, self.duration, costate, 0.0, states, self.pressure)
+
+    def is_like(self, duration: float, q: Matrix) -> bool:
+        """Return whether a motion by duration, s, and positions is the same but for the grid."""
+        if not abs(log(duration / self.duration)) < SAME_TIME:
+            return False
+        away = np.abs(q - self.q).max() / max(np.ptp(q, axis=0).max(), 1e-30)
+        return bool(away < SAME_PLACE)
+
+
+class _Arrays(NamedTuple):
+    """What searches work with, one after the other; none finds there what another has left."""
+
+    here: NodeMotion
+    there: NodeMotion
+    work: NodeWork
+    room: Matrix
+    scheme: NodeScheme
+
+
+@lru_cache(maxsize=16)
+def _arrays(n: int, nodes: int, _thread: int) -> _Arrays:
+    """Return the arrays of one thread."""
+    here, there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
+    work, room = by_reference(node_work_of(n, nodes)), np.zeros((nodes, 2 * n))
+    return _Arrays(here, there, work, room, central_differences(n, nodes))
+
+
+class GridSearch:
+    """The search for one start and goal.
+
+    Attributes:
+        guesses: How many detours were tried.
+        motions: The different motions found, the fastest first.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        q0: Vector,
+        qf: Vector,
+        cells: int = CELLS,
+        least_weight: float = LEAST_WEIGHT,
+    ):
+        """Plan from rest at `q0` (n,) to rest at `qf` (n,), on so many cells."""
+        self._least_weight = least_weight
+        self.guesses, self.motions = 0, list[GridMotion]()
+        n, nodes = robot.n, cells + 1
+        self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
+        scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
+        tau, low, high, v = (
+            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
+        self._here, self._there, self._work, room, scheme = _arrays(n, nodes, get_ident())
+        self._limits = by_reference(NodeLimits(tau, low, high, v, scale, room, scheme))
+        z = np.linspace(0.0, 1.0, nodes)[:, None]
+        eased = z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi)
+        self._straight, self._bump = q0 + (qf - q0) * eased, np.sin(np.pi * z) ** 2
+        self._low, self._high = low + INSIDE * scale, high - INSIDE * scale
+
+    def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
+        """Try detours, for at most `budget` s, and keep the different motions they lead to."""
+        until = monotonic() + budget
+        for swing in swings:
+            self.guesses += 1
+            if self._solve(swing) and not self._is_known():
+                self.motions.append(self._motion(swing))
+            if monotonic() > until:
+                break
+        self.motions.sort(key=lambda each: each.duration)
+
+    def solved(self, swing: Vector) -> GridMotion | None:
+        """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        return self._motion(swing) if self._solve(swing) else None
+
+    def _solve(self, swing: Vector) -> bool:
+        """Write where a smooth motion leads; return whether it can be held."""
+        if not self._begin(swing):
+            return False
+        steps, _, _ = interior_point(
+            self._kernels,
+            self._limits,
+            self._here,
+            self._there,
+            self._work,
+            FIRST_WEIGHT,
+            self._least_weight,
+            STEPS,
+            2.0 * self._q0.size,
+        )
+        return steps >= 0
+
+    def _is_known(self) -> bool:
+        """Return whether what was solved is one of the motions."""
+        duration, q = exp(self._here.log_duration[0]), self._here.q
+        return any(each.is_like(duration, q) for each in self.motions)
+
+    def _motion(self, swing: Vector) -> GridMotion:
+        """Return what was solved."""
+        here, n = self._here, self._q0.size
+        share = here.tau / self._limits.tau
+        u = np.clip(0.5 * (share[1:] + share[:-1]), -1.0, 1.0)
+        force = np.where(self._work.force > here.slack, self._work.force, 0.0)
+        pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
+        pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
+        return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure, swing)
+
+    def _begin(self, swing: Vector) -> bool:
+        """Write the smooth motion, slow enough; return whether it is within the limits."""
+        here, limits = self._here, self._limits
+        q = here.q
+        np.multiply(swing, self._bump, out=q)
+        q += self._straight
+        np.clip(q[1:-1], self._low, self._high, out=q[1:-1])
+        q[0], q[-1] = self._q0, self._qf
+        self._there.q[:] = q
+        if not slow_enough(self._kernels, limits, here, self._work, ROOM):
+            return False
+        here.log_duration[0] += log(SLOWER)
+        return True

@@ -1,0 +1,45 @@
+"""The extremal near a motion that was refined on grids."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+
+from manip_dyn.planning.minimum_time.extremals.candidate import Candidate
+from manip_dyn.planning.minimum_time.near_structures import NearStructures
+from manip_dyn.planning.minimum_time.neighbours.close_changes import with_other_order
+from manip_dyn.planning.minimum_time.neighbours.near_limits import with_ways_to_limits
+from manip_dyn.planning.minimum_time.reading.refined_costates import RefinedCostates
+from manip_dyn.planning.minimum_time.reading.refined_reading import structures_of
+from manip_dyn.planning.transcription.solved import Solved
+
+REFINED_TRIES = 24
+"""How many structures that a refined motion may have are tried."""
+
+
+def near_refined(near: NearStructures, solved: Solved) -> Candidate | None:
+    """Return the extremal near a motion that was refined on grids, one that holds if any.
+
+    One that holds but is slower is another motion.
+    """
+    latest, costates = None, RefinedCostates(near.robot, solved)
+    cell = solved.spline.duration / solved.spline.cells
+    for each in islice(structures_of(near.robot, solved), REFINED_TRIES):
+        read = with_ways_to_limits(near.robot, each, near.start, near.goal)
+        trail = list[Candidate]()
+        for switching in chain([read], with_other_order(read, cell)):
+            found = near.revised(switching, costates.guess(switching), trail)
+            if found is not None:
+                break
+        else:
+            continue
+        latest = latest if found.holds else found
+        other = (
+            (found if found.holds else None)
+            or near.with_released_limits(trail)
+            or near.with_lift_offs(trail)
+            or near.within_limits(trail)
+            or near.with_other_arcs(trail, costates.guess)
+        )
+        if other is not None and other.t_final <= solved.spline.duration:
+            return other
+    return latest

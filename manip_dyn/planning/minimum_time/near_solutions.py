@@ -1,0 +1,104 @@
+"""Extremals near nearly optimal motions in cells: bang-bang, else with a singular arc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from manip_dyn.planning.minimum_time.extremals.candidate import Candidate
+from manip_dyn.planning.minimum_time.extremals.controls import Kind
+from manip_dyn.planning.minimum_time.extremals.structure import Guess, Switching
+from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.grids.initial_guesses import CELLS
+from manip_dyn.planning.minimum_time.grids.sequential_programs import ARRIVED, SequentialPrograms
+from manip_dyn.planning.minimum_time.near_structures import NearStructures
+from manip_dyn.planning.minimum_time.neighbours.singular_arcs import between_limits, near_zero
+from manip_dyn.planning.minimum_time.reading.boundary_arcs import boundary_arcs_of
+from manip_dyn.planning.minimum_time.reading.reading import read_off
+from manip_dyn.robot import Robot
+
+SINGULAR_TRIES, WITH_LIMITS = 10, 4
+"""How many structures with a singular arc are tried where no bang-bang one holds; along limits,
+where each takes longer."""
+
+
+def structure_of(robot: Robot, solution: SlpSolution) -> Switching:
+    """Return what is read off a solution."""
+    arcs = boundary_arcs_of(robot, solution)
+    return read_off(solution.controls, solution.duration, arcs)
+
+
+def near_solution(
+    near: NearStructures,
+    programs: SequentialPrograms,
+    solution: SlpSolution,
+    read: Switching,
+    is_thorough: bool,
+) -> Candidate | None:
+    """Return the extremal near a solution: bang-bang if that holds, else a singular arc.
+
+    Args:
+        near: Finds extremals.
+        programs: What made the solution.
+        solution: The solution.
+        read: What is read off it.
+        is_thorough: Whether ends of boundary arcs are changed, too.
+    """
+    latest = None
+    for attempt in range(2):
+        if attempt == 1:
+            if len(solution.controls) > CELLS:
+                break
+            solution = programs.refined(solution)
+            if solution.miss > ARRIVED:
+                break
+            read = structure_of(near.robot, solution)
+        found, trail = None, list[Candidate]()
+        for switching in possible_structures(near.robot, solution, read):
+            found = near.revised(switching, None, trail) or found
+            if found is not None and found.holds:
+                return found
+        latest = found or latest
+        found = (
+            near.within_limits(trail)
+            or near.with_lift_offs(trail)
+            or (near.with_handovers(trail) if is_thorough else None)
+            or _with_singular_arc(near, solution, read, found)
+        )
+        if found is not None:
+            return found
+    return latest
+
+
+def possible_structures(
+    robot: Robot, solution: SlpSolution, read: Switching
+) -> Iterator[Switching]:
+    """Yield the structures that a solution may have, first what is read off it.
+
+    Brief times at limits of position are contact points or boundary arcs, and other efforts
+    may keep joints at limits of speed.
+    """
+    known, contact = [read.key()], Kind.CONTACT_POSITION
+    yield read
+    for brief, beside in ((Kind.POSITION, None), (contact, 0), (contact, 1)):
+        arcs = boundary_arcs_of(robot, solution, brief, beside)
+        switching = read_off(solution.controls, solution.duration, arcs)
+        if switching.key() not in known:
+            known.append(switching.key())
+            yield switching
+
+
+def _with_singular_arc(
+    near: NearStructures, solution: SlpSolution, read: Switching, latest: Candidate | None
+) -> Candidate | None:
+    """Return the first extremal with a singular arc whose certificate holds, if any."""
+    arcs = boundary_arcs_of(near.robot, solution)
+    inside = between_limits(solution.controls, read, arcs)
+    tries = [(each, solution.costate) for each in inside]
+    if latest is not None:
+        hints = near_zero(latest.along, latest.extremal.switching)
+        tries += [(each, latest.extremal.costate) for each in hints]
+    for switching, costate in tries[: WITH_LIMITS if arcs else SINGULAR_TRIES]:
+        found = near.revised(switching, Guess(costate), [])
+        if found is not None and found.holds:
+            return found
+    return None

@@ -1,0 +1,1 @@
+"""Structures beside those of extremals that lack something."""

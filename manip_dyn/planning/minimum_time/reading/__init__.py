@@ -1,0 +1,1 @@
+"""Structures read off motions on grids."""

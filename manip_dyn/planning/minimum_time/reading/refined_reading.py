@@ -1,0 +1,238 @@
+"""Structures read off motions that were refined on grids.
+
+On such a grid arcs that are too brief for an SLP solution show, and so does which effort keeps
+a joint at a limit, from the multipliers: an effort between its limits keeps the joint that
+is at one, its own first, and is singular where none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Matrix
+from manip_dyn.planning.minimum_time.extremals.controls import SINGULAR, Control, Kind, full, keeps
+from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.reading.refined_changes import GAP, Changes
+from manip_dyn.planning.minimum_time.reading.touches import Touching, touches_of
+from manip_dyn.planning.transcription.efforts import efforts_of
+from manip_dyn.planning.transcription.solved import Solved
+from manip_dyn.robot import Robot
+
+NEAR = (2e-5, 2e-4, 3e-6)
+"""Distances from a limit of position or speed, over its scale, at which joints are at it, in the
+order of trial."""
+BETWEEN = (0.9, 0.98)
+"""Efforts below this share of their limit lie between their limits."""
+LONG = (24, 8, 10**6)
+"""Nodes of a singular arc at least; a switch takes less. At last there are none."""
+BRIEF = (3, 1, 64)
+"""Nodes with an effort between its limits that a boundary arc has at least, else it is a contact
+point."""
+NOTHING = 1e-9
+"""What an effort adds to a joint's acceleration at least, over what the joint's own one does."""
+SAME = 1e-3
+"""Share of the duration by less than which the times of one structure differ."""
+
+
+class Reading(NamedTuple):
+    """How a motion is read: what counts as at a limit, between limits, long and brief.
+
+    With `apart` an effort that keeps a joint at a limit at some time is singular at no other:
+    in the middle of a boundary arc of position nothing may press, though the joint rests.
+    `touching` is what a joint does where another's effort keeps it at a limit by its speed only.
+    """
+
+    brief: int
+    long: int
+    between: float
+    near: float
+    apart: bool = False
+    touching: Touching = Touching.ARC
+
+
+READINGS = (
+    *product(BRIEF[:1], LONG, BETWEEN, NEAR),
+    *product(BRIEF[:1], LONG[:1], BETWEEN, NEAR[:1], (True,)),
+    *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(Touching)[1:]),
+    *product(BRIEF[1:], LONG, BETWEEN, NEAR),
+)
+"""In the order of trial."""
+
+
+class _AtLimit(NamedTuple):
+    """A joint at a limit of one kind from one node to another, pressed most at a third."""
+
+    joint: int
+    kind: Kind
+    side: float
+    first: int
+    last: int
+    most: int
+
+
+Row = tuple[float, int, Control]
+Does = list[Control | None]
+
+
+def structures_of(robot: Robot, solved: Solved) -> Iterator[Switching]:
+    """Yield structures that a refined motion may have, the likeliest first."""
+    shares = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
+    known = list[Switching]()
+    for how in READINGS:
+        switching = _Reader(robot, solved, shares, Reading(*how)).switching()
+        if not any(_alike(switching, each) for each in known):
+            known.append(switching)
+            yield switching
+
+
+def _alike(one: Switching, other: Switching) -> bool:
+    """Return whether two structures are the same but for little of their times."""
+    if one.key() != other.key():
+        return False
+    return bool(np.all(np.abs(one.times - other.times) < SAME * one.t_final))
+
+
+class _Reader:
+    """Reads one structure off the efforts at the nodes over their limits (nodes, n)."""
+
+    def __init__(self, robot: Robot, solved: Solved, shares: Matrix, how: Reading):
+        """Take the motion, and how it is read."""
+        self._robot, self._solved, self._shares, self._how = robot, solved, shares, how
+        self._inside = np.abs(shares) < how.between
+        self._touching = set[int]()
+        self._h = solved.spline.duration / solved.spline.cells
+        self._does: list[Does] = [
+            [None if inside else full(share) for inside, share in zip(*column, strict=True)]
+            for column in zip(self._inside.T, shares.T, strict=True)
+        ]
+
+    def switching(self) -> Switching:
+        """Return the structure."""
+        rows = list[Row]()
+        for each in self._at_limits():
+            keepers = self._keepers(each)
+            if self._how.touching != Touching.ARC and self._is_indirect(each, keepers):
+                rows += self._touch(each, keepers[0][0])
+            elif keepers:
+                self._keep(each, keepers)
+            else:
+                rows.append((each.most * self._h, each.joint, _contact(each)))
+        controls = [self._read(joint, does, rows) for joint, does in enumerate(self._does)]
+        return assembled(controls, rows, self._solved.spline.duration)
+
+    def _at_limits(self) -> Iterator[_AtLimit]:
+        """Yield where joints are at limits."""
+        solved = self._solved
+        for kind, force in ((Kind.POSITION, solved.place), (Kind.SPEED, solved.speed)):
+            for joint, side in product(range(self._robot.n), (1.0, -1.0)):
+                push = side * force[:, joint]
+                found = np.flatnonzero(push * self._how.near > solved.weight)
+                cuts = np.flatnonzero(np.diff(found) > GAP) + 1
+                for run in np.split(found, cuts) if found.size else []:
+                    first, last = int(run[0]), int(run[-1])
+                    most = first + int(np.argmax(push[first : last + 1]))
+                    yield _AtLimit(joint, kind, side, first, last, most)
+
+    def _keepers(self, at: _AtLimit) -> list[tuple[int, int, int]]:
+        """Return efforts, first nodes and nodes after the last of those that keep a joint."""
+        others = [k for k in range(self._robot.n) if k != at.joint]
+        found: list[list[int]] = []
+        for node in range(at.first, at.last + 1):
+            inside = [k for k in (at.joint, *others) if self._inside[node, k]]
+            if not inside:
+                continue
+            if not found or found[-1][0] not in inside:
+                found.append([inside[0], node, 0])
+            found[-1][2] += 1
+        kept: list[tuple[int, int]] = []
+        for keeper, node, nodes in found:
+            if nodes >= self._how.brief and not (kept and kept[-1][0] == keeper):
+                kept.append((keeper, node))
+        if not kept:
+            return []
+        edges = [at.first, *(node for _, node in kept[1:]), at.last + 1]
+        return [(each[0], a, b) for each, (a, b) in zip(kept, pairwise(edges), strict=True)]
+
+    def _is_indirect(self, at: _AtLimit, keepers: list[tuple[int, int, int]]) -> bool:
+        """Return whether a single effort keeps a joint by its own joint's speed only."""
+        return len(keepers) == 1 and self._control(at, *keepers[0][:2]).is_indirect
+
+    def _touch(self, at: _AtLimit, keeper: int) -> list[Row]:
+        """Write a boundary arc at a limit that is kept indirectly; return contact points."""
+        force = self._solved.place[:, at.joint]
+        self._touching.add(keeper)
+        touches = touches_of(at.side * force, at.first, at.last, self._how.touching)
+        if touches.arc is not None:
+            begin, end = touches.arc
+            control = self._control(at, keeper, begin)
+            self._does[keeper][begin:end] = [control] * (end - begin)
+        return [(node * self._h, at.joint, _contact(at)) for node in touches.contacts]
+
+    def _control(self, at: _AtLimit, keeper: int, node: int) -> Control:
+        """Return that an effort keeps a joint at a limit from a node on."""
+        q, _, _ = self._solved.spline.joints(self._h * np.array([node]))
+        gains = np.linalg.inv(customize(self._robot).unchecked.mass_matrix(q[0]))[at.joint]
+        gain = gains[keeper] if abs(gains[keeper]) > NOTHING * gains[at.joint] else 0.0
+        return keeps(keeper, at.joint, at.side, at.side * float(np.sign(gain)), at.kind)
+
+    def _keep(self, at: _AtLimit, keepers: list[tuple[int, int, int]]) -> None:
+        """Write which efforts keep a joint at a limit, one after the other."""
+        before = -1
+        for keeper, begin, end in keepers:
+            control = self._control(at, keeper, begin)
+            if before >= 0:
+                pushes = self._does[before][begin - 1]
+                later = [each for each in self._does[before][begin : begin + 2 * GAP] if each]
+                brakes = pushes and later and later[0] == full(-pushes.direction)
+                control = replace(control, brakes=bool(brakes))
+            self._does[keeper][begin:end] = [control] * (end - begin)
+            before = keeper
+
+    def _read(self, joint: int, does: Does, rows: list[Row]) -> Control:
+        """Add the switches of one effort; return what it does at first."""
+        edges = [0, *(k for k in range(1, len(does)) if does[k] != does[k - 1]), len(does)]
+        is_apart = self._how.apart and any(each and each.is_at_limit for each in does)
+        long = len(does) + 1 if is_apart else self._how.long
+        long = LONG[0] if joint in self._touching else long
+        kept = [
+            (does[a] or SINGULAR, a, b)
+            for a, b in pairwise(edges)
+            if does[a] is not None or b - a >= long or _is_beside_indirect(does, a, b)
+        ] or [(full(self._shares[0, joint]), 0, len(does))]
+        changes = Changes(self._shares[:, joint])
+        for (before, _, end), (after, begin, _) in pairwise(kept):
+            if after.is_full and self._is_relieved(joint, before, end):
+                continue
+            rows += [
+                (node * self._h, joint, control)
+                for node, control in changes.between(before, after, end, begin)
+            ]
+        return kept[0][0]
+
+    def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
+        """Return whether another effort takes over near a node what one has kept until then."""
+        held = before.held(joint)
+        near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._shares)))
+        return held is not None and any(
+            each is not None and each.held(other) == held
+            for other, does in enumerate(self._does)
+            if other != joint
+            for each in (does[k] for k in near)
+        )
+
+
+def _is_beside_indirect(does: Does, begin: int, end: int) -> bool:
+    """Return whether an effort keeps another joint indirectly before or after some nodes."""
+    beside = [does[begin - 1] if begin > 0 else None, does[end] if end < len(does) else None]
+    return any(each is not None and each.is_indirect for each in beside)
+
+
+def _contact(at: _AtLimit) -> Control:
+    kind = Kind.CONTACT_POSITION if at.kind == Kind.POSITION else Kind.CONTACT_SPEED
+    return Control(kind, at.side)
