@@ -205,7 +205,7 @@ def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
     else:
         process.send_signal(number)
     process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
 
