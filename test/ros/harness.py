@@ -9,12 +9,12 @@ from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.context import Context
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from manip_dyn.ros import recent_overruns
 from manip_dyn.ros.messages import diagnostics
-from manip_dyn.ros.runtime.executor import NodeExecutor
 from manip_dyn.ros.runtime.run import build
 
 diagnostics.PERIOD = 0.1
@@ -53,7 +53,7 @@ class Ros:
     def __enter__(self):
         self.context = Context()
         rclpy.init(context=self.context)
-        self.executor = NodeExecutor(context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
         self.works, self.clients = [], {}
         options = {"context": self.context, "start_parameter_services": False}
         self.probe = rclpy.create_node("probe", **options)

@@ -11,13 +11,12 @@ from typing import Any, Protocol, TypeVar
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import NotInitializedException
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.runtime.discovery import local
-from manip_dyn.ros.runtime.executor import NodeExecutor
 from manip_dyn.ros.runtime.parameter_files import refuse_unread
 
 STOPPED, BAD_INPUT = 0, 2
@@ -99,7 +98,7 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
         begun = True
         sys.unraisablehook = tell_unless_shut_down
         work = build(kind)
-        executor = getattr(kind, "executor", NodeExecutor)()
+        executor = getattr(kind, "executor", SingleThreadedExecutor)()
         executor.add_node(work.node)
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
