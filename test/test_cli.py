@@ -296,6 +296,7 @@ def test_robots_lists_and_describes(capsys):
         (["plan", "rr", "--start", "--goal", "0,0"], "--start: expected one argument; see"),
         (["simulate", "rr", "--durations", "3"], "unrecognized arguments: --durations 3; see"),
         (["simulate", "rr", "--duration", "long"], "--duration: invalid float value: 'long'; see"),
+        (["--bogus", "plan"], "; see manip_dyn --help"),
         (["export", "rr"], "arguments are required: --c; see manip_dyn export --help"),
         ([], "required: COMMAND; see manip_dyn --help"),
         (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),

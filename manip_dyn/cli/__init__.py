@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser = _parser(_known(given[0]) if given else "")
         options, others = parser.parse_known_args(joined(given))
         if others:
-            told = f"unrecognized arguments: {' '.join(others)}; see manip_dyn {given[0]} --help"
+            command = f"manip_dyn {given[0]}" if given[0] in COMMANDS else "manip_dyn"
+            told = f"unrecognized arguments: {' '.join(others)}; see {command} --help"
             raise ManipDynError(told)
         code = options.run(options)
         sys.stdout.flush()

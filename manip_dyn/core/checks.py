@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from manip_dyn.core.digits import rounded_up
 from manip_dyn.core.errors import ManipDynError
 
 Array = NDArray[np.float64]
@@ -115,7 +116,7 @@ def sampled(period: Any, duration: float) -> float:
     if duration > MOST_ROWS * step:
         raise ManipDynError(
             f"period is {step:g} s, {duration / step:.3g} rows in {duration:g} s; expected at "
-            f"most {MOST_ROWS} rows, a period of {duration / MOST_ROWS:.1e} s or more"
+            f"most {MOST_ROWS} rows, a period of {rounded_up(duration / MOST_ROWS, 2):g} s or more"
         )
     return step
 

@@ -27,3 +27,9 @@ def rounded_down(value: float, digits: int = 6) -> float:
     """Return what a number above 0 is with `digits` digits, not more than it."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     return float(f"{math.floor(value * scale) / scale:.{digits}g}")
+
+
+def rounded_up(value: float, digits: int = 6) -> float:
+    """Return what a number above 0 is with `digits` digits, not less than it."""
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    return float(f"{math.ceil(value * scale) / scale:.{digits}g}")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.digits import apart, rounded_down
+from manip_dyn.core.checks import MOST_ROWS, sampled
+from manip_dyn.core.digits import apart, rounded_down, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,16 @@ def test_as_many_digits_as_it_takes(value, others, shown):
 def test_what_is_told_as_possible_is_not_more(value):
     assert value * (1.0 - 1e-5) < rounded_down(value) <= value
     assert float(f"{rounded_down(value):.6g}") == rounded_down(value)
+
+
+@pytest.mark.parametrize("duration", [1.149, 0.3333, 1.0, 7.77e3])
+def test_the_period_that_is_told_is_taken(duration):
+    """Seen: it was rounded to the nearest, and half of what was told was refused again."""
+    with pytest.raises(md.ManipDynError, match="a period of") as told:
+        sampled(1e-12, duration)
+    period = float(str(told.value).split("a period of ")[1].split(" s")[0])
+    assert sampled(period, duration) == period
+    assert period == rounded_up(duration / MOST_ROWS, 2) < 1.1 * duration / MOST_ROWS
 
 
 def test_a_limit_that_is_passed_by_little_is_told_from_what_passes_it():

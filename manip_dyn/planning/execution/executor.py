@@ -109,7 +109,7 @@ class PlanExecutor:
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
-        # how far an arm that is too heavy comes from where it is held before that yields
+        # How far an arm that is too heavy comes from where it is held before that yields.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
         self._feedback, self._patience = Feedback(robot, self._tuning), Patience(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)

@@ -38,7 +38,7 @@ def refused_end(problem: Problem, grid: Vector, known: Rows) -> ManipDynError | 
     if end == 0.0:
         return None
     most = _fastest_end(known, grid, begin)
-    if most is None:
+    if most is None or not most > 0.0:
         return None
     for share in LOWER:
         lower = rounded_down(min(end, most) * (1.0 - share))
