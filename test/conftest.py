@@ -15,16 +15,18 @@ import pytest
 collect_ignore = [] if find_spec("rclpy") else ["ros"]
 
 
-# The first compiles, for all others, what most of them need: those beside it do not.
+# The first compiles, for all others, what most of them need: those beside it do not. Files that
+# mostly wait stand beside files that mostly compute.
 LONG = (
     "test/test_prepare.py",
-    "test/codegen/test_long_chains.py",
     "test/test_site.py",
     "test/ros/test_faults.py",
     "test/ros/test_processes.py",
+    "test/codegen/test_long_chains.py",
+    "test/ros/test_viewer.py",
+    "test/planning/zero_net_work/test_ramped.py",
     "test/ros/test_bang_bang_planner_node.py",
     "test/bench/test_suites.py",
-    "test/planning/zero_net_work/test_ramped.py",
 )
 
 
