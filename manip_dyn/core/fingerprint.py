@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -94,7 +95,10 @@ class _Walk:
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.functions: dict[str, Dispatcher] = {}
-        self._seen: dict[int, Any] = {}  # and kept alive, so that no number is used again
+        self._functions = itertools.count()
+        self._seen: dict[
+            int, tuple[str, Any]
+        ] = {}  # and kept alive, so that no number is used again
 
     def add(self, value: Any) -> None:
         """Add a value and what it refers to."""
@@ -105,8 +109,10 @@ class _Walk:
             self.digest.update(type_name(value).encode())
             return
         if id(value) in self._seen:
+            self.digest.update(self._seen[id(value)][0].encode())  # which of them it is
             return
-        self._seen[id(value)] = value
+        is_function = isinstance(value, (Dispatcher, _Intrinsic, FunctionType))
+        self._seen[id(value)] = (f"#{next(self._functions)}" if is_function else "", value)
         if isinstance(value, Dispatcher):
             self._add_compiled(value)
         elif isinstance(value, _Intrinsic):

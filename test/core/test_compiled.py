@@ -292,6 +292,11 @@ def test_a_digest_tells_values_apart():
     assert digest_of(np.arange(3.0)) == digest_of(np.arange(3.0))
 
 
+def test_a_digest_tells_which_function_comes_again():
+    one, two = (lambda: 1), (lambda: 2)
+    assert digest_of((one, two, one)) != digest_of((one, two, two))
+
+
 def test_python_cannot_call_what_has_no_form_for_it():
     """Seen: a segmentation fault."""
 
