@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -19,6 +20,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
@@ -26,6 +28,8 @@ FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
 """Packages whose versions, not whose sources, count."""
 PLAIN = (bool, int, float, complex, str, bytes, enum.Enum, Fraction, PurePath)
 """Kinds of values that their text tells apart."""
+TYPES = (types.Number, types.Boolean, types.NoneType, types.Buffer, types.BaseTuple)
+"""Kinds of numba's types that `type_name` tells apart; the text of others may hold an address."""
 
 
 class Reach(NamedTuple):
@@ -47,6 +51,16 @@ class UnknownError(Exception):
 def home(function: Callable[..., Any]) -> str:
     """Return a function's module and name."""
     return f"{function.__module__}.{function.__qualname__}"
+
+
+def type_name(kind: Any) -> str:
+    """Return what tells a type of numba's apart; named tuples of one name may differ."""
+    if not isinstance(kind, types.BaseTuple):
+        return str(kind)
+    parts: Any = kind
+    made = getattr(kind, "instance_class", None)
+    names = (home(made), made._fields) if made else ()
+    return f"{names}{[type_name(each) for each in parts.types]}"
 
 
 _reached: dict[Any, Reach] = {}
@@ -81,20 +95,29 @@ class _Walk:
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.functions: dict[str, Dispatcher] = {}
-        self._seen: dict[int, Any] = {}  # and kept alive, so that no number is used again
+        self._functions = itertools.count()
+        self._seen: dict[
+            int, tuple[str, Any]
+        ] = {}  # and kept alive, so that no number is used again
 
     def add(self, value: Any) -> None:
         """Add a value and what it refers to."""
         if value is None or isinstance(value, PLAIN):
             self.digest.update(repr(value).encode())
             return
-        if id(value) in self._seen:
+        if isinstance(value, TYPES):
+            self.digest.update(type_name(value).encode())
             return
-        self._seen[id(value)] = value
+        if id(value) in self._seen:
+            self.digest.update(self._seen[id(value)][0].encode())  # which of them it is
+            return
+        is_function = isinstance(value, (Dispatcher, _Intrinsic, FunctionType))
+        self._seen[id(value)] = (f"#{next(self._functions)}" if is_function else "", value)
         if isinstance(value, Dispatcher):
             self._add_compiled(value)
         elif isinstance(value, _Intrinsic):
             self._add_function(value._defn)
+            self.add(getattr(value, "py_func", None))  # that of a `number`
         elif isinstance(value, FunctionType):
             self._add_function(value)
         elif isinstance(value, np.ndarray):

@@ -45,7 +45,7 @@ def tidied() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: C's own, unknown
 
 
 def exit_code(why: KeyboardInterrupt) -> int:
@@ -73,7 +73,7 @@ def undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number in heard[:1]:
             os.kill(os.getpid(), number)

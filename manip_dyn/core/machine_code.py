@@ -21,17 +21,23 @@ from numba.core.runtime import rtsys
 
 from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
 from manip_dyn.core.files import read_checked, write_checked
-from manip_dyn.core.fingerprint import home, reach
+from manip_dyn.core.fingerprint import home, reach, type_name
 from manip_dyn.core.first_time import first_time
 from manip_dyn.core.in_turn import wait_for_turn
-from manip_dyn.core.python_calls import declare, wrappers_of
+from manip_dyn.core.python_calls import SOURCE, declare, wrappers_of
 
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""
 MARK = "numba.dynamic.globals.manip_dyn"
 """What code that calls by name has among its globals; numba keeps no code with such a global."""
+FORM = hashlib.sha256(Path(__file__).read_bytes()).hexdigest() + SOURCE
+"""What files hold, and how Python calls machine code; other versions may have it otherwise."""
 called_by_name: dict[str, tuple[Dispatcher, tuple]] = {}
 """What has a name: a function and the types of its arguments."""
+
+
+UNREADABLE = (EOFError, AttributeError, ImportError, KeyError, ValueError, pickle.UnpicklingError)
+"""What loading raises for a file of another make than its name says."""
 
 
 class MachineCode(_Cache):
@@ -80,11 +86,12 @@ class MachineCode(_Cache):
                 function: Any = reached.functions[name]
                 function.declare(arguments)
                 called_by_name[symbol]
-            for symbol, arguments, returns in wrappers:
-                declare(target_context, symbol, arguments, returns)
+            for symbol, call in wrappers:
+                if declare(target_context, call) != symbol:
+                    return None  # it is called in another way by now
             return self.rebuild(target_context, reduced)
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, KeyError):
-            return None  # of another make than its name says
+        except UNREADABLE:
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep machine code, and which other functions it calls."""
@@ -100,7 +107,11 @@ class MachineCode(_Cache):
         kept = needed, wrappers_of(data.library), self.reduce(data)
         path = self._path(sig)
         try:
-            write_checked(path, pickle.dumps(kept, protocol=-1))
+            content = pickle.dumps(kept, protocol=-1)
+        except (pickle.PicklingError, AttributeError):
+            return  # a type is made of a class inside a function
+        try:
+            write_checked(path, content)
         except OSError as error:
             reason = error.strerror or error
             warn_once(f"machine code cannot be kept in '{path.parent}' ({reason})")
@@ -133,7 +144,8 @@ def symbol_of(dispatcher: Dispatcher, arguments: tuple) -> str:
 def _key(dispatcher: Dispatcher, arguments: tuple) -> str:
     """Return a hash of all that machine code depends on."""
     digest = reach(dispatcher).digest or str(id(dispatcher))
-    text = f"{digest} {[str(each) for each in arguments]} {platform_of(dispatcher.targetctx)}"
+    kinds = [type_name(each) for each in arguments]
+    text = f"{digest} {kinds} {FORM} {platform_of(dispatcher.targetctx)}"
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -21,12 +21,30 @@ from numba.core.funcdesc import FunctionDescriptor
 
 from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
 from manip_dyn.core.files import read_checked, write_checked
+from manip_dyn.core.fingerprint import type_name
 
 PREFIX = "manip_dyn_call/"
 """What the wrappers' names begin with."""
-_SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-_shared: dict[str, tuple[tuple, Any]] = {}
-"""Types of arguments and result by the names of wrappers that are there."""
+SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+"""Tells versions of this file apart."""
+
+
+class PythonCall(NamedTuple):
+    """What a wrapper is for.
+
+    Attributes:
+        counted: Whether it counts references to the memory of arrays.
+        arguments: The types of the function's arguments.
+        returns: That of its result.
+    """
+
+    counted: bool
+    arguments: tuple
+    returns: Any
+
+
+_shared: dict[str, PythonCall] = {}
+"""The wrappers that are there, by their names."""
 _kept_alive: list[Any] = []
 _OBJECT = ir.IntType(8).as_pointer()
 
@@ -37,8 +55,7 @@ def add_entry(context: Any, library: Any, description: Any, environment: Any) ->
     if not (all(map(_is_plain, arguments)) and _is_number(returns)):
         context.create_cpython_wrapper(library, description, environment, None, release_gil=True)
         return
-    symbol = _symbol(context, arguments, returns)
-    declare(context, symbol, arguments, returns)
+    symbol = declare(context, PythonCall(context.enable_nrt, arguments, returns))
     module = library.create_ir_module("entry")
     kind = context.call_conv.get_function_type(returns, arguments)
     function = ir.Function(module, kind, description.llvm_func_name)
@@ -51,16 +68,17 @@ def add_entry(context: Any, library: Any, description: Any, environment: Any) ->
     library.add_ir_module(module)
 
 
-def wrappers_of(library: Any) -> list[tuple[str, tuple, Any]]:
-    """Return the wrappers that a library calls: names, types of arguments and results."""
+def wrappers_of(library: Any) -> list[tuple[str, PythonCall]]:
+    """Return the wrappers that a library calls, with their names."""
     names = [each.name for each in library._final_module.functions if each.is_declaration]
-    return [(name, *_shared[name]) for name in sorted(names) if name.startswith(PREFIX)]
+    return [(name, _shared[name]) for name in sorted(names) if name.startswith(PREFIX)]
 
 
-def declare(context: Any, symbol: str, arguments: tuple, returns: Any) -> None:
-    """Let machine code call a wrapper: load or compile it if it is not there."""
+def declare(context: Any, call: PythonCall) -> str:
+    """Let machine code call a wrapper: load or compile it if it is not there; return its name."""
+    symbol = wrapper_name(context, call)
     if symbol in _shared:
-        return
+        return symbol
     path = cache_directory() / f"{symbol.replace('/', '-')}.wrapper"
     content = read_checked(path)
     codegen = context.codegen()
@@ -69,9 +87,10 @@ def declare(context: Any, symbol: str, arguments: tuple, returns: Any) -> None:
     else:
         library = codegen.create_library(symbol)
         library.enable_object_caching()
-        description = _description(symbol, arguments, returns)
+        description = _description(symbol, call.arguments, call.returns)
         module = library.create_ir_module(symbol)
-        _Wrapper(context, module, None, description, None, None, release_gil=True).build()
+        own = context.subtarget(enable_nrt=call.counted)  # what loads does not say whether
+        _Wrapper(own, module, None, description, None, None, release_gil=True).build()
         library.add_ir_module(module)
         library.finalize()
         made = pickle.dumps(library.serialize_using_object_code(), protocol=-1)
@@ -81,7 +100,8 @@ def declare(context: Any, symbol: str, arguments: tuple, returns: Any) -> None:
             warn_once(f"a wrapper cannot be kept in '{path.parent}' ({error.strerror or error})")
     llvm.add_symbol(symbol, library.get_pointer_to_function(symbol))
     _kept_alive.append(library)
-    _shared[symbol] = arguments, returns
+    _shared[symbol] = call
+    return symbol
 
 
 class _Wrapper(PyCallWrapper):
@@ -119,10 +139,10 @@ def _is_number(kind: Any) -> bool:
     return isinstance(kind, numbers) and not isinstance(kind, types.Literal)
 
 
-def _symbol(context: Any, arguments: tuple, returns: Any) -> str:
+def wrapper_name(context: Any, call: PythonCall) -> str:
     """Return a name that tells wrappers apart, also those of other machines."""
-    kinds = [str(each) for each in (*arguments, returns)]
-    text = f"{kinds} {_SOURCE} {platform_of(context)}"
+    kinds = [type_name(each) for each in (*call.arguments, call.returns)]
+    text = f"{call.counted} {kinds} {SOURCE} {platform_of(context)}"
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -2,15 +2,18 @@
 
 import fcntl
 import gc
+import pickle
 import shutil
 import time
 
 import numpy as np
 import pytest
 from fresh import Fresh
+from numba.core import types
 
 from manip_dyn.core import compilers
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.files import write_checked
 from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.specialized import specialized
 
@@ -51,6 +54,15 @@ import numpy as np
 import program
 
 print(program.outer(np.array([1.0, 2.0])))
+"""
+FORGED = """
+import pathlib, pickle
+from manip_dyn.core.files import read_checked, write_checked
+(path,) = pathlib.Path("cache").glob("outer-*")
+needed, wrappers, reduced = pickle.loads(read_checked(path))
+other = [(name[:-24] + "0" * 24, *rest) for name, *rest in wrappers]
+write_checked(path, pickle.dumps((needed, other, reduced)))
+print(len(other))
 """
 
 
@@ -132,6 +144,23 @@ def test_damaged_machine_code_is_compiled_anew(folder, damage):
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     assert printed(folder)[0] == "19.0"
+
+
+def test_machine_code_of_another_form_is_compiled_anew(folder):
+    for path in (folder / "cache").glob("*.machine_code"):
+        write_checked(path, pickle.dumps(("not", "of three parts")))
+    assert printed(folder)[0] == "19.0"
+
+
+def test_machine_code_that_python_called_otherwise_is_compiled_anew(folder):
+    """A wrapper would be compiled under a name that says it is another."""
+    assert int(printed(folder, FORGED)[0]) == 1
+    for wrapper in (folder / "cache").glob("*.wrapper"):
+        wrapper.unlink()
+    assert printed(folder)[0] == "19.0"
+    (path,) = (folder / "cache").glob("outer-*")
+    assert b"0" * 24 not in path.read_bytes()
+    assert not list((folder / "cache").glob("*0000*.wrapper"))
 
 
 def test_a_function_that_is_gone_from_the_cache_is_compiled_for_its_caller(folder):
@@ -252,11 +281,20 @@ def test_a_digest_tells_values_apart():
         np.zeros(3),
         np.zeros((2, 1)),
         np.zeros(2, dtype=np.int64),
+        types.int64,
+        types.float64,
+        (types.int64, types.int64, types.float64),
+        (types.int64, types.float64, types.float64),
     ]
     digests = [digest_of((value,)) for value in values]
     assert len({*digests, digest_of([1])}) >= len(values) - 1
     assert digest_of(object()) == ""
     assert digest_of(np.arange(3.0)) == digest_of(np.arange(3.0))
+
+
+def test_a_digest_tells_which_function_comes_again():
+    one, two = (lambda: 1), (lambda: 2)
+    assert digest_of((one, two, one)) != digest_of((one, two, two))
 
 
 def test_python_cannot_call_what_has_no_form_for_it():

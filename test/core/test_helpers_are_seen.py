@@ -84,6 +84,7 @@ def unchanged(copy):
         ("integrate", "integrate/steps/control.py", "ROUNDING = 3.6e-15", "ROUNDING = 3e-15"),
         ("integrate", "integrate/loop/time_loop.py", "WIDTHS_AHEAD = 8", "WIDTHS_AHEAD = 9"),
         ("integrate", "core/compiled.py", '"error_model": "numpy"', '"error_model": "python"'),
+        ("integrate", "integrate/steps/numbers.py", "number(types.float64)", "number()"),
         ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
         ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
@@ -106,6 +107,22 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
     path.write_text(whole.replace(old, new))
     try:
         assert digests(copy, layer) != [unchanged[layer]]
+    finally:
+        path.write_text(whole)
+
+
+@pytest.mark.parametrize("file", ["machine_code.py", "python_calls.py"])
+def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
+    script = f"""
+from manip_dyn.core.machine_code import symbol_of
+{ENTRIES["planning"]}
+print(symbol_of(entry, ()))
+"""
+    path = copy / "manip_dyn" / "core" / file
+    before, whole = output_of(script, cwd=copy, PYTHONPATH=str(copy)), path.read_text()
+    path.write_text(whole + "# edited\n")
+    try:
+        assert output_of(script, cwd=copy, PYTHONPATH=str(copy)) != before
     finally:
         path.write_text(whole)
 
