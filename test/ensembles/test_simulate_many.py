@@ -353,12 +353,13 @@ def test_a_law_that_raises_in_python_ends_its_motion_too():
 LIKE_NAMED = (
     lambda t, q, v: np.array([1.0 / (t - t), 0.0]),
     lambda t, q, v: np.array([-0.3, 0.0]) + 0.0 * v,
+    lambda t, q, v: np.array([0.3, 0.0]) + 0.0 * v,
 )
 
 
 def test_functions_of_one_name_are_told_apart():
-    """Seen: all lambdas of a file were the first of them."""
-    for law, end in zip(LIKE_NAMED, (ROBOT.tau_max[0], -0.3), strict=True):
+    """Seen: all lambdas of a file were the first of them; some differ in a constant only."""
+    for law, end in zip(LIKE_NAMED, (ROBOT.tau_max[0], -0.3, 0.3), strict=True):
         made = md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.02, 0.01)
         np.testing.assert_array_equal(made.tau_end, [[end, 0.0]])
 

@@ -107,6 +107,7 @@ def test_error_estimates_are_asymptotically_right(name):
     ("name", "control"),
     [
         ("rkdp54", ("pi", "max")),
+        ("rkdp54", ("paper", "max")),
         ("rkdp87", ("pi", "max")),
         ("rkdp87", ("paper", "max")),
         ("rkf45", ("paper", "rms")),
