@@ -20,7 +20,7 @@ def test_the_grid_search_finds_the_same_motion():
     energy = 2.0 * step * robot.tau_max[0]
     coarse = grid_search(robot, start, [0.0, 0.0], step, enough=energy, longest=1.5)
     assert (coarse.success, coarse.step) == (True, step)
-    window = (coarse.q_switch, coarse.q_switch + [step, 0.0])
+    window = (coarse.q_switch, np.add(coarse.q_switch, [step, 0.0]))
     found = grid_search(robot, start, [0.0, 0.0], 1e-3, enough=3e-4, longest=1.5, window=window)
     plan = md.plan_zero_net_work(robot, start, [0.0, 0.0])
     assert found.success
