@@ -56,23 +56,37 @@ def agree(robot, states):
 PLAIN = """
 import sys
 sys.path[1:1] = sys.argv[1:3]
-from test_kernels_are_exact import plain
-plain(sys.argv[3])
+import test_kernels_are_exact
+getattr(test_kernels_are_exact, sys.argv[3])(*sys.argv[4:])
 """
 
 
-def plain(folder):
-    """What is checked without the compiler."""
-    for name in OTHERS if examples() else ():
+def as_plain_python(check, *arguments):
+    """Call a function of this file without the compiler: what LLVM makes of it is the same."""
+    folder = Path(__file__).parent
+    output_of(PLAIN, folder.parent, folder, check.__name__, *arguments, NUMBA_DISABLE_JIT="1")
+
+
+def others_agree():
+    for name in OTHERS:
         agree(load(name, None), 2)
+
+
+def test_the_programs_of_other_arms_do_too():
+    if not examples():
+        pytest.skip("example-robot-data is not installed; pip install '.[test]'")
+    as_plain_python(others_agree)
+
+
+def laws_hold_on_trees(folder):
     for joints in range(1, 10):
         laws_hold(md.load_robot(random_tree(Path(folder), 100 + joints, joints)))
 
 
-def test_the_programs_of_other_arms_do_too_and_laws_hold_on_random_trees(tmp_path):
-    """As plain Python: what LLVM makes of them is no different."""
-    folder = Path(__file__).parent
-    output_of(PLAIN, folder.parent, folder, tmp_path, NUMBA_DISABLE_JIT="1")
+def test_laws_hold_on_random_trees(tmp_path):
+    """Compiled for the one that is compiled above; as plain Python for trees of all sizes."""
+    laws_hold(load("tree2", tmp_path))
+    as_plain_python(laws_hold_on_trees, tmp_path)
 
 
 def laws_hold(robot):

@@ -300,6 +300,11 @@ def test_a_joint_limit_ends_a_motion(how, near):
         assert made.reason[i] == alone.reason
         np.testing.assert_allclose(made.q_end[i], alone.q[-1], atol=near)
         np.testing.assert_allclose(made.t_end[i], alone.t[-1], atol=1e-9)
+    if how:
+        (first, *_) = np.flatnonzero(~made.success)
+        alone = md.simulate(arm, Q0[first], fast[first], TAU[first], DURATION, **named | how)
+        assert made.reason[first] == alone.reason
+        np.testing.assert_allclose(made.q_end[first], alone.q[-1], atol=1e-11)
 
 
 def test_a_law_without_a_number_ends_its_motion_as_that_of_simulate():
@@ -353,12 +358,13 @@ def test_a_law_that_raises_in_python_ends_its_motion_too():
 LIKE_NAMED = (
     lambda t, q, v: np.array([1.0 / (t - t), 0.0]),
     lambda t, q, v: np.array([-0.3, 0.0]) + 0.0 * v,
+    lambda t, q, v: np.array([0.3, 0.0]) + 0.0 * v,
 )
 
 
 def test_functions_of_one_name_are_told_apart():
-    """Seen: all lambdas of a file were the first of them."""
-    for law, end in zip(LIKE_NAMED, (ROBOT.tau_max[0], -0.3), strict=True):
+    """Seen: all lambdas of a file were the first of them; some differ in a constant only."""
+    for law, end in zip(LIKE_NAMED, (ROBOT.tau_max[0], -0.3, 0.3), strict=True):
         made = md.simulate_many(ROBOT, Q0[:1], V0[:1], law, 0.02, 0.01)
         np.testing.assert_array_equal(made.tau_end, [[end, 0.0]])
 

@@ -104,23 +104,25 @@ def test_error_estimates_are_asymptotically_right(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "control"),
+    ("name", "control", "digits"),
     [
-        ("rkdp54", ("pi", "max")),
-        ("rkdp87", ("pi", "max")),
-        ("rkdp87", ("paper", "max")),
-        ("rkf45", ("paper", "rms")),
+        ("rkdp54", ("pi", "max"), 5),
+        ("rkdp54", ("paper", "max"), 7),  # its steps are too long on this curve before
+        ("rkdp87", ("pi", "max"), 5),
+        ("rkdp87", ("paper", "max"), 5),
+        ("rkf45", ("paper", "rms"), 5),
     ],
 )
-def test_errors_are_proportional_to_the_tolerance(name, control):
-    errors = []
-    for tolerance in 10.0 ** -np.arange(5, 11):
+def test_errors_are_proportional_to_the_tolerance(name, control, digits):
+    """From so many digits on."""
+    errors, digits = [], np.arange(digits, 11)
+    for tolerance in 10.0**-digits:
         found = on_curve(10.0, method=name, rtol=tolerance, control=md.StepControl(*control))
         assert found.success
         errors.append(np.abs(found.y - curve(found.t).T).max())
-    slope = np.polyfit(-np.arange(5, 11), np.log10(errors), 1)[0]
+    slope = np.polyfit(-digits, np.log10(errors), 1)[0]
     assert slope == pytest.approx(1.0, abs=0.25)
-    assert max(np.array(errors) * 10.0 ** np.arange(5, 11)) < 200.0
+    assert max(np.array(errors) * 10.0**digits) < 200.0
 
 
 def on_curve(end, begin=0.0, **how):

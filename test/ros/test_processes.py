@@ -58,6 +58,7 @@ def test_a_demo_arrives_at_1_khz_without_a_loss():
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)["scenarios"]["ibm7535_minimum_time"]["lockstep"]
     assert summary["final_position_error"] < 1e-6
+    assert summary["missed_samples"] == 0
     assert summary["extra_time_s"] < 1e-6
     assert summary["new_motions"] == 0
 
@@ -107,6 +108,7 @@ def test_circle_is_tracked_within_a_micrometre():
         ("simulator", "ibm7535_zero_net_work.yaml", signal.SIGINT),
         ("simulator", "ibm7535_zero_net_work.yaml", signal.SIGTERM),
         ("bang_bang_planner", "ibm7535_zero_net_work.yaml", signal.SIGINT),
+        ("bang_bang_planner", "ibm7535_zero_net_work.yaml", signal.SIGTERM),
         ("clik_tracker", "pa10_circle.yaml", signal.SIGTERM),
         ("clik_tracker", "pa10_dynamic_circle.yaml", signal.SIGINT),
     ],

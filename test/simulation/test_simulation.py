@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import ARM, changed, load, random_state, write, write_shipped
+from arms import ARM, changed, load, random_state, random_tree, write, write_shipped
 from laws import linear, swing
 from scipy.integrate import solve_ivp
 
@@ -337,17 +337,19 @@ def test_constant_effort_has_no_switch():
 
 
 @pytest.mark.parametrize(
-    "chosen",
+    ("name", "chosen"),
     [
-        {"method": "rkdp87", "rtol": 1e-11, "atol": 1e-11},
-        {"method": "abm4", "step": 2e-4},
-        {"method": "taylor", "rtol": 1e-12},
+        ("ibm7535", {"method": "rkdp87", "rtol": 1e-11, "atol": 1e-11}),
+        ("ibm7535", {"method": "abm4", "step": 2e-4}),
+        ("ibm7535", {"method": "taylor", "rtol": 1e-12}),
+        ("branched", {"method": "rosenbrock_nystrom", "rtol": 1e-9, "atol": 1e-9}),
     ],
-    ids=lambda chosen: "-".join(map(str, chosen.values())),
+    ids=lambda chosen: chosen if isinstance(chosen, str) else chosen["method"],
 )
-def test_every_kind_of_method_simulates(chosen):
-    """Switches inside steps included; energy is balanced."""
-    robot = md.load_robot("ibm7535")
+def test_every_kind_of_method_simulates(tmp_path, name, chosen):
+    """Switches inside steps included; energy is balanced. Turning and sliding joints, too."""
+    branched = name == "branched"
+    robot = md.load_robot(random_tree(tmp_path, 8, joints=3) if branched else name)
     q, v, effort = random_state(robot, np.random.default_rng(8))
     schedule = md.Schedule(robot, [0, 123_456_789], [effort, -effort])
     result = md.simulate(robot, q, v, schedule, 0.3, sample_period=0.1, **chosen)

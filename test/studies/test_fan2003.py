@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import save_roughly
 
 from manip_dyn.cli import main
 from manip_dyn.codegen import customize
@@ -23,7 +24,6 @@ from manip_dyn.studies.fan2003.motions import pd_control
 from manip_dyn.studies.fan2003.peaks import link_energies
 from manip_dyn.studies.fan2003.replay import controlled, printed
 from manip_dyn.studies.fan2003.settings import Arm, Settings
-from manip_dyn.studies.report.charts import draw
 from manip_dyn.studies.report.settings import read_settings
 
 SWITCH_65 = np.array([0.4471, 0.0142])
@@ -262,13 +262,8 @@ def test_work_curves_start_and_end_at_zero(found):
 
 
 def test_json_text_and_files_agree(found, tmp_path, monkeypatch):
-    def some(chart, folder):
-        """Draw one of each kind: drawing takes its time."""
-        files = [folder / f"{chart.name}.{kind}" for kind in ("png", "svg")]
-        return draw(chart, folder) if chart.name in drawn else files
-
     drawn = ("5_3_motion", "5_3_work", "4_1_case_1_costates")
-    monkeypatch.setattr("manip_dyn.studies.report.findings.draw", some)
+    save_roughly(monkeypatch, *drawn)
     content = json.loads(json.dumps(found.content(), allow_nan=False))
     assert list(content["tables"]) == ["5.3"]
     assert list(content["sections"]) == ["4.1 case 1", "4.1 case 2"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import save_roughly
 
 from manip_dyn.cli import main
 from manip_dyn.codegen.report import operation_report
@@ -23,7 +24,6 @@ from manip_dyn.studies.galhano1994.curves import Curve, Point
 from manip_dyn.studies.galhano1994.customizing import plain_right_hand_side
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem
 from manip_dyn.studies.galhano1994.settings import FAMILIES, Settings
-from manip_dyn.studies.report.charts import draw
 from manip_dyn.studies.report.claims import Claim, steadied
 from manip_dyn.studies.report.settings import read_settings
 
@@ -114,12 +114,7 @@ def test_every_claim_has_a_number_and_a_verdict(found):
 
 
 def test_json_and_csv_agree_and_pictures_are_written(found, tmp_path, monkeypatch):
-    def some(chart, folder):
-        """Draw two: drawing takes its time."""
-        files = [folder / f"{chart.name}.{kind}" for kind in ("png", "svg")]
-        return draw(chart, folder) if chart.name in ("fig3_rr", "energy_rr") else files
-
-    monkeypatch.setattr("manip_dyn.studies.report.findings.draw", some)
+    save_roughly(monkeypatch, "fig3_rr", "energy_rr")
     content = json.loads(json.dumps(found.content(), allow_nan=False))
     files = found.write(tmp_path)
     drawn = [f"{figure.name}_rr" for figure in found.figures]
