@@ -41,6 +41,7 @@ from manip_dyn.core.in_turn import turns
 from manip_dyn.core.known_operations import known_operations
 from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.uninterrupted import uninterrupted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
@@ -86,7 +87,7 @@ class Compiled(CPUDispatcher):
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
         known = known_operations(self.typingctx, self.targetctx)
-        with announced(self.py_func), collection_paused(), turns(), known:
+        with announced(self.py_func), collection_paused(), uninterrupted(), turns(), known:
             return with_room(super().compile, sig)
 
     def get_call_template(self, args, kws):

@@ -16,6 +16,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.uninterrupted import interrupt
 from manip_dyn.ros.runtime.discovery import local
 from manip_dyn.ros.runtime.parameter_files import refuse_unread
 
@@ -93,7 +94,8 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     begun = False
     try:
         # While a node is being built nothing looks whether to end; rclpy passes signals on.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, interrupt)
         rclpy.init(args=args)
         begun = True
         sys.unraisablehook = tell_unless_shut_down
