@@ -96,9 +96,8 @@ class _Walk:
         self.digest = hashlib.sha256()
         self.functions: dict[str, Dispatcher] = {}
         self._functions = itertools.count()
-        self._seen: dict[
-            int, tuple[str, Any]
-        ] = {}  # and kept alive, so that no number is used again
+        # Which function each is, and the value, kept alive, so that no number is used again.
+        self._seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, value: Any) -> None:
         """Add a value and what it refers to."""

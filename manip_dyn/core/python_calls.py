@@ -17,9 +17,9 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import types
 from numba.core.callwrapper import PyCallWrapper
-from numba.core.funcdesc import FunctionDescriptor
 
 from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
+from manip_dyn.core.declaration import declaration
 from manip_dyn.core.files import read_checked, write_checked
 from manip_dyn.core.fingerprint import type_name
 
@@ -87,7 +87,7 @@ def declare(context: Any, call: PythonCall) -> str:
     else:
         library = codegen.create_library(symbol)
         library.enable_object_caching()
-        description = _description(symbol, call.arguments, call.returns)
+        description = declaration(symbol, call.arguments, call.returns, "compiled function")
         module = library.create_ir_module(symbol)
         own = context.subtarget(enable_nrt=call.counted)  # what loads does not say whether
         _Wrapper(own, module, None, description, None, None, release_gil=True).build()
@@ -144,21 +144,3 @@ def wrapper_name(context: Any, call: PythonCall) -> str:
     kinds = [type_name(each) for each in (*call.arguments, call.returns)]
     text = f"{call.counted} {kinds} {SOURCE} {platform_of(context)}"
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def _description(symbol: str, arguments: tuple, returns: Any) -> FunctionDescriptor:
-    made = FunctionDescriptor(
-        native=True,
-        modname=__name__,
-        qualname="compiled function",
-        unique_name=symbol,
-        doc="",
-        typemap={},
-        restype=returns,
-        calltypes={},
-        argtypes=arguments,
-        args=[f"x{i}" for i in range(len(arguments))],
-        kws=(),
-    )
-    made.mangled_name = symbol
-    return made

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import types, typing
 from numba.core.compiler import Flags
-from numba.core.funcdesc import FunctionDescriptor
 from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic
 
 from manip_dyn.core.compiled import Function, Inlined
+from manip_dyn.core.declaration import declaration
 from manip_dyn.core.fingerprint import home
 from manip_dyn.core.plain import PLAIN
 
@@ -71,25 +71,6 @@ class Slot(Inlined):
         calls[symbol] = call
         entry = self._declared[arguments] = functools.partial(self, symbol)
         self.targetctx.insert_user_function(entry, declaration(symbol, arguments, self._returns))
-
-
-def declaration(symbol: str, arguments: tuple, returns: Any) -> FunctionDescriptor:
-    """Return what numba has to know of a function that is called by a name."""
-    made = FunctionDescriptor(
-        native=True,
-        modname=__name__,
-        qualname=symbol,
-        unique_name=symbol,
-        doc="",
-        typemap={},
-        restype=returns,
-        calltypes={},
-        argtypes=arguments,
-        args=[f"x{i}" for i in range(len(arguments))],
-        kws=(),
-    )
-    made.mangled_name = symbol
-    return made
 
 
 def slot(returns: Any = types.none) -> Callable[[Function], Function]:
