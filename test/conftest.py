@@ -1,11 +1,13 @@
 """Garbage is looked for rarely: each time means a look at all the objects that compiling made.
 
 Files that take long come first, so that no worker is alone with one at the end. One worker
-collects first, so that the bytecode of all that is imported is made once.
+collects first, so that the bytecode of all that is imported is made once. Processes that tests
+start hear of Ctrl-C, also where the tests themselves shall not.
 """
 
 import fcntl
 import gc
+import signal
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -44,6 +46,8 @@ def pytest_report_header():
 
 def pytest_configure():
     gc.set_threshold(100_000, 20, 50)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's `make test &` has it so
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -17,7 +17,7 @@ from manip_dyn.studies.galhano1994.settings import Settings as GalhanoSettings
 from manip_dyn.studies.page import written
 from manip_dyn.studies.report import html
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.report.claims import Claim, Evidence, steadied
+from manip_dyn.studies.report.claims import AT_THE_LIMIT, Claim, Evidence, steadied
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.items import MISSING, Item, items_table, read_items
 from manip_dyn.studies.report.markdown import claims_markdown, claims_page_table, markdown
@@ -122,10 +122,9 @@ class Found(Findings):
         yield Chart("curve", 'A "curve"', (panel,), 1, (2.0, 2.0))
 
 
-def claim(key, *holds):
-    return Claim(
-        key, "ratio; above 1", tuple(Evidence(f"{k}", 1.5, h) for k, h in enumerate(holds))
-    )
+def claim(key, *holds, number=1.5, counted=""):
+    cases = tuple(Evidence(f"{k}", number, h) for k, h in enumerate(holds))
+    return Claim(key, "ratio; above 1", cases, counted=counted)
 
 
 @pytest.fixture
@@ -164,6 +163,16 @@ def test_a_kept_run_has_what_was_found(record, found):
 def test_a_row_that_no_longer_comes_out_is_stale(record, found, change, missing):
     now = Found(found.setting, **({"claims": found.claims} | change))
     assert len(stale(record, now.record(1.0))) == missing
+
+
+@pytest.mark.parametrize(("holds", "missing"), [(True, 0), (False, 1)])
+def test_of_steps_at_the_limit_of_stability_only_the_verdict_comes_out(found, holds, missing):
+    """Their number moves by percents with the last bits, which another BLAS has others of."""
+    one, other = (
+        replace(found, claims=(claim("rises", *each, number=number, counted=AT_THE_LIMIT),))
+        for number, each in ((1.04, [True]), (0.96, [holds]))
+    )
+    assert len(stale(one.record(1.0), other.record(1.0))) == missing
 
 
 def test_a_page_shows_tables_and_claims(record):

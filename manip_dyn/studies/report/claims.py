@@ -22,6 +22,9 @@ NEARLY_ALL, HALF = 0.95, 0.5
 OFF = 0.1
 """Share by which a load on the machine may shift one median time against another."""
 UNDECIDED = "not reproducible"
+SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
+"""What a claim counts that another machine does not repeat: times, and steps that the limit of
+stability rules, which move by percents with the last bits of another BLAS."""
 LISTED = 8
 """Cases that are named in text; JSON and CSV have all of them."""
 
@@ -52,7 +55,8 @@ class Claim:
         measure: What the number is, and when a case bears the claim out.
         evidence: All cases.
         about: The robot that it was measured on, where there are several.
-        counted: In what costs are counted: ``seconds`` depend on the machine.
+        counted: In what costs are counted, if on another machine they differ: `SECONDS` or
+            `AT_THE_LIMIT`.
         others: Further verdicts that the same runs would give with all times `OFF` off.
     """
 
@@ -133,7 +137,7 @@ def steadied(claim: Claim, others: Iterable[Claim]) -> Claim:
     """Return a claim about times, with the verdicts that differ among `others`, times off."""
     statuses = (each.status for each in others)
     differing = tuple(dict.fromkeys(each for each in statuses if each != claim.status))
-    return replace(claim, counted="seconds", others=differing)
+    return replace(claim, counted=SECONDS, others=differing)
 
 
 def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str]) -> str:

@@ -14,12 +14,16 @@ from typing import Any, NamedTuple
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
+from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS
 from manip_dyn.studies.report.tables import Table, plain
 
 DIGITS = 6
 """Of a number that is kept."""
 SAME, SMALL = 0.01, 1e-9
 """Numbers that differ by this share, or are both as small, are the same."""
+
+NUMBERS = ("number", "least", "most")
+"""Of a claim: over its cases."""
 
 
 class Record(NamedTuple):
@@ -72,7 +76,8 @@ def read_record(file: Path) -> Record:
 def stale(kept: Record, now: Record, same: float = SAME) -> list[str]:
     """Return the rows of tables and claims of a new run, of some items, that `kept` lacks.
 
-    Columns of times, and claims counted in seconds, are not compared.
+    Columns of times, and claims counted in seconds, are not compared; of claims about steps at the
+    limit of stability the verdict is, and not the numbers.
     """
     missing = []
     for table in now.tables.values():
@@ -84,11 +89,17 @@ def stale(kept: Record, now: Record, same: float = SAME) -> list[str]:
             if not any(_alike(mine, [plain(each[k]) for k in columns], same) for each in rows):
                 missing.append(f"{table.name}: {mine}")
     for claim in now.claims:
-        if claim.get("counted") != "seconds" and not any(
-            _alike(plain(claim), each, same) for each in kept.claims
+        if claim.get("counted") != SECONDS and not any(
+            _alike(_repeated(claim), _repeated(each), same) for each in kept.claims
         ):
             missing.append(f"claim {claim['key']}: {claim['measure']}: {claim['verdict']}")
     return missing
+
+
+def _repeated(claim: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what another machine repeats of a claim."""
+    moves = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
+    return {key: value for key, value in plain(claim).items() if key not in moves}
 
 
 def rounded(value: Any) -> Any:
