@@ -11,6 +11,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.multibody import simulate_mechanism
 from manip_dyn.studies import sandu2001
+from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS
 from manip_dyn.studies.report.record import read_record, stale
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.sandu2001 import (
@@ -154,7 +155,10 @@ def test_every_claim_is_judged_and_costs_are_counted(kept):
     assert {row["verdict"] for row in kept.claims} <= {
         *("confirmed", "partly confirmed", "refuted", "not reproducible")
     }
-    assert {row["key"] for row in kept.claims if row.get("counted")} == {"faster"}
+    assert {row["key"]: row["counted"] for row in kept.claims if row.get("counted")} == {
+        "faster": SECONDS,
+        "explicit cost": AT_THE_LIMIT,
+    }
 
 
 def test_a_wrong_digit_breaks_the_conditions_of_order():
