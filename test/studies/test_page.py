@@ -17,13 +17,13 @@ from manip_dyn.studies.galhano1994.settings import Settings as GalhanoSettings
 from manip_dyn.studies.page import written
 from manip_dyn.studies.report import html
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.report.claims import AT_THE_LIMIT, Claim, Evidence, steadied
+from manip_dyn.studies.report.claims import Claim, Evidence, steadied
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.items import MISSING, Item, items_table, read_items
 from manip_dyn.studies.report.markdown import claims_markdown, claims_page_table, markdown
 from manip_dyn.studies.report.record import read_record, stale
 from manip_dyn.studies.report.settings import read_settings
-from manip_dyn.studies.report.status import counted, kind_of, parts
+from manip_dyn.studies.report.status import AT_THE_LIMIT, counted, kind_of, parts
 from manip_dyn.studies.report.tables import Table
 
 ROOT = Path(md.__file__).parents[1]

@@ -16,15 +16,13 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, NamedTuple
 
+from manip_dyn.studies.report.status import SECONDS
 from manip_dyn.studies.report.tables import WIDTH, Table, number
 
 NEARLY_ALL, HALF = 0.95, 0.5
 OFF = 0.1
 """Share by which a load on the machine may shift one median time against another."""
 UNDECIDED = "not reproducible"
-SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
-"""What a claim counts that another machine does not repeat: times, and steps that the limit of
-stability rules, which move by percents with the last bits of another BLAS."""
 LISTED = 8
 """Cases that are named in text; JSON and CSV have all of them."""
 
@@ -56,7 +54,7 @@ class Claim:
         evidence: All cases.
         about: The robot that it was measured on, where there are several.
         counted: In what costs are counted, if on another machine they differ: `SECONDS` or
-            `AT_THE_LIMIT`.
+            `AT_THE_LIMIT` of `status`.
         others: Further verdicts that the same runs would give with all times `OFF` off.
     """
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole
-from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS
+from manip_dyn.studies.report.status import AT_THE_LIMIT, SECONDS
 from manip_dyn.studies.report.tables import Table, plain
 
 DIGITS = 6

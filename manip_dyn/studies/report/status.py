@@ -21,6 +21,9 @@ KINDS = {
     "open": ("not reproducible", "not measured", "not published", "no number to compare"),
 }
 """Kinds of statuses, and the words of each."""
+SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
+"""What a claim counts that another machine does not repeat: times, and steps that the limit of
+stability rules, which move by percents with the last bits of another BLAS."""
 OF = {words: kind for kind, told in KINDS.items() for words in told}
 
 

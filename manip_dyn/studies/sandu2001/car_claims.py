@@ -16,7 +16,8 @@ from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.simulate import MechanismMotion
-from manip_dyn.studies.report.claims import AT_THE_LIMIT, OFF, Claim, Evidence, steadied
+from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied
+from manip_dyn.studies.report.status import AT_THE_LIMIT
 from manip_dyn.studies.sandu2001.rows import PUBLISHED, LeadRow, TimeRow
 
 DURATIONS = (1, 2, 3, 4)
