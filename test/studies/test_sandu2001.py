@@ -11,9 +11,9 @@ import pytest
 import manip_dyn as md
 from manip_dyn.multibody import simulate_mechanism
 from manip_dyn.studies import sandu2001
-from manip_dyn.studies.report.status import AT_THE_LIMIT, SECONDS
 from manip_dyn.studies.report.record import read_record, stale
 from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.studies.report.status import AT_THE_LIMIT, SECONDS
 from manip_dyn.studies.sandu2001 import (
     Sandu2001,
     car,
