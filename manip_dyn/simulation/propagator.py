@@ -100,7 +100,7 @@ class CompiledPropagator(Propagator):
         self._limits = limits_of(kernels, integrator)
         events = events or (self._limits.events if self._limits else None)
         engine = _engine(rhs, kernels, integrator, events, jacobian)
-        self._run = engine.run
+        self._engine = engine
         self._parameters = parameters
         self._space = engine.space(
             step=0.0 if integrator.adaptive else integrator.step,
@@ -113,13 +113,13 @@ class CompiledPropagator(Propagator):
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         parameters = self._parameters if effort is None else effort
         try:
-            self.status = Status(self._run(begin, end, parameters, y, self._space))
+            self.status = Status(self._engine.go(begin, end, parameters, y, self._space))
         finally:
-            now = self._space.state
-            self.steps += int(now.steps)
-            self.failures += int(now.failures)
-            self.evaluations += int(now.evaluations)
-            self.reached = float(now.t)
+            now = self._space.clock[0]  # faster than by name
+            self.steps += int(now["steps"])
+            self.failures += int(now["failures"])
+            self.evaluations += int(now["evaluations"])
+            self.reached = float(now["t"])
         event = self.status is Status.EVENT
         self.met = self._limits.reached(y) if self._limits and event else ""
 

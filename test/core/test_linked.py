@@ -10,7 +10,7 @@ from numba import types
 from manip_dyn.core.compiled import compiled, inlined
 from math import sin
 
-from manip_dyn.core.linking.slots import number, slot
+from manip_dyn.core.linking.slots import number, slot, table
 
 
 @number()
@@ -21,6 +21,11 @@ def times():
 @number(types.float64)
 def factor():
     return 1.0
+
+
+@table
+def share(row, column):
+    return 0.0
 
 
 @slot(returns=types.float64)
@@ -46,7 +51,7 @@ def weighted(x):
 @inlined
 def risen(x):  # too long to become a part of its callers
     for _ in range(times()):
-        x = factor() * x
+        x = factor() * x + share(1, times())
         if x < 0.0:
             x = LONG
     return x
@@ -68,10 +73,11 @@ def total(values, out):
 PROGRAM = PROGRAM.replace("LONG", "sin(" * 60 + "x" + ")" * 60)
 FUNCTIONS = """
 import ctypes
+import numpy as np
 from numba import njit
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linking.linked import linked
-from program import count, factor, note, often_risen, times, total, weight
+from program import count, factor, note, often_risen, share, times, total, weight
 
 absolute = ctypes.CDLL(None).fabs
 absolute.argtypes, absolute.restype = [ctypes.c_double], ctypes.c_double
@@ -108,6 +114,7 @@ def returning(x, out):
     return out
 
 
+RISEN = {weight: often_risen, count: 1, note: note}
 TOTALS = {
     "slots": linked(total, {count: 2, note: note, weight: weight}),
     "njit": linked(total, {count: 2, note: returning, weight: double}),
@@ -117,9 +124,9 @@ TOTALS = {
     "two rounds": linked(linked(total, {weight: double}), {count: 1, note: returning}),
     "other second": linked(linked(total, {weight: double}), {count: 2, note: note}),
     "unknown": linked(total, {count: 2, note: note, weight: unknown}),
-    "numbers": linked(total, {weight: often_risen, count: 1, note: note, times: 1, factor: 2.0}),
+    "numbers": linked(total, RISEN | {times: 1, factor: 2.0, share: np.array([[9, 9], [9, 0.5]])}),
     "other numbers": linked(
-        total, {weight: often_risen, count: 1, note: note, times: 2, factor: 3.0}
+        total, RISEN | {times: 2, factor: 3.0, share: np.array([[9, 9, 9], [9, 9, 0.25]])}
     ),
 }
 one, two = TOTALS["njit"], TOTALS["merged"]
@@ -145,8 +152,8 @@ division inf inf True
 two rounds 2.0 20.0 True
 other second 20.0 20.0 True
 unknown 10.0 10.0 False
-numbers 14.0 14.0 True
-other numbers 63.0 63.0 True
+numbers 15.5 15.5 True
+other numbers 66.0 66.0 True
 both 145.0 1.25 True"""
 
 

@@ -58,6 +58,13 @@ def test_other_numba_code_runs_an_engine_in_place():
     np.testing.assert_allclose(y, [1.0, 0.0], atol=1e-6)
     assert space.state.t == 2.0 * np.pi
     assert allocations(turns, 1, p, y, space) == allocations(turns, 1000, p, y, space)
+    turns(1, p, y, space)
+    same, other = np.array([1.0, 0.0]), engine.space(rtol=1e-9, atol=1e-9)
+    for _ in range(2):  # whatever has been before
+        same[:] = 1.0, 0.0
+        assert engine.go(0.0, 2.0 * np.pi, p, same, other) == md.Status.SUCCESS
+    np.testing.assert_array_equal(same, y)
+    assert other.clock == space.clock
 
 
 def test_ten_million_steps_leave_the_memory_flat():

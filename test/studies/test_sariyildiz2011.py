@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import save_roughly
 
 import manip_dyn as md
 from manip_dyn.cli import main
@@ -236,7 +237,8 @@ def test_kept_errors_are_the_largest_of_their_stretches(runs):
 
 
 # --------------------------------------------------------------------------- the output
-def test_json_csv_and_pictures_are_complete(found, tmp_path):
+def test_json_csv_and_pictures_are_complete(found, tmp_path, monkeypatch):
+    save_roughly(monkeypatch, "fig9")
     content = json.loads(json.dumps(found.content(), allow_nan=False))
     assert [chart.name for chart in found.charts] == [
         *FIGURES,

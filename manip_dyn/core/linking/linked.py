@@ -39,8 +39,8 @@ def linked(program: Any, fills: Mapping[Any, Any]) -> Any:
 
     Args:
         program: A `compiled` function that calls slots, itself or in its parts.
-        fills: For slots a compiled function or an intrinsic each, or the number that they return;
-            a slot for what it does by itself.
+        fills: For slots a compiled function or an intrinsic each, or the number that they return,
+            or the table; a slot for what it does by itself.
     """
     filled = tuple(
         (home(slot.py_func), value.default if isinstance(value, Slot) else value)

@@ -3,7 +3,7 @@
 A slot is a stand-in: an ordinary function with the arguments that will be given, and what it does
 as long as nothing else is put in its place. Compiled code that calls it only declares a name for
 each combination of argument types; `fill` defines what stands behind such a name. Where all that
-is open is a `number`, the name is that of a constant.
+is open is a `number` or a `table` of them, the name is that of a constant.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types, typing
 from numba.core.compiler import Flags
@@ -25,9 +26,13 @@ from manip_dyn.core.declaration import declaration
 from manip_dyn.core.fingerprint import home
 from manip_dyn.core.plain import PLAIN
 
+_INDEX = ir.IntType(64)
+_ROW = ir.ArrayType(ir.DoubleType(), 16)
+"""A row of a `table`: where it is read nobody knows how many columns there are."""
+
 
 class Call(NamedTuple):
-    """What is known of a call: the slot's `home`, and types; no arguments of a `number`."""
+    """What is known of a call: the slot's `home`, and types; no arguments of numbers."""
 
     slot: str
     arguments: tuple | None
@@ -115,6 +120,31 @@ def number(kind: Any = types.int64) -> Callable[[Function], Function]:
     return decorated
 
 
+def table(function: Any) -> Any:
+    """Leave open a table whose elements a function of row and column returns, until `linked`."""
+    if PLAIN:
+        return function
+    slot = home(function)
+    calls[slot] = Call(slot, None, types.float64)
+
+    def read(_context, row, column):
+        def generate(context, builder, signature, values):
+            place = builder.module.globals.get(slot)
+            if place is None:
+                place = _constant(builder.module, slot, ir.ArrayType(_ROW, 0))
+            row, column = (
+                context.cast(builder, value, kind, types.intp)
+                for value, kind in zip(values, signature.args, strict=True)
+            )
+            return builder.load(builder.gep(place, [ir.Constant(_INDEX, 0), row, column]))
+
+        return types.float64(row, column), generate
+
+    made: Any = intrinsic(read)
+    made.py_func = function
+    return made
+
+
 def _constant(module: Any, name: str, kind: Any) -> Any:
     """Declare a constant that is defined elsewhere."""
     made = ir.GlobalVariable(module, kind, name)
@@ -138,7 +168,7 @@ def fill(library: Any, values: Mapping[str, Any], caller: Any) -> None:
     Args:
         library: Where the callers are.
         values: For names of calls, see `calls`, a compiled function each, or the number that is
-            returned.
+            returned, or the table (r, c).
         caller: The compiled function that the callers belong to.
     """
     module = library.create_ir_module("slots")
@@ -158,8 +188,13 @@ def fill(library: Any, values: Mapping[str, Any], caller: Any) -> None:
         find(symbol).linkage = "internal"
 
 
-def _define_number(module: Any, symbol: str, value: float, caller: Any) -> None:
-    constant = caller.targetctx.get_constant(calls[symbol].returns, value)
+def _define_number(module: Any, symbol: str, value: Any, caller: Any) -> None:
+    if isinstance(value, np.ndarray):
+        rows = np.zeros((len(value), _ROW.count))
+        rows[:, : value.shape[1]] = value
+        constant = ir.Constant(ir.ArrayType(_ROW, len(rows)), rows.tolist())
+    else:
+        constant = caller.targetctx.get_constant(calls[symbol].returns, value)
     made = _constant(module, symbol, constant.type)
     made.initializer = constant
     made.linkage = "linkonce_odr"

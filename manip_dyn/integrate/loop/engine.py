@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -31,6 +32,7 @@ from manip_dyn.core.machine_code import is_kept
 from manip_dyn.integrate.loop.assembly import assembled
 from manip_dyn.integrate.loop.search import SIGNAL_ROWS
 from manip_dyn.integrate.loop.space import LIMITS, STATE, Record, Space, begin, cleared, record_of
+from manip_dyn.integrate.loop.stops import RECORD
 from manip_dyn.integrate.methods.method import Method, Options
 
 
@@ -42,7 +44,8 @@ class Engine:
         method: Its method.
         options: What it was generated for.
         advance: ``advance(p, y, space) -> status``: goes on from what `space` says.
-        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly.
+        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly; for
+            compiled code, Python has `go`.
         rows: Rows of the work array.
         degree: Degree of its dense output.
         scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
@@ -130,9 +133,22 @@ class Engine:
         )
 
     @staticmethod
-    def start(space: Space, t: float, stops: Vector) -> None:
+    def start(space: Space, t: float, stops: ArrayLike) -> None:
         """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
         begin(space, t, stops)
+
+    def go(self, t: float, t_end: float, p: Any, y: Vector, space: Space) -> int:
+        """Do as `run` does, without machine code of its own.
+
+        Args:
+            t: Time at the start, s.
+            t_end: Time to reach, s.
+            p: The parameters.
+            y: The state (m,), changed.
+            space: The arrays; one stop is enough.
+        """
+        self.start(space, t, (t_end, -np.inf, np.inf, RECORD))
+        return self.advance(p, y, space)
 
     def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
         """Return empty arrays for states, polynomials of a degree and events."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 from numba.extending import overload_attribute
+from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import inlined
@@ -74,6 +75,7 @@ locating, settled, low, high, high_lands, probe, rounds
                     the search for an event, see `search`
 """
 
+_ZEROS = (0,) * (len(STATE.names or ()) - 4)
 
 CACHE_LINE = 8
 """Numbers in it."""
@@ -195,10 +197,8 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
     )
 
 
-def begin(space: Space, t: float, stops: Vector) -> None:
+def begin(space: Space, t: float, stops: ArrayLike) -> None:
     """Set a space to the start of an integration from t, s, over `stops` (n, 4)."""
-    space.clock[:] = np.zeros(1, STATE)
-    now = space.state
-    now.t = now.origin = t
-    now.planned = space.limits.first_step
-    space.stops[:] = stops
+    planned = space.rules["first_step"][0]
+    space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # t, planned, memory, origin: not by name,
+    space.stops[:] = stops  # which takes ten times as long

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ class Step(NamedTuple):
 def open_step(
     module: ModuleType,
     motion: Mapping[str, Any],
-    numbers: Mapping[str, float],
+    numbers: Mapping[str, Any],
     emitted: Mapping[str, Any] = MappingProxyType({}),
     **constants: Any,
 ) -> tuple[ModuleType, Mapping[Any, Any]]:
@@ -78,7 +79,7 @@ def open_step(
     Args:
         module: Where it stands; it plans its first step by `plan_first`.
         motion: ``rhs`` and what else it calls of the motion; bound with the compiler off.
-        numbers: Numbers by their names in `steps.numbers`.
+        numbers: Numbers and tables (r, c) by their names in `steps.numbers`.
         emitted: Functions of the method by their names, None for what it has not.
         constants: What the module is bound to before it is compiled.
     """
@@ -86,11 +87,15 @@ def open_step(
         open_there = {getattr(module, name): each for name, each in {**numbers, **emitted}.items()}
         fills = {slot: slot if each is None else each for slot, each in open_there.items()}
         return specialized(module, **constants) if constants else module, fills
-    bound = {name: lambda value=value: value for name, value in numbers.items()}
+    bound = {name: partial(_element, value) for name, value in numbers.items()}
     plan_first = specialized(first_step, rhs=motion["rhs"]).plan_first
     return specialized(
         module, **motion, plan_first=plan_first, **bound, **emitted, **constants
     ), {}
+
+
+def _element(value: Any, *place: int) -> Any:
+    return value[place] if place else value
 
 
 @dataclass(frozen=True)

@@ -87,26 +87,31 @@ class Rosenbrock(Method):
             "exact": int(options.jacobian),
             "mass": int(options.mass),
             "scaled": int(options.estimate == "scaled"),
+            **_coefficients(table),
         }
         motion = {"rhs": rhs, "jacobian": jacobian}
-        module, fills = open_step(implicit, motion, numbers, **_coefficients(table))
+        module, fills = open_step(implicit, motion, numbers)
         scratch = (size - n + unknowns, size + (n if options.mass else 0))
         return Step(module, implicit.Z + table.stages, degree=3, scratch=scratch, fills=fills)
 
 
 def _coefficients(table: RosenbrockTableau) -> dict[str, Any]:
-    """Return what a step is bound to, as floats."""
+    """Return the coefficients as floats, by their names in `steps.numbers`."""
     difference = tuple(x - y for x, y in zip(table.b, table.b_hat, strict=True))
-    moves = [(table.position_weights(b), table.weights(b)) for b in (table.b, difference)]
-    return {
-        "STAGES": table.stages,
-        "GAMMA": float(table.diagonal),
-        "REPEATS": np.array([table.repeats(i) for i in range(table.stages)]),
-        "ALPHA": np.array(table.alpha_sums, dtype=np.float64),
-        "GAMMAS": np.array(table.gamma_sums, dtype=np.float64),
-        "A": np.array(table.a, dtype=np.float64),
-        "C": np.array(table.c, dtype=np.float64),
-        "THETA": np.array(table.theta, dtype=np.float64),
-        "DELTA": np.array(table.delta, dtype=np.float64),
-        "MOVES": np.array(moves, dtype=np.float64),
+    moves = [
+        weights
+        for b in (table.b, difference)
+        for weights in (table.position_weights(b), table.weights(b))
+    ]
+    repeats = [table.repeats(i) for i in range(table.stages)]
+    of_stage = [table.alpha_sums, table.gamma_sums, repeats]
+    tables = {
+        "of_stage": of_stage,
+        "a": table.a,
+        "c": table.c,
+        "theta": table.theta,
+        "delta": table.delta,
+        "moves": moves,
     }
+    found = {name: np.array(rows, dtype=np.float64) for name, rows in tables.items()}
+    return {"stage_count": table.stages, "gamma": float(table.diagonal), **found}

@@ -6,8 +6,6 @@ quadratures; without positions all of it is w. The unknowns of the linear system
 
 from __future__ import annotations
 
-import numpy as np
-
 from manip_dyn.core.compiled import inlined
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.core.views import part, row, rows
@@ -16,10 +14,16 @@ from manip_dyn.integrate.steps.dense import fill_hermite, finish_piece
 from manip_dyn.integrate.steps.first_step import plan_first
 from manip_dyn.integrate.steps.linear import add_product, implicit_matrix
 from manip_dyn.integrate.steps.numbers import (
+    a,
     adaptive,
+    c,
+    delta,
     dense,
     exact,
+    gamma,
     mass,
+    moves,
+    of_stage,
     paper,
     paper_power,
     positions,
@@ -27,6 +31,8 @@ from manip_dyn.integrate.steps.numbers import (
     rms,
     scaled,
     size,
+    stage_count,
+    theta,
 )
 from manip_dyn.integrate.steps.stand_ins import jacobian, rhs
 from manip_dyn.integrate.steps.status import NON_FINITE, PASSED
@@ -38,15 +44,10 @@ solution of the first stage."""
 RELATIVE_CHANGE = 6e-6
 """Third root of the spacing of floats: central differences are then best."""
 
-# Bound for each method.
-STAGES, GAMMA = 1, 1.0
-REPEATS = np.zeros(1, dtype=np.bool_)
-"""Which stages have the arguments of the stage before."""
-ALPHA, GAMMAS = np.zeros(1), np.zeros(1)
-A = C = THETA = DELTA = np.zeros((1, 1))
-"""Coefficients of the stages."""
-MOVES = np.zeros((2, 1, 1))
-"""Weights of the stages in positions and in the others, for the result and for the estimate."""
+ALPHA, GAMMAS, REPEATS = range(3)
+"""Rows of `of_stage`: the sums of alpha and gamma; whether a stage has the arguments of the one
+before. The rows of `moves` are the weights in positions and in the others, first for the result,
+then for the estimate."""
 
 
 @inlined(always=True, counted=False)
@@ -121,12 +122,12 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     slopes = rows(scratch, 0, size() - positions())
     matrix = rows(scratch, size() - positions(), unknowns())
     pivots = part(row(work, PIVOTS), 0, unknowns())
-    implicit_matrix(slopes, positions(), GAMMA, h, size() if mass() else 0, matrix)
+    implicit_matrix(slopes, positions(), gamma(), h, size() if mass() else 0, matrix)
     factorize(matrix, pivots)
-    for i in range(STAGES):
-        if i > 0 and not REPEATS[i]:
+    for i in range(stage_count()):
+        if i > 0 and of_stage(REPEATS, i) == 0.0:
             argument(i, y, h, work, u)
-            time = now.t + ALPHA[i] * h
+            time = now.t + of_stage(ALPHA, i) * h
             rhs(min(max(time, now.earliest), now.latest), u, p, f)
             now.evaluations += 1
         solve_stage(i, y, h, work, slopes, matrix, pivots)
@@ -151,13 +152,13 @@ def argument(i, y, h, work, u):
     for k in range(size()):
         total = 0.0
         if k < positions():
-            total = ALPHA[i] * y[positions() + k]
+            total = of_stage(ALPHA, i) * y[positions() + k]
             for j in range(i):
-                total += THETA[i, j] * work[Z + j, positions() + k]
+                total += theta(i, j) * work[Z + j, positions() + k]
             total *= h
         else:
             for j in range(i):
-                total += A[i, j] * work[Z + j, k]
+                total += a(i, j) * work[Z + j, k]
         u[k] = y[k] + total
 
 
@@ -167,11 +168,11 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
     n = positions()
     rate = row(work, RATE if i == 0 else F)
     z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())
-    by_time = h * h * GAMMAS[i]
+    by_time = h * h * of_stage(GAMMAS, i)
     for k in range(n, size()):
         total = 0.0
         for j in range(i):
-            total += C[i, j] * work[Z + j, k]
+            total += c(i, j) * work[Z + j, k]
         z[k] = h * rate[k] + total
     if n == 0:
         for k in range(size()):
@@ -190,18 +191,18 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
     for k in range(n):
         total = 0.0
         for j in range(i):
-            total += DELTA[i, j] * work[Z + j, n + k]
-        place[k] = GAMMAS[i] * y[n + k] + total
+            total += delta(i, j) * work[Z + j, n + k]
+        place[k] = of_stage(GAMMAS, i) * y[n + k] + total
     add_product(slopes, 0, 0, h * h, place, block)
     solve(matrix, pivots, block)
     if 2 * n < size():
         tail = part(z, 2 * n, size() - 2 * n)
         for k in range(n):
-            place[k] += GAMMA * block[k]
+            place[k] += gamma() * block[k]
         add_product(slopes, n, 0, h * h, place, tail)
         add_product(slopes, n, n, h, block, tail)
         for k in range(size() - 2 * n):
-            tail[k] *= GAMMA
+            tail[k] *= gamma()
 
 
 @inlined(counted=False)
@@ -209,11 +210,11 @@ def result(kind, h, work, out):
     """Write what the stages add to the state (kind 0), or the estimate of its error (kind 1)."""
     for k in range(size()):
         total = 0.0
-        for j in range(STAGES):
+        for j in range(stage_count()):
             if k < positions():
-                total += MOVES[kind, 0, j] * work[Z + j, positions() + k]
+                total += moves(2 * kind, j) * work[Z + j, positions() + k]
             else:
-                total += MOVES[kind, 1, j] * work[Z + j, k]
+                total += moves(2 * kind + 1, j) * work[Z + j, k]
         out[k] = h * total if k < positions() else total
 
 
@@ -227,7 +228,7 @@ def damp(h, work, slopes, matrix, pivots, wrong):
     n = positions()
     if n == 0:
         for k in range(size()):
-            wrong[k] *= 1.0 / GAMMA
+            wrong[k] *= 1.0 / gamma()
         solve(matrix, pivots, wrong)
         return
     moved, block = part(wrong, 0, n), part(wrong, n, n)
@@ -236,18 +237,18 @@ def damp(h, work, slopes, matrix, pivots, wrong):
         for k in range(n):
             place[k] = block[k]
             block[k] = 0.0
-        add_product(slopes, 0, size(), 1.0 / GAMMA, place, block)
+        add_product(slopes, 0, size(), 1.0 / gamma(), place, block)
     else:
         for k in range(n):
-            block[k] *= 1.0 / GAMMA
+            block[k] *= 1.0 / gamma()
     add_product(slopes, 0, 0, h, moved, block)
     solve(matrix, pivots, block)
     for k in range(n):
-        moved[k] += h * GAMMA * block[k]
+        moved[k] += h * gamma() * block[k]
     if 2 * n < size():
         tail = part(wrong, 2 * n, size() - 2 * n)
-        add_product(slopes, n, 0, h * GAMMA, moved, tail)
-        add_product(slopes, n, n, h * GAMMA, block, tail)
+        add_product(slopes, n, 0, h * gamma(), moved, tail)
+        add_product(slopes, n, n, h * gamma(), block, tail)
 
 
 @inlined(always=True, counted=False)

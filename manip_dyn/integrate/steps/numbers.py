@@ -1,14 +1,15 @@
 """Numbers that a time loop and its steps are compiled without: linking says what they are.
 
 LLVM then knows them, and leaves out what they rule out; flags are 0 or 1. With the compiler off
-functions of these names are bound that return them.
+functions of these names are bound that return them. The coefficients of implicit methods are
+those of `RosenbrockTableau`.
 """
 
 from __future__ import annotations
 
 from numba.core import types
 
-from manip_dyn.core.linking.slots import number
+from manip_dyn.core.linking.slots import number, table
 
 
 @number()
@@ -73,7 +74,7 @@ def paper_power():
 
 @number()
 def stage_count():
-    """Return the stages of an explicit method."""
+    """Return the stages of a method."""
     return 1
 
 
@@ -117,3 +118,45 @@ def mass():
 def scaled():
     """Return whether the error estimate of a Rosenbrock method is damped."""
     return 0
+
+
+@number(types.float64)
+def gamma():
+    """Return the diagonal of gamma."""
+    return 1.0
+
+
+@table
+def of_stage(row, i):
+    """Return of stage i the sum of alpha or of gamma, or whether it repeats, see `implicit`."""
+    return 0.0
+
+
+@table
+def a(i, j):
+    """Return what stage j adds to the argument of stage i."""
+    return 0.0
+
+
+@table
+def c(i, j):
+    """Return what stage j adds to the linear system of stage i."""
+    return 0.0
+
+
+@table
+def theta(i, j):
+    """Return what stage j adds to the positions in the argument of stage i."""
+    return 0.0
+
+
+@table
+def delta(i, j):
+    """Return what stage j adds to the positions in the linear system of stage i."""
+    return 0.0
+
+
+@table
+def moves(row, j):
+    """Return a weight of stage j in the result or in the estimate, see `implicit`."""
+    return 0.0

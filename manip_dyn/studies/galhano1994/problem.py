@@ -24,6 +24,7 @@ from manip_dyn.integrate import (
     Sampling,
     Series,
     Solution,
+    Space,
     Status,
     compile_engine,
     integrate,
@@ -37,8 +38,6 @@ REFERENCE_TOLERANCE = 1e-16
 CHECK_TOLERANCE = 1e-15
 WORST_CHECK = 1e-11
 """Largest difference between reference and check, rad; beyond, the motion is not for a study."""
-
-Space = tuple[Any, ...]
 
 
 class Trial(NamedTuple):
@@ -180,15 +179,15 @@ class InitialValueProblem:
         return np.r_[0.0, times[:steps]], np.vstack([self._y0, states[:steps]])
 
     def _run(self, engine: Engine, space: Space) -> Status:
-        return Status(engine.run(0.0, self.duration, self.efforts, self._y0.copy(), space))
+        return Status(engine.go(0.0, self.duration, self.efforts, self._y0.copy(), space))
 
     def _call(self, engine: Engine, space: Space) -> Call:
         """Return a run without arguments, on arrays of its own."""
         y, start = self._y0.copy(), self._y0
-        run, duration, efforts = engine.run, self.duration, self.efforts
+        go, duration, efforts = engine.go, self.duration, self.efforts
 
         def call() -> None:
             y[:] = start
-            run(0.0, duration, efforts, y, space)
+            go(0.0, duration, efforts, y, space)
 
         return call

@@ -53,7 +53,7 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
 
     def call(memory=space) -> None:
         y[:] = start
-        engine.run(0.0, path.duration, p, y, memory)
+        engine.go(0.0, path.duration, p, y, memory)
 
     call()
     steps, evaluations = int(space.state.steps), int(space.state.evaluations)
