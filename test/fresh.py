@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +26,18 @@ MOST = 1 << 20
 _real = subprocess.Popen
 _addresses: list[str] = []
 """Where the server listens, once it is known."""
+NODES = "_nodes"
+"""What stands behind it in the address of the server for nodes."""
+ENVIRONMENT = {**os.environ}
+"""What the servers begin with."""
+PROGRAMS = ("manip_dyn.ros.start", "manip_dyn.ros.planner.planning_process.program")
+"""What nodes are started by."""
 
 
 class Popen(_real):
     """What `subprocess.Popen` is, for a program in Python; anything else it starts as ever."""
 
-    _forked = False
+    _forked = _node = False
 
     def _execute_child(self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest):
         """Start the program in a fork of the server."""
@@ -44,11 +51,15 @@ class Popen(_real):
         p2cread, _, _, c2pwrite, _, errwrite = pipes
         ends = {0: p2cread, 1: c2pwrite, 2: errwrite}
         files = {k: k if end == -1 else end for k, end in ends.items()} | {k: k for k in pass_fds}
+        arguments = [os.fsdecode(each) for each in args[1:]]
+        environment = {**(os.environ if env is None else env)}
+        self._node = cwd is None and _is_node(arguments, environment)
         self.pid = _ask(
+            self._node,
             *files.values(),
-            arguments=[os.fsdecode(each) for each in args[1:]],
+            arguments=arguments,
             cwd=os.fsdecode(cwd or os.getcwd()),
-            environment={**(os.environ if env is None else env)},
+            environment=environment,
             numbers=[*files],
         )
         self._forked = self._child_created = True
@@ -62,7 +73,7 @@ class Popen(_real):
             end = os.pidfd_open(self.pid)
             select.select([end], [], [])
             os.close(end)
-        return _ask(pid=self.pid)
+        return _ask(self._node, pid=self.pid)
 
     def _internal_poll(self, *arguments, **options):
         """Return the exit code if it ended."""
@@ -76,6 +87,18 @@ class Popen(_real):
             finally:
                 self._waitpid_lock.release()
         return self.returncode
+
+
+def _is_node(arguments: list[str], environment: Mapping[str, str]) -> bool:
+    """Return whether a program is a node, of modules that are as those that are loaded."""
+    known = any(arguments[:2] == ["-m", program] for program in PROGRAMS)
+    return known and _seen_by_modules(environment) == _seen_by_modules(ENVIRONMENT)
+
+
+def _seen_by_modules(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that modules may depend on when they are loaded."""
+    prefixes = ("MANIP_DYN_", "NUMBA_", "PYTHON", "XDG_")
+    return {name: value for name, value in environment.items() if name.startswith(prefixes)}
 
 
 def _is_set(option: Any) -> bool:
@@ -131,15 +154,17 @@ def _address() -> str:
     """Return where the server listens; the first call starts it, it ends with this process."""
     if not _addresses:
         pipe = subprocess.PIPE
-        server = _real([sys.executable, SERVER], stdin=pipe, stdout=pipe, text=True)
+        server = _real(
+            [sys.executable, SERVER], stdin=pipe, stdout=pipe, text=True, env=ENVIRONMENT
+        )
         atexit.register(server.communicate)
         assert server.stdout is not None
         _addresses.append(json.loads(server.stdout.readline()))
     return _addresses[0]
 
 
-def _ask(*files: int, **order: object) -> Any:
+def _ask(node: bool, *files: int, **order: object) -> Any:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-        connection.connect(_address())
+        connection.connect(_address() + (NODES if node else ""))
         socket.send_fds(connection, [json.dumps(order).encode()], files)
         return json.loads(connection.recv(MOST))

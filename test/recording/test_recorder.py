@@ -13,7 +13,7 @@ from manip_dyn.recording import recorder as recorder_module
 from manip_dyn.recording import standard_messages as make
 from manip_dyn.recording.messages_in import MessagesIn
 
-pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
+pytest.importorskip("mcap.writer", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
 
 

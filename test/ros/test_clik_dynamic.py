@@ -17,7 +17,7 @@ from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
-PERIOD = 0.004
+PERIOD = 0.005
 CIRCLE = {
     "circle.center": [0.0, 0.4, 0.6],
     "circle.normal": [0.0, 1.0, 0.0],

@@ -16,7 +16,7 @@ from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.planner.planning_process.goal_postures import controllable
 
-PERIOD = 0.002
+PERIOD = 0.005
 
 
 def told(ros, key):

@@ -40,8 +40,8 @@ def performed(name, label, **overrides):
     return summary
 
 
-PLANNED = {"simulator__control_period": 0.004, "bang_bang_planner__control_period": 0.004}
-"""A quarter of the scenarios' 1 kHz: every period is a message there and back."""
+PLANNED = {"simulator__control_period": 0.008, "bang_bang_planner__control_period": 0.008}
+"""An eighth of the scenarios' 1 kHz: every period is a message there and back."""
 
 
 def test_lockstep_motion_is_exact_and_bit_identical_from_run_to_run():
@@ -70,11 +70,11 @@ def test_wrong_masses_cost_time():
 
 
 def test_computed_torque_keeps_the_circle_in_lockstep():
-    part = {"monitor__duration": 2.0, "monitor__settle": 1.0}
-    periods = {"simulator__control_period": 0.004, "clik_tracker__step": 0.004}
+    part = {"monitor__duration": 1.5, "monitor__settle": 1.0}
+    periods = {"simulator__control_period": 0.005, "clik_tracker__step": 0.005}
     summary = performed("pa10_dynamic_circle", "lockstep", **periods, **part)
     assert summary["missed_samples"] == 0
-    assert summary["samples"] > 500
+    assert summary["samples"] > 250
     assert summary["steady_position_error_m"] <= 1e-6
 
 
@@ -162,10 +162,10 @@ def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
         commands = ros.publisher(Float64MultiArray, "simulator/commands")
         ros.until(lambda: states, "no joint states")
         began = time.monotonic()
-        for k in range(10_000):
+        for k in range(3000):
             commands.publish(Float64MultiArray(data=[k / 1000.0, 0.0]))
             time.sleep(max(0.0, began + k / 10_000 - time.monotonic()))
-        ros.until(lambda: states[-1].effort[0] == 9.999, "the last command does not hold")
+        ros.until(lambda: states[-1].effort[0] == 2.999, "the last command does not hold")
         before = len(states)
         ros.until(lambda: len(states) > before + 100, "it does not go on")
     finally:
@@ -183,7 +183,10 @@ def test_a_dead_node_is_reported_with_its_last_words():
 
 
 def test_a_run_without_end_times_out():
-    nowhere = (("bang_bang_planner", "command_topic", "nowhere"),)
+    nowhere = (
+        ("simulator", "mode", "lockstep"),
+        ("bang_bang_planner", "command_topic", "nowhere"),
+    )
     run = Run("waiting", "", nowhere, {}, timeout=4.0)
     with pytest.raises(ManipDynError, match="did not finish within 4 s"):
         perform(scenario("ibm7535_zero_net_work"), run, lambda _: None)

@@ -11,7 +11,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
-SLEW_RATE, PERIOD = 250.0, 0.004
+SLEW_RATE, PERIOD = 250.0, 0.008
 
 
 def test_ramps_are_published_and_driven(ros):

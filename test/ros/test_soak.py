@@ -91,7 +91,7 @@ def test_a_short_soak_is_measured_and_kept(tmp_path):
         "manip_dyn",
         "demo",
         "--soak",
-        "3",
+        "2",
         "--json",
         "--log",
         str(log),
@@ -100,14 +100,14 @@ def test_a_short_soak_is_measured_and_kept(tmp_path):
     assert done.returncode in (0, 1), done.stderr
     result = json.loads(done.stdout)
     assert result["success"] == (done.returncode == 0)
-    assert result["duration_s"] >= 3.0
+    assert result["duration_s"] >= 2.0
     assert result["rate_hz"] * result["duration_s"] == pytest.approx(result["states"] - 1)
     assert result["largest_energy_residual_J"] < 1e-6
     assert result["largest_p99_period_error_s"] <= result["max_period_error_s"]
     for node in ("simulator", "clik_tracker", "monitor"):
         assert result[f"{node}_memory_MiB"][1] > 10.0
     kept = json.loads(log.read_text())
-    assert len(kept["samples"]) >= 3
+    assert len(kept["samples"]) >= 2
     assert kept["rate_hz"] == result["rate_hz"]
     assert kept["samples"][-1]["stolen_s"] == result["stolen_s"] >= 0.0
     assert set(kept["samples"][-1]["nodes"]) == {"simulator", "clik_tracker"}

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 
+import fresh
 import pytest
 from harness import TIMEOUT
 
@@ -49,7 +50,9 @@ sys.exit(start.start("simulator"))
     ids=["import", "compiling"],
 )
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_signal_at_any_moment_ends_without_a_traceback(program, number, tmp_path):
+def test_a_signal_at_any_moment_ends_without_a_traceback(program, number, tmp_path, monkeypatch):
+    if program == WHILE_COMPILING:  # all is loaded by then
+        monkeypatch.setattr(subprocess, "Popen", fresh.Popen)
     done = subprocess.run(
         [sys.executable, "-c", SIGNAL_ITSELF.format(number) + textwrap.dedent(program)],
         env=os.environ | {"MANIP_DYN_CACHE": str(tmp_path)},

@@ -59,10 +59,10 @@ class Tableau:
             "is not square": len(self.a) != s or any(len(row) != s for row in rows),
             "is not explicit": any(any(row[i:]) for i, row in enumerate(self.a)),
             "has rows that do not sum to c": any(
-                abs(sum(row, -c)) > _ROUNDING for row, c in zip(self.a, self.c, strict=False)
+                abs(_sum(row) - c) > _ROUNDING for row, c in zip(self.a, self.c, strict=False)
             ),
             "has weights that do not sum to 1": any(
-                abs(sum(row, Fraction(-1))) > _ROUNDING for row in rows[len(self.a) :]
+                abs(_sum(row) - 1) > _ROUNDING for row in rows[len(self.a) :]
             ),
             "has a stage outside of its step": any(not 0 <= c <= 1 for c in self.c),
             "has one of b_hat and its order": (self.b_hat is None)
@@ -126,7 +126,15 @@ def _tableau(entry: dict[str, Any]) -> Tableau:
 
 
 def _row(numbers: list[str]) -> Row:
-    return tuple(Fraction(number) for number in numbers)
+    return tuple(map(_number, numbers))
+
+
+_number = cache(Fraction)
+"""Most of the numbers are zeros, and others stand there twice."""
+
+
+def _sum(row: Row) -> Fraction:
+    return sum(filter(None, row), Fraction(0))
 
 
 def euler_trapezoidal(corrections: int = 1) -> Tableau:

@@ -17,6 +17,7 @@ from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.uninterrupted import interrupt
+from manip_dyn.ros.runtime.callers import tell_by_frame
 from manip_dyn.ros.runtime.discovery import local
 from manip_dyn.ros.runtime.parameter_files import refuse_unread
 
@@ -54,6 +55,7 @@ def build(kind: type[W], **options: Any) -> W:
         kind: What the node does.
         options: Those of rclpy's `Node`.
     """
+    tell_by_frame()
     own = list(options.pop("cli_args", None) or ())
     if not any("/clock:=" in each for each in (*sys.argv, *own)):
         own += ["--ros-args", "-r", "/clock:=clock"]

@@ -98,7 +98,7 @@ class Planned(Graph):
 
     def clock_ahead(self, seconds):
         """Set the wall clock by which the simulator stamps ahead, or back, for good."""
-        self.clock.ahead_ns = 1_000_000_000 * seconds
+        self.clock.ahead_ns += 1_000_000_000 * seconds
 
     @property
     def planner(self):
