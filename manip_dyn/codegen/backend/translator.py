@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -40,6 +41,8 @@ class Layout(NamedTuple):
         width: Numbers per coefficient.
         products: In a series of many motions: places of the factors of each product.
         sums: And the place of the first product's sum among what there is once.
+        vectors: In a series of one motion: columns with which vectors begin that are read as such,
+            and so have to be written as such.
         merged: Whether callers take the code in, and so pass in registers what they have just
             written.
     """
@@ -50,6 +53,7 @@ class Layout(NamedTuple):
     width: int = 0
     products: tuple[tuple[int, int], ...] = ()
     sums: int = 0
+    vectors: range = range(0)
     merged: bool = False
 
     @property
@@ -88,6 +92,8 @@ class Translator:
         self._angles: dict[str, None] = {}
         self._turned: dict[str, tuple[Any, Any]] = {}
         self._sums: dict[int, list[Any]] = {}
+        self._missing: Counter[int] = Counter()
+        self._gathered: dict[int, Any] = {}
         if layout.row is not None:
             self._names["order"] = self._in_all_lanes(builder.sitofp(layout.row, _NUMBER))
         self._operations = {
@@ -104,15 +110,49 @@ class Translator:
             for _, value, _, _ in statements
             if isinstance(value, ast.Call) and isinstance(value.args[0], ast.Name)
         )
+        self._missing = Counter(self._vector(target) for target, _, _, _ in statements)
         for target, expression, _, _ in statements:
             alone = isinstance(target, ast.Name) and target.id in self._angles
             value = self._alone(expression) if alone else self._value(expression)
             if not isinstance(target, ast.Name):
-                self._builder.store(value, self._address(target), align=8)
+                self._store(value, target)
                 continue
             self._names[target.id] = value
             if target.id in self._kept.slots:
                 self._builder.store(value, self._slot(target.id), align=8)
+
+    def _vector(self, target: ast.expr) -> int:
+        """Return the column with which the vector of a result begins, -1 if it has none.
+
+        Pieces of a program have none: another one may make the vector's other numbers.
+        """
+        vectors = self._layout.vectors
+        if not vectors or isinstance(target, ast.Name) or self._kept.room is not None:
+            return -1
+        assert isinstance(target, ast.Subscript)
+        place = ast.literal_eval(target.slice) - vectors.start
+        return vectors[place // vectors.step] if place >= 0 else -1
+
+    def _store(self, value: Any, target: ast.expr) -> None:
+        """Store a result by itself, or those of its vector once all of them are made.
+
+        What has just been written number by number cannot be read as a vector until it has
+        reached the cache.
+        """
+        builder, first = self._builder, self._vector(target)
+        if first < 0:
+            builder.store(value, self._address(target), align=8)
+            return
+        assert isinstance(target, ast.Subscript)
+        kind = ir.VectorType(_NUMBER, self._layout.vectors.step)
+        lane = ir.IntType(32)(ast.literal_eval(target.slice) - first)
+        vector = self._gathered.get(first, ir.Constant(kind, None))
+        self._gathered[first] = builder.insert_element(vector, value, lane)
+        self._missing[first] -= 1
+        if not self._missing[first]:
+            place = builder.gep(self._arrays["out"].data, [self._place_in_series("out", first)])
+            place = builder.bitcast(place, kind.as_pointer())
+            builder.store(self._gathered[first], place, align=8)
 
     def _slot(self, name: str) -> Any:
         """Return the pointer to what one piece leaves to another."""

@@ -42,15 +42,16 @@ from manip_dyn.core.compiled import compiled
 
 SIZE = {size}
 FACTORS = {factors}
+WIDTHS = FACTORS.width, FACTORS.first
 _first = Program("taylor", (), 1, """
 {first}
 """)
 _next = Program("taylor", (), 1, """
 {next}
 """)
-_values = one_coefficient(_first, FACTORS.width, 0)
+_values = one_coefficient(_first, *WIDTHS, 0)
 _sums = inner_sums(FACTORS)
-_pass = one_coefficient(_next, FACTORS.width)
+_pass = one_coefficient(_next, *WIDTHS)
 {passes}
 
 @compiled(python=False)
@@ -65,7 +66,7 @@ def fill(order, work):
 '''
 PASS = """
 _sums_{k} = inner_sums(FACTORS, {k})
-_pass_{k} = one_coefficient(_next, FACTORS.width, {k})
+_pass_{k} = one_coefficient(_next, *WIDTHS, {k})
 """
 CALL = """
     if order <= {k}:
