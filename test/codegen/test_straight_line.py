@@ -289,7 +289,7 @@ def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
     text = (
         "c = order * 2.0\nx0 = start[0] + previous[1]\nx1 = x0 * c\nout[0] = x1\nout[1] = x0 - c"
     )
-    step = one_coefficient(Program("steps", (), 1, text), 2, 2)
+    step = one_coefficient(Program("steps", (), 1, text), 2, ())
 
     @numba.njit
     def steps(out):
@@ -313,7 +313,8 @@ def test_what_later_coefficients_read_as_vectors_is_the_whole_series(monkeypatch
     """Also in pieces, each of which makes but some of a vector's numbers."""
     width = 2 * LANES
     lines = [f"out[{LANES + i}] = previous[{LANES + i}] + order * start[{i}]" for i in (5, 0, 2)]
-    step = one_coefficient(Program("steps", (), 1, "\n".join(lines)), width, LANES)
+    vectors = (range(LANES, width),)
+    step = one_coefficient(Program("steps", (), 1, "\n".join(lines)), width, vectors)
 
     @numba.njit
     def steps(out):

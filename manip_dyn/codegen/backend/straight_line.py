@@ -121,19 +121,20 @@ def many_states(program: Program, lanes: int) -> Any:
     return _at_place(program, Layout(lanes), "column")
 
 
-def one_coefficient(program: Program, width: int, factors: int, order: int | None = None) -> Any:
+def one_coefficient(
+    program: Program, width: int, vectors: tuple[range, ...], order: int | None = None
+) -> Any:
     """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of order k.
 
     ``out`` has one axis more than the program says, the first one, with `width` numbers per
     coefficient. In the program ``start[i]`` stands for out[0, i], ``previous[i]`` for
-    out[k - 1, i], and ``order`` for k. With `order`, k is ignored. Columns from `factors` on are
-    written in vectors of `LANES`, where what the program leaves out is zero.
+    out[k - 1, i], and ``order`` for k. With `order`, k is ignored. The columns of a vector are
+    written together; what the program leaves out there is zero.
     """
     if PLAIN:
         return plain_program.one_coefficient(program, order)
 
-    layout = Layout(width=width, vectors=range(factors, width, LANES))
-    return _at_place(program, layout, "row", order)
+    return _at_place(program, Layout(width=width, vectors=vectors), "row", order)
 
 
 def lane_coefficient(
