@@ -135,7 +135,7 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
 
 def error_and_time(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
     """Return error and least CPU time, s, of a solver that takes turns with no other."""
-    return error_of(solve, exact), *least_times([solve])
+    return error_of(solve, exact), least_times([solve])[0]
 
 
 def error_of(solve: integrator_peers.Solver, exact: Vector) -> float:
