@@ -1,6 +1,7 @@
 """`manip_dyn bench`: it runs and reports; no test fails on a time."""
 
 import inspect
+import itertools
 import json
 import os
 import re
@@ -27,7 +28,7 @@ from manip_dyn.bench.cold import ROWS
 from manip_dyn.bench.ensemble_peers import mujoco_motions
 from manip_dyn.bench.first_results import RESULTS, readme
 from manip_dyn.bench.growth import chain
-from manip_dyn.bench.integrators import OURS, Problem, time_at
+from manip_dyn.bench.integrators import OURS, Problem, least_times, time_at
 from manip_dyn.bench.record import suite
 from manip_dyn.bench.stiff import TARGETS, until_exact
 from manip_dyn.bench.timing import Candidate, compare
@@ -174,6 +175,17 @@ def test_integrators_are_timed_at_equal_error(shortly, monkeypatch):
         ("one_link_vertical, 0.2 s", 1e-6)
     }
     assert "over our best" in str(record)
+
+
+def test_solvers_take_turns_until_they_have_run_enough(shortly, monkeypatch):
+    calls: list[str] = []
+    clock = itertools.count()
+    monkeypatch.setattr(integrators, "RUNS", 5)
+    monkeypatch.setattr(integrators, "PATIENCE", 2.5)
+    monkeypatch.setattr(integrators.time, "process_time", lambda: float(next(clock)))
+    times = least_times([lambda: calls.append("a"), lambda: calls.append("b")])
+    assert "".join(calls) == "aabb" + 3 * "ab"  # twice each to find out how often to call
+    assert times == [1.0, 1.0]
 
 
 def test_times_are_read_at_the_target_error():

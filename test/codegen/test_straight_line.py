@@ -289,7 +289,7 @@ def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
     text = (
         "c = order * 2.0\nx0 = start[0] + previous[1]\nx1 = x0 * c\nout[0] = x1\nout[1] = x0 - c"
     )
-    step = one_coefficient(Program("steps", (), 1, text), 2)
+    step = one_coefficient(Program("steps", (), 1, text), 2, ())
 
     @numba.njit
     def steps(out):
@@ -306,3 +306,29 @@ def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
         x = expected[0, 0] + expected[k - 1, 1]
         expected[k] = x * 2 * k, x - 2 * k
     np.testing.assert_allclose(out, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("longest", [12_000, 2])
+def test_what_later_coefficients_read_as_vectors_is_the_whole_series(monkeypatch, longest):
+    """Also in pieces, each of which makes but some of a vector's numbers."""
+    width = 2 * LANES
+    lines = [f"out[{LANES + i}] = previous[{LANES + i}] + order * start[{i}]" for i in (5, 0, 2)]
+    vectors = (range(LANES, width),)
+    step = one_coefficient(Program("steps", (), 1, "\n".join(lines)), width, vectors)
+
+    @numba.njit
+    def steps(out):
+        for k in range(1, out.shape[0]):
+            step((), out, k)
+
+    monkeypatch.setattr(pieces, "LONGEST", longest)
+    monkeypatch.setattr(pieces, "PIECE", 2)
+    out = np.zeros((4, width))
+    out[0] = np.arange(width)
+    out[1:, :LANES] = 7.0  # not the program's
+    expected = out.copy()
+    steps(out)
+    for k in range(1, 4):
+        for i in (5, 0, 2):
+            expected[k, LANES + i] = expected[k - 1, LANES + i] + k * i
+    np.testing.assert_array_equal(out, expected)

@@ -51,6 +51,18 @@ def whole(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
+def vectors_of(size: int, factors: Factors) -> tuple[range, ...]:
+    """Return the columns of each vector in a row: of the state (size,), and of the factors."""
+    vectors, first, lanes = [], 0, LANES
+    while first < size:
+        while lanes > size - first:
+            lanes //= 2
+        vectors.append(range(first, first + lanes))
+        first += lanes
+    starts = range(factors.first, factors.width, LANES)
+    return (*vectors, *(range(start, start + LANES) for start in starts))
+
+
 def inner_sums(factors: Factors, order: int | None = None) -> Any:
     """Return an intrinsic ``(work, k)`` for the sums of order k >= 1.
 

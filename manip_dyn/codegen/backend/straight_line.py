@@ -121,17 +121,20 @@ def many_states(program: Program, lanes: int) -> Any:
     return _at_place(program, Layout(lanes), "column")
 
 
-def one_coefficient(program: Program, width: int, order: int | None = None) -> Any:
+def one_coefficient(
+    program: Program, width: int, vectors: tuple[range, ...], order: int | None = None
+) -> Any:
     """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of order k.
 
     ``out`` has one axis more than the program says, the first one, with `width` numbers per
     coefficient. In the program ``start[i]`` stands for out[0, i], ``previous[i]`` for
-    out[k - 1, i], and ``order`` for k. With `order`, k is ignored.
+    out[k - 1, i], and ``order`` for k. With `order`, k is ignored. The columns of a vector are
+    written together; what the program leaves out there is zero.
     """
     if PLAIN:
         return plain_program.one_coefficient(program, order)
 
-    return _at_place(program, Layout(width=width), "row", order)
+    return _at_place(program, Layout(width=width, vectors=vectors), "row", order)
 
 
 def lane_coefficient(
@@ -222,9 +225,10 @@ def _emit(program, context, builder, signature, values, layout: Layout) -> None:
 
 
 def _emit_program(program: Program, builder, arrays: dict[str, Place], layout: Layout) -> None:
-    if layout.lanes > 1:
+    lanes = LANES if layout.vectors else layout.lanes
+    if lanes > 1:
         # What registers have no room for else lies across two lines of the cache.
-        builder.function.attributes.alignstack = 8 * layout.lanes
+        builder.function.attributes.alignstack = 8 * lanes
         builder.function.attributes.add("nounwind")  # llvmlite writes none of an empty set
     statements = [parsed(line) for line in program.text.split("\n") if line]
     if layout.column is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -40,6 +41,8 @@ class Layout(NamedTuple):
         width: Numbers per coefficient.
         products: In a series of many motions: places of the factors of each product.
         sums: And the place of the first product's sum among what there is once.
+        vectors: In a series of one motion: columns of each vector that is read as such, and so has
+            to be written as such.
         merged: Whether callers take the code in, and so pass in registers what they have just
             written.
     """
@@ -50,6 +53,7 @@ class Layout(NamedTuple):
     width: int = 0
     products: tuple[tuple[int, int], ...] = ()
     sums: int = 0
+    vectors: tuple[range, ...] = ()
     merged: bool = False
 
     @property
@@ -88,6 +92,11 @@ class Translator:
         self._angles: dict[str, None] = {}
         self._turned: dict[str, tuple[Any, Any]] = {}
         self._sums: dict[int, list[Any]] = {}
+        # Pieces of a program have no vectors: another one may make a vector's other numbers.
+        vectors = layout.vectors if self._kept.room is None else ()
+        self._vectors = {column: vector for vector in vectors for column in vector}
+        self._missing: Counter[range] = Counter()
+        self._made: dict[int, Any] = {}
         if layout.row is not None:
             self._names["order"] = self._in_all_lanes(builder.sitofp(layout.row, _NUMBER))
         self._operations = {
@@ -104,15 +113,53 @@ class Translator:
             for _, value, _, _ in statements
             if isinstance(value, ast.Call) and isinstance(value.args[0], ast.Name)
         )
+        if self._vectors:
+            results = (each.target for each in statements if not isinstance(each.target, ast.Name))
+            columns = map(_column, results)
+            self._missing.update(self._vectors[each] for each in columns if each in self._vectors)
         for target, expression, _, _ in statements:
             alone = isinstance(target, ast.Name) and target.id in self._angles
             value = self._alone(expression) if alone else self._value(expression)
             if not isinstance(target, ast.Name):
-                self._builder.store(value, self._address(target), align=8)
+                self._store(value, target)
                 continue
             self._names[target.id] = value
             if target.id in self._kept.slots:
                 self._builder.store(value, self._slot(target.id), align=8)
+        if isinstance(self._layout.row, ir.Constant):
+            for vector in dict.fromkeys(self._vectors[column] for column in sorted(self._made)):
+                self._store_vector(vector)
+
+    def _store(self, value: Any, target: ast.expr) -> None:
+        """Store a result by itself, or those of its vector once all of them are made.
+
+        Where the order is known, that is the end of the pass: the next one takes them from
+        registers.
+        """
+        vector = self._vectors.get(_column(target)) if self._vectors else None
+        if vector is None:
+            self._builder.store(value, self._address(target), align=8)
+            return
+        self._made[_column(target)] = value
+        self._missing[vector] -= 1
+        if not self._missing[vector] and not isinstance(self._layout.row, ir.Constant):
+            self._store_vector(vector)
+
+    def _store_vector(self, vector: range) -> None:
+        """Store results side by side, as they are read later.
+
+        What has just been written number by number cannot be read as a vector until it has
+        reached the cache.
+        """
+        builder, kind = self._builder, ir.VectorType(_NUMBER, len(vector))
+        whole: Any = ir.Constant(kind, None)
+        for lane, column in enumerate(vector):
+            if column in self._made:
+                number = self._made[column]
+                whole = builder.insert_element(whole, number, ir.IntType(32)(lane))
+        place = self._place_in_series("out", vector.start)
+        pointer = builder.gep(self._arrays["out"].data, [place])
+        builder.store(whole, builder.bitcast(pointer, kind.as_pointer()), align=8)
 
     def _slot(self, name: str) -> Any:
         """Return the pointer to what one piece leaves to another."""
@@ -129,6 +176,8 @@ class Translator:
         if isinstance(node, ast.Subscript):
             if ast.unparse(node.value) == "sums":
                 return self._sum(ast.literal_eval(node.slice))
+            if self._made and ast.unparse(node.value) == "out" and _column(node) in self._made:
+                return self._made[_column(node)]
             return self._builder.load(self._address(node), align=8)
         if isinstance(node, ast.UnaryOp):
             return self._builder.fneg(self._value(node.operand))
@@ -232,3 +281,9 @@ class Translator:
         if name == "previous":
             row = self._builder.sub(row, ir.Constant(_INDEX, 1))
         return self._builder.add(self._builder.mul(row, width), ir.Constant(_INDEX, index))
+
+
+def _column(node: ast.expr) -> int:
+    """Return the place in an array with one axis."""
+    assert isinstance(node, ast.Subscript)
+    return ast.literal_eval(node.slice)
