@@ -58,7 +58,7 @@ def pytest_report_header():
 
 
 def pytest_configure():
-    gc.set_threshold(100_000, 20, 50)
+    gc.set_threshold(1_000_000, 20, 50)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's `make test &` has it so
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
