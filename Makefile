@@ -43,7 +43,8 @@ test: export GLIBC_TUNABLES := glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108
 	)glibc.malloc.trim_threshold=$(KEEP):glibc.malloc.mmap_threshold=$(KEEP)
 test: export OPENBLAS_NUM_THREADS := 1
 
-# mypy keeps nearly all that it makes: to look for garbage among it takes a fifth of its time.
+# mypy keeps nearly all that it makes: to look for garbage among it takes a tenth to a quarter of its
+# time.
 MYPY := $(BIN)/python -c 'import gc; gc.disable(); gc.enable = lambda: None; \
 	from mypy.__main__ import console_entry as mypy; mypy()'
 
