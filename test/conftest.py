@@ -8,6 +8,7 @@ start hear of Ctrl-C, also where the tests themselves shall not.
 import fcntl
 import gc
 import signal
+import sys
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -33,6 +34,8 @@ LONG = (
 
 
 def pytest_collection_modifyitems(items):
+    leave_sources_alone()
+
     def place(item):
         file = item.nodeid.split("::")[0]
         return LONG.index(file) if file in LONG else len(LONG)
@@ -40,12 +43,22 @@ def pytest_collection_modifyitems(items):
     items.sort(key=place)
 
 
+def leave_sources_alone():
+    """Let what hypothesis tries depend on a test alone, not on numbers in modules loaded so far.
+
+    It reads the source of each, and looks for more at every example.
+    """
+    with suppress(KeyError, AttributeError):  # without hypothesis, or before it did so
+        providers = sys.modules["hypothesis.internal.conjecture.providers"]
+        providers._get_local_constants = providers.Constants
+
+
 def pytest_report_header():
     return ["test/ros skipped: rclpy is not installed; pip install '.[ros]'"] * len(collect_ignore)
 
 
 def pytest_configure():
-    gc.set_threshold(100_000, 20, 50)
+    gc.set_threshold(1_000_000, 20, 50)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's `make test &` has it so
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

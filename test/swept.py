@@ -10,6 +10,11 @@ import numpy as np
 import manip_dyn as md
 
 
+def cases():
+    """Return the cases of `rotated`; samplers load slowly, hence not for all who import this."""
+    return md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
+
+
 def rotated(x, angle):
     """Return numbers of all kinds, whose last digits tell if anything was computed otherwise."""
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])

@@ -36,7 +36,7 @@ def site(tmp_path_factory):
     with docutils_namespace(), (home / "warnings").open("w+") as warnings:
         app = Sphinx(
             *(docs, docs, out, out + "/doctrees", "dummy"),
-            confoverrides={"plot_gallery": "0"},
+            confoverrides={"plot_gallery": "0", "smartquotes": "0"},
             status=None,
             warning=warnings,
         )

@@ -8,7 +8,6 @@ whose output only as many samples are kept as differ ("parallel decimation").
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
@@ -42,6 +41,8 @@ def low_passed(signal: Array, period: float, cutoff: float) -> Array:
     """Return a signal (m, ...) without what is faster than `cutoff`, Hz, and without delay."""
     if cutoff >= 0.45 / period:
         return signal
+    from scipy.signal import butter, sosfiltfilt  # loads slowly
+
     return sosfiltfilt(butter(ORDER, cutoff, fs=1.0 / period, output="sos"), signal, axis=0)
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import qmc
 
 import manip_dyn as md
 
@@ -35,6 +34,8 @@ def test_samples_are_the_same_for_a_seed_and_lie_in_their_ranges(kind):
     if kind == "latin_hypercube":
         assert all(sorted(np.floor(64 * each)) == list(range(64)) for each in unit.T)
     if kind == "sobol":  # fills space far better than chance
+        from scipy.stats import qmc  # loads slowly
+
         chance = np.random.default_rng(0).random(unit.shape)
         assert qmc.discrepancy(unit) < 0.25 * qmc.discrepancy(chance)
 

@@ -8,21 +8,19 @@ import swept
 
 import manip_dyn as md
 
-CASES = md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
-
 
 def doubled(x):
     return {"twice": 2 * x}
 
 
 def test_every_case_is_a_row_also_where_it_fails():
-    result = md.sweep(swept.rotated, CASES, workers=1)
+    result = md.sweep(swept.rotated, swept.cases(), workers=1)
     assert [row["case"] for row in result.rows] == list(range(40))
     assert set(result.statuses) == {"done", "refused", "error"}
     assert not result.success
     assert result.status == "partly"
     assert repr(result) == f"SweepResult(partly: {result.statuses['done']} of 40 cases succeeded)"
-    for case, row in zip(CASES, result.rows, strict=True):
+    for case, row in zip(swept.cases(), result.rows, strict=True):
         assert (row["x"], row["angle"]) == (case["x"], case["angle"])
         if case["x"] < 0.1:
             assert row["reason"] == f"x is {case['x']:g}; expected 0.1 or more"
@@ -42,8 +40,8 @@ def test_every_case_is_a_row_also_where_it_fails():
 
 def test_rows_on_disk_are_those_that_are_returned(tmp_path):
     pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
-    kept = md.sweep(swept.rotated, CASES, tmp_path / "out", workers=1, chunk=7)
-    returned = md.sweep(swept.rotated, CASES, workers=1)
+    kept = md.sweep(swept.rotated, swept.cases(), tmp_path / "out", workers=1, chunk=7)
+    returned = md.sweep(swept.rotated, swept.cases(), workers=1)
     assert len(list((tmp_path / "out").glob("[!.]*"))) == 6  # parts, and nothing else
     assert kept.rows == returned.rows
     assert md.read_sweep(tmp_path / "out").rows == kept.rows
@@ -96,16 +94,16 @@ def test_functions_with_arguments_are_told_apart_by_these(tmp_path):
 
 def test_results_of_another_sweep_are_left_alone(tmp_path):
     pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
-    md.sweep(swept.rotated, CASES, tmp_path, workers=1)
+    md.sweep(swept.rotated, swept.cases(), tmp_path, workers=1)
     before = md.read_sweep(tmp_path).rows
     other = md.Cases.grid(x=[0.5], angle=[1.0])
-    for function, cases in ((swept.rotated, other), (doubled, CASES)):
+    for function, cases in ((swept.rotated, other), (doubled, swept.cases())):
         with pytest.raises(md.ManipDynError, match="has results of another sweep: other cases"):
             md.sweep(function, cases, tmp_path, workers=1)
     assert md.read_sweep(tmp_path).rows == before
     (tmp_path / "part-000000.parquet").write_text("no table")
     with pytest.raises(md.ManipDynError, match="is no part of a sweep"):
-        md.sweep(swept.rotated, CASES, tmp_path, workers=1)
+        md.sweep(swept.rotated, swept.cases(), tmp_path, workers=1)
 
 
 def test_two_sweeps_that_run_do_not_write_into_one_folder(tmp_path):
@@ -114,7 +112,7 @@ def test_two_sweeps_that_run_do_not_write_into_one_folder(tmp_path):
 
     def another(done, count):
         with pytest.raises(md.ManipDynError, match="a sweep that runs writes into") as told:
-            md.sweep(swept.rotated, CASES, tmp_path, workers=1)
+            md.sweep(swept.rotated, swept.cases(), tmp_path, workers=1)
         refused.append(told)
 
     cases = md.Cases.grid(x=[0.5], angle=[1.0])
@@ -232,4 +230,4 @@ def test_a_folder_without_results_is_told(tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(md.ManipDynError, match="is a file; expected a folder"):
-        md.sweep(swept.rotated, CASES, file, workers=1)
+        md.sweep(swept.rotated, swept.cases(), file, workers=1)

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,16 @@ from fresh import Fresh
 import manip_dyn as md
 from manip_dyn.cli import main
 
-distributed = pytest.importorskip("distributed", reason="clusters need pip install '.[sweep]'")
 pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
-CASES = md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
+pytestmark = pytest.mark.skipif(
+    find_spec("distributed") is None, reason="clusters need pip install '.[sweep]'"
+)
 
 
 @pytest.fixture(scope="module")
 def cluster():
+    import distributed  # loads slowly
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     ) as made:
@@ -28,8 +32,8 @@ def cluster():
 
 def test_rows_are_those_of_this_process(cluster, tmp_path):
     address = cluster.scheduler_address
-    there = md.sweep(swept.rotated, CASES, tmp_path, scheduler=address, chunk=3)
-    here = md.sweep(swept.rotated, CASES, tmp_path / "here", workers=1, chunk=3)
+    there = md.sweep(swept.rotated, swept.cases(), tmp_path, scheduler=address, chunk=3)
+    here = md.sweep(swept.rotated, swept.cases(), tmp_path / "here", workers=1, chunk=3)
     assert there.rows == here.rows
 
 

@@ -13,13 +13,12 @@ from fresh import Fresh, output_of
 
 import manip_dyn as md
 
-CASES = md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
 pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
 
 
 def test_rows_are_the_same_bit_for_bit_on_any_number_of_workers(tmp_path):
     one, three = (
-        md.sweep(swept.rotated, CASES, tmp_path / str(count), workers=count, chunk=3).rows
+        md.sweep(swept.rotated, swept.cases(), tmp_path / str(count), workers=count, chunk=3).rows
         for count in (1, 3)
     )
     assert one == three  # floats are equal only with every bit
