@@ -240,7 +240,7 @@ def _stick_slip(
 ) -> StickSlip:
     """Return the motion with friction, under compiled ``efforts(t, y, p, tau)`` or given ones."""
     limits = limits_of(kernels, integrator)
-    ends, law = limits.events if limits else None, law or law_parameters(kernels.robot)
+    ends = limits.events if limits else None
     return StickSlip(kernels, efforts, ends, integrator.implicit, law)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.codegen import Kernels
+from manip_dyn.codegen.by_address import addresses
 from manip_dyn.codegen.stiction import holding_friction
 from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Vector
@@ -14,6 +15,8 @@ from manip_dyn.core.specialized import specialized
 from manip_dyn.integrate import Events
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import sticking, with_friction
+
+KERNELS = "mass_matrix", "inverse_dynamics", "motion_and_work"
 
 
 def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
@@ -38,7 +41,7 @@ class StickSlip:
         efforts: Any,
         limits: Events | None,
         implicit: bool,
-        law: tuple[Any, ...],
+        law: tuple[Any, ...] | None,
     ):
         """Bind the motion.
 
@@ -47,44 +50,40 @@ class StickSlip:
             efforts: Compiled ``efforts(t, y, p, tau)``; None: given ones.
             limits: Limits of position that end the motion, or None.
             implicit: Whether derivatives are needed.
-            law: Parameters of the efforts, the fourth of them scratch for these.
+            law: Parameters of the efforts; None: given ones.
         """
         robot = kernels.robot
         n, count = robot.n, limits.count if limits else 0
-        bound: dict[str, Any] = {
-            "motion": kernels.in_place.motion_and_work,
-            "hold": specialized(
-                sticking,
-                mass_matrix=kernels.in_place.mass_matrix,
-                inverse_dynamics=kernels.in_place.inverse_dynamics,
-                N=n,
-            ).hold,
-            "N": n,
-            "LIMITS": count,
-            "VARIES": efforts is not None,
-        }
+        bound: dict[str, Any] = {"hold": sticking.hold}
         if efforts is not None:
-            bound["efforts"] = efforts
+            bound |= {"efforts": efforts, "VARIES": True}
         if limits is not None:
-            bound["distances"] = limits.function
-        if implicit:
-            bound["linear_motion"] = kernels.linearization_with_work
+            bound |= {"distances": limits.function, "LIMITED": True}
         self._kernels, self._n = kernels.unchecked, n
         self.module: Any = specialized(with_friction, **bound)
         coulomb, static, stribeck = (np.array(each) for each in robot.friction)
+        mass_matrix, inverse_dynamics, motion = addresses(robot, *KERNELS)
+        linear_motion = addresses(robot, "linear_motion_and_work")[0] if implicit else 0
         self._now = sticking.Sliding(
             mode=np.zeros(n),
             coulomb=coulomb,
             static=static,
             stribeck=stribeck,
+            given=np.zeros(n),
+            efforts=np.zeros(n),
             held=np.zeros(n),
             bias=np.zeros(n),
             still=np.zeros(n),
             mass=np.zeros((n, n)),
             matrix=np.zeros((n, n)),
             pivots=np.zeros(n),
+            mass_matrix=mass_matrix,
+            inverse_dynamics=inverse_dynamics,
+            motion=motion,
+            linear_motion=linear_motion,
         )
-        self.efforts, self.parameters = law[0], (law, by_reference(self._now))
+        now = by_reference(self._now)
+        self.efforts, self.parameters = self._now.given, (now if law is None else law, now)
         self.events = Events(self.module.signals, count=n + count, direction=-1)
 
     def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:

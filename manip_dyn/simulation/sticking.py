@@ -1,4 +1,4 @@
-"""What holds the sticking joints of an arm with dry friction; specialized for each robot.
+"""What holds the sticking joints of an arm with dry friction; compiled once for all arms.
 
 They neither move nor accelerate; what holds them follows from the dynamics of the others
 (locked-joint dynamics)::
@@ -11,16 +11,13 @@ that slide. It is the same under every effort law, which calls it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linear_solve import factorize, solve
 from manip_dyn.core.views import part
-
-# Bound for each robot.
-N = 1
-"""Number of joints."""
 
 
 class Sliding(NamedTuple):
@@ -31,37 +28,36 @@ class Sliding(NamedTuple):
         coulomb: See `Friction`.
         static: See `Friction`.
         stribeck: See `Friction`.
+        given: Efforts (n,), where no law gives them, N m or N.
+        efforts: What acts on the joints (n,), N m or N.
         held: What holds the sticking joints (n,), N m or N.
         bias: Scratch (n,).
         still: Zeros (n,).
         mass: Scratch (n, n).
         matrix: Scratch (n, n).
         pivots: Scratch (n,).
+        mass_matrix: The kernel's address, see `by_address`.
+        inverse_dynamics: The kernel's address.
+        motion: Address of the kernel `motion_and_work`.
+        linear_motion: Address of the kernel `linear_motion_and_work`; 0 if nobody needs it.
     """
 
     mode: Vector
     coulomb: Vector
     static: Vector
     stribeck: Vector
+    given: Vector
+    efforts: Vector
     held: Vector
     bias: Vector
     still: Vector
     mass: Matrix
     matrix: Matrix
     pivots: Vector
-
-
-@inlined
-def no_mass(q, out):
-    """Write the mass matrix (n, n)."""
-
-
-@inlined
-def no_dynamics(q, v, a, out):
-    """Write the efforts (n,) that give the accelerations a (n,)."""
-
-
-mass_matrix, inverse_dynamics = no_mass, no_dynamics
+    mass_matrix: Any
+    inverse_dynamics: Any
+    motion: Any
+    linear_motion: Any
 
 
 @compiled(python=False, counted=False)
@@ -73,25 +69,26 @@ def hold(y, now, tau):
         now: A reference to `Sliding`; ``now.held`` is filled.
         tau: The efforts, changed.
     """
-    q, v, a = part(y, 0, N), part(y, N, N), now.still
-    for i in range(N):
+    n, a = now.still.shape[0], now.still
+    q, v = part(y, 0, n), part(y, n, n)
+    for i in range(n):
         a[i] = 0.0
-    inverse_dynamics(q, v, a, now.bias)
-    mass_matrix(q, now.mass)
-    for i in range(N):
+    call_kernel(now.inverse_dynamics, (q, v, a, now.bias))
+    call_kernel(now.mass_matrix, (q, now.mass))
+    for i in range(n):
         slides = now.mode[i] != 0.0
         a[i] = tau[i] - now.bias[i] if slides else 0.0
-        for j in range(N):
+        for j in range(n):
             both = slides and now.mode[j] != 0.0
             now.matrix[i, j] = now.mass[i, j] if both else 0.0
         if not slides:
             now.matrix[i, i] = 1.0
     factorize(now.matrix, now.pivots)
     solve(now.matrix, now.pivots, a)
-    for i in range(N):
+    for i in range(n):
         if now.mode[i] == 0.0:
             needed = now.bias[i]
-            for j in range(N):
+            for j in range(n):
                 needed += now.mass[i, j] * a[j]
             now.held[i] = tau[i] - needed
             tau[i] = needed

@@ -35,12 +35,12 @@ _{name}_checked = checked_out(Program("{name}", {inputs}, {axes}, ""))
 _{name}_out = on_stack{shape}
 {scratch}
 
-@compiled
+@compiled(counted=False)
 def {name}({arguments}, out):
     _{name}_loops(TREE, _memory(), {arguments}, _{name}_checked(({arguments},), out))
 
 
-@compiled
+@compiled(counted=False)
 def {name}{batch}({arguments}, out, first, last):
     memory, one = _memory(), _{name}_out()
     {ones} = {makers}

@@ -26,7 +26,7 @@ from manip_dyn.core.compiled import inlined
 
 
 # --------------------------------------------------------------------------- bodies, base to tips
-@inlined
+@inlined(counted=False)
 def place_bodies(tree, space, q):
     """Set the bodies' axes and origins and the joints' axes."""
     for i in range(q.shape[0]):
@@ -58,7 +58,7 @@ def place_bodies(tree, space, q):
             keep(space.axis, i, z_axis, cross(three(origin, 0), z_axis))
 
 
-@inlined
+@inlined(counted=False)
 def weigh(tree, space, n):
     """Set the bodies' moments of mass, and begin the composite bodies with them."""
     for i in range(n):
@@ -82,7 +82,7 @@ def weigh(tree, space, n):
         space.composite_mass[i] = mass
 
 
-@inlined
+@inlined(counted=False)
 def compose(tree, space, n):
     """Add every composite body to its parent, and set what their joints' accelerations take."""
     for i in range(n - 1, -1, -1):
@@ -99,7 +99,7 @@ def compose(tree, space, n):
                     space.composite_spread[k, r, s] += spread[r, s]
 
 
-@inlined
+@inlined(counted=False)
 def move(tree, space, v):
     """Set the bodies' velocities, the axes' rates, and the flow of the bodies alone."""
     for i in range(v.shape[0]):
@@ -124,7 +124,7 @@ def move(tree, space, v):
             space.flow[i, 2, r] = 2.0 * (turned[2] + linear[2] * h[r])
 
 
-@inlined
+@inlined(counted=False)
 def accelerate(tree, space, v, a):
     """Set accelerations, the axes' second rates, and the forces on the bodies alone."""
     for i in range(v.shape[0]):
@@ -153,7 +153,7 @@ def accelerate(tree, space, v, a):
 
 
 # --------------------------------------------------------------------------- bodies, tips to base
-@inlined
+@inlined(counted=False)
 def gather_flows(tree, space, n):
     """Add momentum and flow of every composite body to its parent's."""
     for i in range(n - 1, 0, -1):
@@ -165,7 +165,7 @@ def gather_flows(tree, space, n):
                     space.flow[k, r, s] += space.flow[i, r, s]
 
 
-@inlined
+@inlined(counted=False)
 def gather_forces(tree, space, q, v, a):
     """Add the force on every composite body to its parent's, and set the joints' efforts."""
     for i in range(q.shape[0] - 1, -1, -1):
@@ -179,7 +179,7 @@ def gather_forces(tree, space, q, v, a):
                 space.force[k, r] += force[r]
 
 
-@inlined
+@inlined(counted=False)
 def push(space, n):
     """Set the forces that changes of the joints' positions and velocities make."""
     for i in range(n):

@@ -23,12 +23,12 @@ from manip_dyn.codegen.loops.bodies import (
     push,
     weigh,
 )
-from manip_dyn.codegen.loops.workspace import workspace
+from manip_dyn.codegen.loops.workspace import clear, matrices_in, workspace
 from manip_dyn.core.compiled import compiled, inlined
 
 
 # ------------------------------------------------------------------------------------- matrices
-@inlined
+@inlined(counted=False)
 def _fill_mass(tree, space, n):
     """Set the lower triangle of the mass matrix in `factor`."""
     for j in range(n):
@@ -40,7 +40,7 @@ def _fill_mass(tree, space, n):
         row[j] += tree.armature[j]
 
 
-@inlined
+@inlined(counted=False)
 def _fill_slopes(tree, space, n):
     """Set the derivatives of the efforts by positions and velocities in `sides`."""
     inner, outer = space.inner, space.outer
@@ -65,7 +65,7 @@ def _fill_slopes(tree, space, n):
         row[n + j] += tree.damping[j]
 
 
-@inlined
+@inlined(counted=False)
 def _factorize(space, n):
     """Set `lower` from the mass matrix in `factor`, whose upper triangle means nothing."""
     factor, lower = space.factor, space.lower
@@ -77,7 +77,7 @@ def _factorize(space, n):
         lower[k, k] = inverse
 
 
-@inlined
+@inlined(counted=False)
 def _solve_for_accelerations(space, n):
     """Set the joints' accelerations M^-1 effort."""
     x, lower = space.joint_acceleration, space.lower
@@ -92,27 +92,16 @@ def _solve_for_accelerations(space, n):
             x[k] += lower[k, i] * x[i]
 
 
-@inlined
-def _solve_for_sides(space, n):
+@inlined(counted=False)
+def _solve_for_sides(lower, sides, n):
     """Turn `sides` into M^-1 sides."""
-    lower, sides = space.lower, space.sides
     for k in range(n - 1, -1, -1):
         add_rows(sides[k], 1.0, lower[:, k], sides, k + 1, n)
     for k in range(n):
         add_rows(sides[k], lower[k, k], lower[k], sides, 0, k)
 
 
-@inlined
-def _sensitivities(tree, space, q, v, a):
-    """Set `sides` to the derivatives of the efforts that give the accelerations a."""
-    accelerate(tree, space, v, a)
-    gather_forces(tree, space, q, v, a)
-    gather_flows(tree, space, q.shape[0])
-    push(space, q.shape[0])
-    _fill_slopes(tree, space, q.shape[0])
-
-
-@inlined
+@inlined(counted=False)
 def _accelerations(tree, space, q, v, tau):
     """Set the joints' accelerations under the efforts tau, and L and D in `factor`."""
     accelerate(tree, space, v, space.joint_acceleration)
@@ -123,78 +112,107 @@ def _accelerations(tree, space, q, v, tau):
     _solve_for_accelerations(space, q.shape[0])
 
 
-@inlined
-def _prepare(tree, space, q):
+# ------------------------------------------------------------------------------ parts of kernels
+@compiled(python=False, counted=False)
+def _prepare(tree, memory, q):
     """Set all that depends on the positions alone, the mass matrix in `factor` included."""
+    n = q.shape[0]
+    clear(n, memory)
+    space = workspace(n, memory)
     place_bodies(tree, space, q)
-    weigh(tree, space, q.shape[0])
-    compose(tree, space, q.shape[0])
-    _fill_mass(tree, space, q.shape[0])
+    weigh(tree, space, n)
+    compose(tree, space, n)
+    _fill_mass(tree, space, n)
+
+
+@compiled(python=False, counted=False)
+def _differentiate(tree, memory, q, v, given, forward):
+    """Set `sides` to the derivatives of the efforts, after `_prepare`.
+
+    Args:
+        tree: The robot's numbers.
+        memory: The workspace's.
+        q: Positions (n,).
+        v: Velocities (n,).
+        given: The accelerations (n,); if `forward`, the efforts that make them.
+        forward: Whether L and D take the place of the mass matrix in `factor`.
+    """
+    n = q.shape[0]
+    space = workspace(n, memory)
+    a = space.joint_acceleration
+    move(tree, space, v)
+    if forward:
+        _accelerations(tree, space, q, v, given)
+    else:
+        for i in range(n):
+            a[i] = given[i]
+    accelerate(tree, space, v, a)
+    gather_forces(tree, space, q, v, a)
+    gather_flows(tree, space, n)
+    push(space, n)
+    _fill_slopes(tree, space, n)
 
 
 # -------------------------------------------------------------------------------------- kernels
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def mass_matrix(tree, memory, q, out):
     """Write the joint-space inertia matrix (n, n)."""
     n = q.shape[0]
-    space = workspace(n, memory)
-    _prepare(tree, space, q)
+    _prepare(tree, memory, q)
+    factor, _, _ = matrices_in(n, memory)
     for i in range(n):
         for j in range(i + 1):
-            out[i, j] = out[j, i] = space.factor[i, j]
+            out[i, j] = out[j, i] = factor[i, j]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def forward_dynamics(tree, memory, q, v, tau, out):
     """Write the accelerations (n,) under the efforts tau: plain, to compare kernels with."""
     n = q.shape[0]
+    _prepare(tree, memory, q)
     space = workspace(n, memory)
-    _prepare(tree, space, q)
     move(tree, space, v)
     _accelerations(tree, space, q, v, tau)
     for i in range(n):
         out[i] = space.joint_acceleration[i]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def inverse_dynamics_derivatives(tree, memory, q, v, a, out):
     """Write the derivatives of the efforts by q, v and a, (3, n, n)."""
     n = q.shape[0]
-    space = workspace(n, memory)
-    _prepare(tree, space, q)
-    move(tree, space, v)
-    _sensitivities(tree, space, q, v, a)
+    _prepare(tree, memory, q)
+    _differentiate(tree, memory, q, v, a, False)
+    factor, _, sides = matrices_in(n, memory)
     for i in range(n):
         for j in range(n):
-            out[0, i, j] = space.sides[i, j]
-            out[1, i, j] = space.sides[i, n + j]
+            out[0, i, j] = sides[i, j]
+            out[1, i, j] = sides[i, n + j]
         for j in range(i + 1):
-            out[2, i, j] = out[2, j, i] = space.factor[i, j]
+            out[2, i, j] = out[2, j, i] = factor[i, j]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def forward_dynamics_derivatives(tree, memory, q, v, tau, out):
     """Write the derivatives of the accelerations by q, v and tau, (3, n, n)."""
     n = q.shape[0]
-    space = workspace(n, memory)
-    _prepare(tree, space, q)
-    move(tree, space, v)
-    _accelerations(tree, space, q, v, tau)
-    _sensitivities(tree, space, q, v, space.joint_acceleration)
+    _prepare(tree, memory, q)
+    _differentiate(tree, memory, q, v, tau, True)
+    _, lower, sides = matrices_in(n, memory)
     for i in range(n):
-        unit = space.sides[i, 2 * n :]
+        unit = sides[i, 2 * n :]
         unit[:] = 0.0
         unit[i] = 1.0
-    _solve_for_sides(space, n)
+    _solve_for_sides(lower, sides, n)
     for i in range(n):
         for j in range(n):
-            out[0, i, j] = -space.sides[i, j]
-            out[1, i, j] = -space.sides[i, n + j]
+            out[0, i, j] = -sides[i, j]
+            out[1, i, j] = -sides[i, n + j]
         for j in range(i + 1):
-            out[2, i, j] = out[2, j, i] = space.sides[i, 2 * n + j]
+            out[2, i, j] = out[2, j, i] = sides[i, 2 * n + j]
 
 
-@compiled(python=False)
+@compiled(python=False, counted=False)
 def linear_motion(tree, memory, y, tau, out):
     """Write M da/dq, M da/dv and M side by side, (n, 3 n), for y = (q, v).
 
@@ -202,21 +220,19 @@ def linear_motion(tree, memory, y, tau, out):
     damping, (n + 1, 3 n + 1).
     """
     n = tau.shape[0]
-    space = workspace(n, memory)
     q, v = y[:n], y[n : 2 * n]
     last = out.shape[1] - n
     out[:] = 0.0
-    _prepare(tree, space, q)
+    _prepare(tree, memory, q)
+    factor, _, sides = matrices_in(n, memory)
     for i in range(n):
         for j in range(i + 1):
-            out[i, last + j] = out[j, last + i] = space.factor[i, j]
-    move(tree, space, v)
-    _accelerations(tree, space, q, v, tau)
-    _sensitivities(tree, space, q, v, space.joint_acceleration)
+            out[i, last + j] = out[j, last + i] = factor[i, j]
+    _differentiate(tree, memory, q, v, tau, True)
     for i in range(n):
         for j in range(n):
-            out[i, j] = -space.sides[i, j]
-            out[i, n + j] = -space.sides[i, n + j]
+            out[i, j] = -sides[i, j]
+            out[i, n + j] = -sides[i, n + j]
     if last > 2 * n:
         for i in range(n):
             out[n, n + i] = tau[i] - 2.0 * tree.damping[i] * v[i]

@@ -83,14 +83,31 @@ def workspace_size(n):
     return 72 * n + (38 + 2 * n) * row_width(n) + n * row_width(3 * n)
 
 
-@inlined
-def workspace(n, memory):
-    """Return a workspace for n joints in an array of `workspace_size` numbers."""
-    width, wide = row_width(n), row_width(3 * n)
+@inlined(counted=False)
+def clear(n, memory):
+    """Set what begins with zeros, in an array of `workspace_size` numbers."""
     rows = memory[72 * n :]
-    matrices = rows[38 * width :]
-    rows[: 38 * width] = 0.0
+    rows[: 38 * row_width(n)] = 0.0
     memory[71 * n : 72 * n] = 0.0
+
+
+@inlined(counted=False)
+def matrices_in(n, memory):
+    """Return what kernels read of the workspace for n joints: `factor`, `lower` and `sides`."""
+    width, wide = row_width(n), row_width(3 * n)
+    matrices = memory[72 * n + 38 * width :]
+    factor = matrices[: n * width].reshape((n, width))
+    lower = matrices[n * width : 2 * n * width].reshape((n, width))
+    sides = matrices[2 * n * width : 2 * n * width + n * wide].reshape((n, wide))
+    return factor, lower, sides
+
+
+@inlined(counted=False)
+def workspace(n, memory):
+    """Return the workspace for n joints in this memory."""
+    width = row_width(n)
+    rows = memory[72 * n :]
+    factor, lower, sides = matrices_in(n, memory)
     return Workspace(
         rotation=memory[: 9 * n].reshape((n, 3, 3)),
         origin=memory[9 * n : 12 * n].reshape((n, 3)),
@@ -115,7 +132,7 @@ def workspace(n, memory):
         by_velocity=rows[30 * width : 36 * width].reshape((6, width)),
         inner=rows[36 * width : 37 * width],
         outer=rows[37 * width : 38 * width],
-        factor=matrices[: n * width].reshape((n, width)),
-        lower=matrices[n * width : 2 * n * width].reshape((n, width)),
-        sides=matrices[2 * n * width : 2 * n * width + n * wide].reshape((n, wide)),
+        factor=factor,
+        lower=lower,
+        sides=sides,
     )

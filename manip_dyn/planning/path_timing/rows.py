@@ -21,6 +21,7 @@ import numpy as np
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.friction import Friction
 from manip_dyn.planning.path_timing.grid import INSIDE
 from manip_dyn.planning.path_timing.joint_path import JointPath
 from manip_dyn.robot import Robot
@@ -87,6 +88,10 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
     payload = limits.payload if limits.payload is not None else np.zeros(10)
     name = "inverse_dynamics_loaded" if loaded else "inverse_dynamics"
     (address,) = addresses(robot, name)
+    # Copies, which are of one type whether their owners may be written to or not.
+    vectors = (robot.damping, limits.effort, limits.acceleration, limits.speed)
+    damping, effort, acceleration, speed = (np.array(each) for each in vectors)
+    friction = Friction(*(np.array(each) for each in robot.friction))
     _fill(
         address,
         loaded,
@@ -95,11 +100,11 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
         flat[0],
         flat[1],
         flat[2],
-        robot.damping,
-        robot.friction,
-        limits.effort,
-        limits.acceleration,
-        limits.speed,
+        damping,
+        friction,
+        effort,
+        acceleration,
+        speed,
         made,
     )
     return Rows(*made.reshape(6, k, p, -1))
