@@ -39,6 +39,7 @@ from numba.core.untyped_passes import (
 
 from manip_dyn.core import elements
 from manip_dyn.core.python_calls import add_entry
+from manip_dyn.core.whole_library import WholeLibrary
 
 _numbers = itertools.count()
 _numba_errors: Any = errors  # some of it has no types
@@ -67,21 +68,6 @@ class _Settled(Flags):
         return self is other or self._all == (
             other._all if isinstance(other, _Settled) else other.values()
         )
-
-
-class WholeLibrary(JITCodeLibrary):
-    """Code as numba's own libraries have it."""
-
-    def _optimize_functions(self, ll_module):
-        """Optimize what is not only declared, by one pipeline for all."""
-        if not hasattr(self._codegen, "_pass_builder"):  # older numba
-            super()._optimize_functions(ll_module)
-            return
-        ll_module.data_layout = self._codegen._data_layout
-        defined = [each for each in ll_module.functions if not each.is_declaration]
-        manager, builder = self._codegen._function_pass_manager()
-        for each in defined:
-            manager.run(each, builder)
 
 
 class _MergedLibrary(WholeLibrary):
