@@ -76,3 +76,8 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.freeze()
+    gc.unfreeze()  # among the old ones; where something is frozen, compiling puts nothing there
+
+
+def pytest_unconfigure():
+    gc.freeze()  # not looked at once more at the end

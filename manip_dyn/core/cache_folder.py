@@ -24,13 +24,13 @@ def cache_directory() -> Path:
 
 def platform_of(context: Any) -> str:
     """Return what machine code depends on besides its source: versions and the processor."""
-    return _platform_of(context.codegen().magic_tuple())
+    return _platform_of(context.codegen())
 
 
 @cache
-def _platform_of(processor: tuple) -> str:
+def _platform_of(codegen: Any) -> str:
     versions = numba.__version__, llvmlite.__version__, platform.python_version()
-    return repr((*versions, *processor))
+    return repr((*versions, *codegen.magic_tuple()))
 
 
 _warned: list[str] = []

@@ -16,19 +16,33 @@ from functools import cache
 from typing import Any
 
 from llvmlite.binding import parse_assembly
-from numba.core import types
+from numba.core import errors, event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.ir import Assign, Expr, FreeVar, Global
 from numba.core.lowering import Lower
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.transforms import canonicalize_cfg
+from numba.core.typed_passes import (
+    IRLegalization,
+    NativeLowering,
+    NopythonRewrites,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    GenericRewrites,
+    InlineClosureLikes,
+    IRProcessing,
+    ReconstructSSA,
+)
 
 from manip_dyn.core import elements
 from manip_dyn.core.python_calls import add_entry
+from manip_dyn.core.whole_library import WholeLibrary
 
 _numbers = itertools.count()
+_numba_errors: Any = errors  # some of it has no types
 
 
 class _Settled(Flags):
@@ -54,21 +68,6 @@ class _Settled(Flags):
         return self is other or self._all == (
             other._all if isinstance(other, _Settled) else other.values()
         )
-
-
-class WholeLibrary(JITCodeLibrary):
-    """Code as numba's own libraries have it."""
-
-    def _optimize_functions(self, ll_module):
-        """Optimize what is not only declared, by one pipeline for all."""
-        if not hasattr(self._codegen, "_pass_builder"):  # older numba
-            super()._optimize_functions(ll_module)
-            return
-        ll_module.data_layout = self._codegen._data_layout
-        defined = [each for each in ll_module.functions if not each.is_declaration]
-        manager, builder = self._codegen._function_pass_manager()
-        for each in defined:
-            manager.run(each, builder)
 
 
 class _MergedLibrary(WholeLibrary):
@@ -211,36 +210,81 @@ class _Lowering(NativeLowering):
         return _Lower
 
 
-def _refresh(context: Any) -> None:
-    """Let numba read what has been declared since, each declaration once.
+def _process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """Do of numba's processing after a pass what compiling to machine code needs.
 
-    What it declares by itself asks for the same again, some five hundred times.
+    Which variables live where each block begins is for objects of Python and for generators.
     """
-    refresh, context.refresh = context.refresh, lambda: None
-    try:
-        refresh()
-    finally:
-        del context.refresh
+    self.func_ir.blocks = canonicalize_cfg(self.func_ir.blocks)
+    self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+    self.func_ir.generator_info = None
+    if emit_dels:
+        self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
+def _processing_less(kind: Any) -> Any:
+    """Return a pass of numba's after which no more is computed than is asked for."""
+
+    class Less(kind):
+        _name = f"{kind.name()}_processing_less"
+
+        def run_pass(self, state):
+            """Run it."""
+            if state.func_ir.is_generator:
+                return super().run_pass(state)
+            before, PostProcessor.run = PostProcessor.run, _process  # type: ignore[method-assign]
+            try:
+                return super().run_pass(state)
+            finally:
+                PostProcessor.run = before  # type: ignore[method-assign]
+
+    return register_pass(mutates_CFG=True, analysis_only=False)(Less)
 
 
 _OUR_OWN = {
+    each: _processing_less(each)
+    for each in (IRProcessing, GenericRewrites, ReconstructSSA, PreLowerStripPhis, IRLegalization)
+} | {
     InlineClosureLikes: _InlineClosures,
     NopythonRewrites: _RewriteArrayExpressions,
     NativeLowering: _Lowering,
 }
 
 
+class _Passes(PassManager):
+    """Numba's passes one after another, without a record of each where nobody asks for it.
+
+    A record begins with the types of all arguments as text, pages of it for those that are long.
+    """
+
+    def _runPass(self, index, pss, internal_state):  # noqa: N802  numba's name
+        """Run one."""
+        printed = self._print_before or self._print_after or self._print_wrap
+        if printed or event._registered["numba:run_pass"]:
+            super()._runPass(index, pss, internal_state)
+            return
+        pss.analysis = self._analysis
+        with _numba_errors.new_error_context("Pass {name}", name=pss.name()):
+            pss.run_initialization(internal_state)
+            pss.run_pass(internal_state)
+            pss.run_finalizer(internal_state)
+
+
 class WholeCompiler(Compiler):
     """Numba's compiler, without passes that find nothing to do."""
 
-    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):  # noqa: A002
-        """Begin as numba's does."""
-        flags = _Settled(flags)
-        _refresh(targetctx)
-        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
-
+    LIBRARY: type[JITCodeLibrary] = WholeLibrary
+    """What takes the code."""
     ELEMENTS = False
     """Whether elements of arrays are emitted in few instructions."""
+
+    def __init__(self, typingctx, targetctx, _library, args, return_type, flags, locals):  # noqa: A002
+        """Begin as numba's does."""
+        library = self.LIBRARY(targetctx.codegen(), f"code_{next(_numbers)}")
+        if not flags.no_compile:
+            library.enable_object_caching()
+        flags = _Settled(flags)
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
 
     def _compile_core(self):
         """Compile, and let what is compiled in between have its own way with elements."""
@@ -252,11 +296,14 @@ class WholeCompiler(Compiler):
 
     def define_pipelines(self):
         """Return numba's pipelines with our own in the place of some passes."""
-        pipelines = super().define_pipelines()
-        for each in pipelines:
-            each.passes = [(_OUR_OWN.get(kind, kind), told) for kind, told in each.passes]
-            each.finalize()
-        return pipelines
+        return [self._pipeline(each) for each in super().define_pipelines()]
+
+    @staticmethod
+    def _pipeline(given: PassManager) -> PassManager:
+        made = _Passes(given.pipeline_name)
+        made.passes = [(_OUR_OWN.get(kind, kind), told) for kind, told in given.passes]
+        made.finalize()
+        return made
 
 
 class PartCompiler(WholeCompiler):
@@ -264,9 +311,8 @@ class PartCompiler(WholeCompiler):
 
     LIBRARY: type[JITCodeLibrary] = PartLibrary
 
-    def __init__(self, typingctx, targetctx, _library, args, return_type, flags, locals):  # noqa: A002
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):  # noqa: A002
         """Begin as numba's does, and stop before machine code."""
-        library = self.LIBRARY(targetctx.codegen(), f"part_{next(_numbers)}")
         flags = flags.copy()
         flags.no_compile = True
         super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
@@ -285,19 +331,14 @@ class MergedCompiler(PartCompiler):
 class ShortPartCompiler(PartCompiler):
     """The compiler of parts that run rarely: their machine code is to be short."""
 
-    LIBRARY: type[JITCodeLibrary] = _ShortPartLibrary
+    LIBRARY = _ShortPartLibrary
 
 
 class ShortCompiler(WholeCompiler):
     """The compiler of functions whose machine code is to be short."""
 
+    LIBRARY = _ShortLibrary
     ELEMENTS = True
-
-    def __init__(self, typingctx, targetctx, _library, *options):
-        """Begin as numba's does."""
-        library = _ShortLibrary(targetctx.codegen(), f"short_{next(_numbers)}")
-        library.enable_object_caching()
-        super().__init__(typingctx, targetctx, library, *options)
 
 
 FRAMES = 80_000

@@ -7,7 +7,7 @@ not. What fits is the same every time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import BuiltinFunctionType
 from typing import Any
@@ -22,6 +22,8 @@ from manip_dyn.core.elements import key_of
 _known: dict[Any, KnownFunction] = {}
 _sizes: dict[str, int] = {}
 """Of types of LLVM, by their text; not of those with a name, which may be two types'."""
+_read: dict[Any, list[int]] = {}
+"""How much of what has been declared the contexts have read, by contexts."""
 
 
 class KnownFunction(types.Function):
@@ -68,7 +70,7 @@ _NUMBERS = (types.Number, types.Literal, types.Omitted)
 
 @contextmanager
 def known_operations(typing: Any, target: Any) -> Iterator[None]:
-    """Let numba's contexts remember inside what they find for built-in functions, and sizes."""
+    """Let numba's contexts remember inside what they find and have read, and sizes of types."""
     with global_compiler_lock:
         if "resolve_value_type" in vars(typing):
             yield
@@ -105,12 +107,45 @@ def _replaced(typing: Any, target: Any) -> Iterator[None]:
             _sizes[text] = measure(kind)
         return _sizes[text]
 
-    replaced = {"resolve_value_type": value_type, "resolve_function_type": call_type}
-    vars(typing).update(replaced)
-    target.get_abi_sizeof = size
+    replaced: dict[Any, dict[str, Any]] = {
+        typing: {"resolve_value_type": value_type, "resolve_function_type": call_type},
+        target: {"get_abi_sizeof": size},
+    }
+    for context, functions in replaced.items():
+        functions["refresh"] = _refresh_at_need(context)
+        vars(context).update(functions)
     try:
         yield
     finally:
-        for name in replaced:
-            delattr(typing, name)
-        del target.get_abi_sizeof
+        for context, functions in replaced.items():
+            for name in functions:
+                delattr(context, name)
+
+
+def _refresh_at_need(context: Any) -> Callable[[], None]:
+    """Return what reads new declarations for a context, and does nothing where there are none."""
+    refresh, reading = context.refresh, False
+
+    def refresh_at_need() -> None:
+        nonlocal reading
+        declared = _declared(context)
+        if reading or _read.get(context) == declared:
+            return  # what is read asks for the same again, some five hundred times
+        reading = True
+        try:
+            refresh()
+        finally:
+            reading = False
+        _read[context] = declared  # what has been declared meanwhile is read the next time
+
+    return refresh_at_need
+
+
+def _declared(context: Any) -> list[int]:
+    """Return how much has been declared in each list that a context reads."""
+    return [
+        len(each)
+        for registry in context._registries
+        for each in vars(registry).values()
+        if isinstance(each, list)
+    ]

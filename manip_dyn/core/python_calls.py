@@ -22,6 +22,7 @@ from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
 from manip_dyn.core.declaration import declaration
 from manip_dyn.core.files import read_checked, write_checked
 from manip_dyn.core.fingerprint import type_name
+from manip_dyn.core.whole_library import WholeLibrary
 
 PREFIX = "manip_dyn_call/"
 """What the wrappers' names begin with."""
@@ -85,7 +86,7 @@ def declare(context: Any, call: PythonCall) -> str:
     if content is not None:
         library = codegen.unserialize_library(pickle.loads(content))
     else:
-        library = codegen.create_library(symbol)
+        library = WholeLibrary(codegen, symbol)
         library.enable_object_caching()
         description = declaration(symbol, call.arguments, call.returns, "compiled function")
         module = library.create_ir_module(symbol)

@@ -6,7 +6,11 @@ import numba.core.event as event
 import numpy as np
 import pytest
 from llvmlite import ir
+from numba.core import types
 from numba.core.registry import cpu_target
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin
 
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.known_operations import known_operations
@@ -98,3 +102,53 @@ def test_elements_are_numpys(order):
 def test_whole_arrays_lists_and_functions_inside_are_still_compiled():
     x = np.array([1.0, -2.0, 0.5])
     assert whole_arrays(x) == pytest.approx(whole_arrays.py_func(x))
+
+
+def later(x):
+    raise NotImplementedError
+
+
+def test_what_is_declared_after_a_compilation_is_known_to_the_next_one():
+    def emit(_context, _builder, _signature, values):
+        return values[0]
+
+    @compiled
+    def before(x):
+        return x + 1.0
+
+    assert before(2.0) == 3.0
+
+    @infer_global(later)
+    class _Later(AbstractTemplate):
+        def generic(self, args, kws):
+            return signature(args[0], *args)
+
+    lower_builtin(later, types.Any)(emit)
+
+    @compiled
+    def after(x):
+        return later(x) + 1.0
+
+    assert after(2.0) == 3.0
+
+
+@compiled
+def counted_down(n):
+    while n > 0:
+        n -= 1
+        yield n
+
+
+def test_generators_are_compiled_as_numba_has_them():
+    assert list(counted_down(3)) == [2, 1, 0]
+
+
+def test_who_listens_to_numbas_passes_hears_them():
+    @compiled
+    def function(x):
+        return 2.0 * x
+
+    with event.install_recorder("numba:run_pass") as heard:
+        function(1.0)
+    names = {each.data["name"].split()[0] for _, each in heard.buffer}
+    assert {"nopython_type_inference", "native_lowering_with_shared_calls"} <= names

@@ -28,6 +28,7 @@ from manip_dyn.core.fingerprint import digest_of, home
 from manip_dyn.core.linking.slots import Slot, fill, open_calls
 from manip_dyn.core.linking.templates import Templates, rename
 from manip_dyn.core.python_calls import add_entry
+from manip_dyn.core.whole_library import WholeLibrary
 
 _unknown = itertools.count()
 _made: dict[tuple[Any, str], Linked] = {}
@@ -100,7 +101,7 @@ class _Linker(_FunctionCompiler):
 
     def _compile_core(self, args: tuple, _return_type: Any) -> CompileResult:
         """Return machine code for arguments of these types."""
-        return self._linked(args, JITCodeLibrary)
+        return self._linked(args, WholeLibrary)
 
     def part(self, arguments: tuple, _return_type: Any = None) -> CompileResult:
         """Return code for arguments of these types, not optimized."""
@@ -121,14 +122,14 @@ class _Linker(_FunctionCompiler):
             fill(library, values, self._function)
             left = open_calls(library._final_module)  # those of what was filled in, too
         rename(library._final_module, self._ending)
-        for call in left.values() if kind is JITCodeLibrary else ():
+        for call in left.values() if kind is WholeLibrary else ():
             name = home(self._templates.program.py_func)
             raise ValueError(f"nothing fills the slot {call.slot} of {name}")
-        if kind is JITCodeLibrary and not self._function.targetoptions["no_cpython_wrapper"]:
+        if kind is WholeLibrary and not self._function.targetoptions["no_cpython_wrapper"]:
             add_entry(context, library, description, template.environment)
         library.finalize()
         entry = None
-        if kind is JITCodeLibrary:
+        if kind is WholeLibrary:
             entry = context.get_executable(library, description, template.environment)
             context.insert_user_function(entry, description, [library])
         made = compile_result(
