@@ -275,6 +275,9 @@ class WholeCompiler(Compiler):
 
     LIBRARY: type[JITCodeLibrary] = WholeLibrary
     """What takes the code."""
+    made_with = (WholeLibrary,)
+    """Classes of other files that the code which comes out depends on."""
+
     ELEMENTS = False
     """Whether elements of arrays are emitted in few instructions."""
 

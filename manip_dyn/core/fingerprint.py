@@ -24,8 +24,6 @@ from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
-from manip_dyn.core.whole_library import WholeLibrary
-
 FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
 """Packages whose versions, not whose sources, count."""
 PLAIN = (bool, int, float, complex, str, bytes, enum.Enum, Fraction, PurePath)
@@ -149,7 +147,8 @@ class _Walk:
         """Add a compiled function, and how it is compiled."""
         self.functions[home(dispatcher.py_func)] = dispatcher
         self.digest.update(repr(sorted(dispatcher.targetoptions.items())).encode())
-        for kind in (type(dispatcher), dispatcher._compiler.pipeline_class, WholeLibrary):
+        pipeline = dispatcher._compiler.pipeline_class
+        for kind in (type(dispatcher), pipeline, *getattr(pipeline, "made_with", ())):
             self.digest.update(_file(getattr(sys.modules[kind.__module__], "__file__", None)))
         self._add_function(dispatcher.py_func)
         self._add_all(getattr(dispatcher, "fills", ()))
