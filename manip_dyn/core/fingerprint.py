@@ -26,7 +26,7 @@ from numba.core.extending import _Intrinsic
 
 FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
 """Packages whose versions, not whose sources, count."""
-PLAIN = (bool, int, float, complex, str, bytes, enum.Enum, Fraction, PurePath)
+PLAIN = (bool, int, float, complex, str, bytes, range, enum.Enum, Fraction, PurePath)
 """Kinds of values that their text tells apart."""
 TYPES = (types.Number, types.Boolean, types.NoneType, types.Buffer, types.BaseTuple)
 """Kinds of numba's types that `type_name` tells apart; the text of others may hold an address."""

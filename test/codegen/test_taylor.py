@@ -7,6 +7,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
+from manip_dyn.core.machine_code import is_kept
 
 ROBOTS = ("rr", "pa10", "tree", "one_link_vertical")
 
@@ -48,6 +49,13 @@ def test_each_order_adds_one_power_of_the_step(tmp_path, name):
             np.abs(sum(series[k] * h**k for k in range(order + 1, 31))).max() for h in (2e-3, 1e-3)
         ]
         assert np.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.2)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_machine_code_is_kept(tmp_path, name):
+    series = md.customize(arm(name, tmp_path)).series
+    assert is_kept(series.in_place)
+    assert is_kept(series.of_state)
 
 
 def test_low_orders_are_the_state_and_half_the_acceleration():
