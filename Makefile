@@ -32,9 +32,9 @@ docs: $(SITE)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site $(ARGS)
 
 # Most of the time goes into compiling, for two cores, and some into waiting for other processes,
-# hence four workers: each takes whole files, so that what the tests of a file share is compiled
-# once, and the longest ones first, see test/conftest.py.
-WORKERS := -n 4 --dist loadfile --no-loadscope-reorder
+# hence three workers (a fourth takes 3 % more of both cores' time): each takes whole files, so that
+# what the tests of a file share is compiled once, and the longest ones first, see test/conftest.py.
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
 # Much of the time goes into compiling, and a twentieth of that into how glibc hands out memory: it
 # shall take large pages, and keep what it has. Threads of OpenBLAS would only spin.
