@@ -34,9 +34,8 @@ from manip_dyn.core.compilers import (
     ShortCompiler,
     ShortPartCompiler,
     WholeCompiler,
-    collection_paused,
-    with_room,
 )
+from manip_dyn.core.compiling_memory import collection_paused, with_room
 from manip_dyn.core.in_turn import turns
 from manip_dyn.core.known_operations import known_operations
 from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of

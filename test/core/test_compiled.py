@@ -11,7 +11,7 @@ import pytest
 from fresh import Fresh
 from numba.core import types
 
-from manip_dyn.core import compilers
+from manip_dyn.core import compiling_memory
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.files import write_checked
 from manip_dyn.core.fingerprint import digest_of
@@ -257,9 +257,9 @@ def test_what_somebody_froze_is_counted_once(monkeypatch):
     """It takes 30 ms for the objects of a large program."""
     counted = []
     monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(None) or 5)
-    monkeypatch.setattr(compilers._Frozen, "by_others", False)
+    monkeypatch.setattr(compiling_memory._Frozen, "by_others", False)
     for _ in range(3):
-        with compilers.collection_paused():
+        with compiling_memory.collection_paused():
             pass
     assert len(counted) == 1
 

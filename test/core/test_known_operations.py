@@ -112,7 +112,7 @@ def test_what_is_declared_after_a_compilation_is_known_to_the_next_one():
     def emit(_context, _builder, _signature, values):
         return values[0]
 
-    @compiled
+    @compiled(keep=False)
     def before(x):
         return x + 1.0
 
@@ -125,14 +125,14 @@ def test_what_is_declared_after_a_compilation_is_known_to_the_next_one():
 
     lower_builtin(later, types.Any)(emit)
 
-    @compiled
+    @compiled(keep=False)
     def after(x):
         return later(x) + 1.0
 
     assert after(2.0) == 3.0
 
 
-@compiled
+@compiled(keep=False)
 def counted_down(n):
     while n > 0:
         n -= 1
@@ -144,7 +144,7 @@ def test_generators_are_compiled_as_numba_has_them():
 
 
 def test_who_listens_to_numbas_passes_hears_them():
-    @compiled
+    @compiled(keep=False)
     def function(x):
         return 2.0 * x
 
