@@ -136,7 +136,7 @@ class _Lowering(NativeLowering):
         return _Lower
 
 
-_OUR_OWN = {**LEAN, NativeLowering: _Lowering}
+_OUR_OWN: dict[Any, Any] = {**LEAN, NativeLowering: _Lowering}
 
 
 class WholeCompiler(Compiler):
