@@ -7,6 +7,7 @@ segmentation fault.
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,14 +36,19 @@ def raise_what_was_heard() -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hear signals only at the end, where `interrupt` is their handler."""
+    """Hear signals only at the end, where `interrupt` is their handler, and of Ctrl-C Python's."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     _Heard.depth += 1
     try:
+        if usual:
+            signal.signal(signal.SIGINT, interrupt)
         yield
     finally:
         _Heard.depth -= 1
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         if _Heard.depth == 0:
             raise_what_was_heard()

@@ -36,6 +36,24 @@ def test_a_signal_is_heard_at_the_end(handled):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+def test_a_ctrl_c_of_pythons_own_is_heard_at_the_end():
+    """Seen: llvmlite swallowed it, and a command ended with a RuntimeError of numba's."""
+    before, done = signal.signal(signal.SIGINT, signal.default_int_handler), []
+
+    def work():
+        with uninterrupted():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("whole")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == ["whole"]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_a_function_is_compiled_whole(handled, monkeypatch):
     """Seen: a segmentation fault of a node that was ended while LLVM linked modules."""
 
