@@ -64,6 +64,7 @@ class Batch:
         # Whole blocks of lanes for each thread; the kernels release the interpreter lock.
         share = -(-states // (threads * LANES)) * LANES
         starts = range(0, states, max(share, 1))
+        kernel(*arrays, out, 0, 0)  # none: this thread compiles, where Ctrl-C is heard meanwhile
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(lambda k: kernel(*arrays, out, k, min(k + share, states)), starts))
         return out

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from manip_dyn.core.uninterrupted import raise_what_was_heard
+from manip_dyn.core.uninterrupted import answer
 
 try:
     import fcntl
@@ -67,7 +67,7 @@ def wait_for_turn(path: Path) -> bool:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
         except (BlockingIOError, PermissionError):
             time.sleep(PAUSE)
-            raise_what_was_heard()  # LLVM is not at work
+            answer()  # LLVM is not at work
             waited = True
         except OSError:  # a file system without locks
             return waited

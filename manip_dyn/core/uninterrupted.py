@@ -1,54 +1,107 @@
-"""A Ctrl-C amid compiling waits until LLVM has been left, which cannot be interrupted.
+"""Signals whose handlers might raise amid compiling wait until LLVM has been left.
 
 Python hears of a signal when a call of LLVM returns, before llvmlite notes that LLVM has taken
 over what it was given; freed once more while the exception passes, that ended the process with a
 segmentation fault.
+
+Handlers are kept, whoever's they are: those of Python are called afterwards, and those that a
+library has set below Python, such as rclpy, are left in place and hear of signals at once.
 """
 
 from __future__ import annotations
 
+import ctypes
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
+    if hasattr(signal, name)  # not a Unix
+]
+"""What programs and their timeouts handle by raising."""
+LONGEST = 512
+"""Bytes that have room for what the system notes of a signal, a `struct sigaction`."""
+
+Handler = Callable[[int, Any], object]
 
 
-class _Heard:
-    """How deep in the compiler the main thread is, and whether a signal came meanwhile."""
+class _Waiting:
+    """How deep in the compiler the main thread is, what came meanwhile, and who handles that."""
 
     depth = 0
-    signal = False
-
-
-def interrupt(_number: int, _frame: object) -> None:
-    """Raise KeyboardInterrupt, or keep it for later: a handler of signals."""
-    if _Heard.depth == 0:
-        raise KeyboardInterrupt
-    _Heard.signal = True
-
-
-def raise_what_was_heard() -> None:
-    """Raise KeyboardInterrupt if a signal waits for it, in the main thread."""
-    if _Heard.signal and threading.current_thread() is threading.main_thread():
-        _Heard.signal = False
-        raise KeyboardInterrupt
+    signals: list[int] = []
+    handlers: dict[int, Handler] = {}
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hear signals only at the end, where `interrupt` is their handler, and of Ctrl-C Python's."""
+    """Let handlers of signals wait until the end, or until the next `uninterrupted` within."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    _Heard.depth += 1
+    if _Waiting.depth == 0:
+        _replace_handlers()
+    answer()  # one function that is compiled while another is: none is in LLVM
+    _Waiting.depth += 1
     try:
-        if usual:
-            signal.signal(signal.SIGINT, interrupt)
         yield
     finally:
-        _Heard.depth -= 1
-        if usual:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if _Heard.depth == 0:
-            raise_what_was_heard()
+        _Waiting.depth -= 1
+        if _Waiting.depth == 0:
+            _restore_handlers()
+            answer()
+
+
+def answer() -> None:
+    """Call the handlers of the signals that have come, in the main thread, outside of LLVM."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    while _Waiting.signals:
+        number = _Waiting.signals.pop(0)
+        _Waiting.handlers[number](number, sys._getframe())
+
+
+def _note(number: int, _frame: object) -> None:
+    _Waiting.signals.append(number)
+
+
+def _replace_handlers() -> None:
+    _Waiting.handlers.clear()
+    for number in SIGNALS:
+        handler = signal.getsignal(number)
+        if callable(handler):
+            _Waiting.handlers[number] = handler
+            _set_in_python(number, _note)
+
+
+def _restore_handlers() -> None:
+    for number, handler in _Waiting.handlers.items():
+        if signal.getsignal(number) is _note:
+            _set_in_python(number, handler)
+
+
+def _set_in_python(number: int, handler: Handler) -> None:
+    """Set what Python calls, and leave what the system calls, which may be a library's."""
+    system = _of_the_system()
+    if system is None:
+        signal.signal(number, handler)
+        return
+    action = ctypes.create_string_buffer(LONGEST)
+    system(number, None, action)
+    signal.signal(number, handler)
+    system(number, action, None)
+
+
+@cache
+def _of_the_system() -> Any:
+    """Return C's `sigaction`; None where there is none."""
+    try:
+        return ctypes.CDLL(None).sigaction
+    except (AttributeError, TypeError, OSError):  # not a Unix
+        return None

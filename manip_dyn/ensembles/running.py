@@ -48,8 +48,7 @@ def run_all(
             "sample_period, or fewer motions"
         ) from error
 
-    def some(first: int) -> None:
-        last = min(first + chunk, motions)
+    def some(first: int, last: int) -> None:
         room = rooms.pop() if rooms else by_reference(room_for(cases, rules, top, fixed))
         loop(*problem, room, results, first, last)
         rooms.append(room)
@@ -62,10 +61,12 @@ def run_all(
 
     chunk = max(-(-motions // (threads * SHARES)), LANES) if threads > 1 else motions
     firsts = range(0, motions, chunk)
+    lasts = [min(first + chunk, motions) for first in firsts]
     if threads == 1 or len(firsts) == 1:
-        for first in firsts:
-            some(first)
+        for first, last in zip(firsts, lasts, strict=True):
+            some(first, last)
         return kept
+    some(0, 0)  # this thread compiles the loop, where Ctrl-C is heard meanwhile
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(some, firsts))
+        list(pool.map(some, firsts, lasts))
     return kept

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import threading
 
 import numpy as np
 import pytest
 from fresh import output_of
 
 import manip_dyn as md
+from manip_dyn.ensembles import running
 from manip_dyn.ensembles.lanes.loop import run
 
 N, DURATION, PERIOD = 11, 0.2, 0.05
@@ -273,6 +275,21 @@ def test_a_motion_that_fails_disturbs_no_other():
     alone = md.simulate(ROBOT, Q0[5], wild[5], TAU[5], DURATION, sample_period=PERIOD)
     assert made.trajectory(5).reason.endswith(alone.reason.split("diverged")[1])
     assert made.steps[5] == alone.statistics["steps"]
+
+
+def test_the_loop_is_compiled_before_threads_begin(monkeypatch):
+    """Seen: Ctrl-C waited for the threads, each of which compiled."""
+    begun = []
+
+    def recorded(*given):
+        begun.append((threading.current_thread() is threading.main_thread(), *given[-2:]))
+        return run(*given)
+
+    monkeypatch.setattr(running, "run", recorded)
+    many(threads=2)
+    in_main, first, last = begun[0]
+    assert in_main and first == last
+    assert len(begun) > 2 and not any(each[0] for each in begun[1:])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -155,6 +155,35 @@ def test_what_a_signal_left_half_made_is_told_only_before_it(running, monkeypatc
     assert capsys.readouterr().err == ""
 
 
+OWN = """
+import rclpy
+from manip_dyn.core.uninterrupted import uninterrupted
+
+rclpy.init()
+node = rclpy.create_node("own")
+try:
+    with uninterrupted():  # as around all that is compiled
+        pass
+    print("begun", flush=True)
+    rclpy.spin(node)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_node_of_a_users_ends_by_ctrl_c_after_something_was_compiled():
+    """Seen: it hung for ever, as rclpy's handler of signals was lost."""
+    process = subprocess.Popen([sys.executable, "-c", OWN], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.2)  # it spins, most likely; before that, any Ctrl-C ends it
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=TIMEOUT)[0] == "interrupted\n"
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
     node = start_node("simulator", "-p", "robot:=ibm7535")
     try:

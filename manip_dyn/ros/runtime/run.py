@@ -16,7 +16,6 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.uninterrupted import interrupt
 from manip_dyn.ros.runtime.callers import tell_by_frame
 from manip_dyn.ros.runtime.discovery import local
 from manip_dyn.ros.runtime.parameter_files import refuse_unread
@@ -97,7 +96,7 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
     try:
         # While a node is being built nothing looks whether to end; rclpy passes signals on.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, interrupt)
+            signal.signal(number, signal.default_int_handler)
         rclpy.init(args=args)
         begun = True
         sys.unraisablehook = tell_unless_shut_down
