@@ -1,4 +1,8 @@
-"""Says once, on stderr, that compiling takes a while and that it need not be waited for again."""
+"""Says, on stderr, that compiling takes a while and that it need not be waited for again.
+
+Once for each public function whose first call takes long, by its name: what is compiled for it
+are dozens of functions that the caller has never heard of.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +11,78 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, ClassVar
 
 from manip_dyn.core.cache_folder import cache_directory
 
 PATIENCE = 2.0
-"""Seconds of compiling, in all, before something is said."""
+"""Seconds of compiling for one public function, in all, before something is said."""
+OURS = __name__.partition(".")[0]
+BELOW, ABOVE = f"{OURS}.core", f"{OURS}.cli"
+"""Where functions are compiled, and where commands are read: neither has what is called."""
 
 
-class _Clock:
-    """How long this process has compiled, and whether it has said so."""
+class Clock:
+    """How long this process has compiled for what, and what it has said."""
 
-    spent = 0.0
-    depth = 0
-    said = False
+    spent: ClassVar[dict[str, float]] = {}
+    said: ClassVar[set[str]] = set()
+    busy = False
+    silent = False
 
 
 @contextmanager
 def announced(function: Callable[..., Any]) -> Iterator[None]:
-    """Count the time inside; where it becomes long, say what is being compiled."""
-    if _Clock.depth or _Clock.said:
+    """Count the time inside; where it becomes long, say what the caller called."""
+    if Clock.busy or Clock.silent:
         yield
         return
-    timer = threading.Timer(max(PATIENCE - _Clock.spent, 0.0), _say, [function])
+    called = _called(sys._getframe()) or function.__name__
+    if called in Clock.said:
+        yield
+        return
+    spent = Clock.spent.get(called, 0.0)
+    timer = threading.Timer(max(PATIENCE - spent, 0.0), _say, [called])
     timer.daemon = True
     begin = time.monotonic()
-    _Clock.depth += 1
+    Clock.busy = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        _Clock.depth -= 1
-        _Clock.spent += time.monotonic() - begin
+        Clock.busy = False
+        Clock.spent[called] = spent + time.monotonic() - begin
 
 
 def say_nothing() -> None:
     """Say nothing in this process, for one that tells in its own words."""
-    _Clock.said = True
+    Clock.silent = True
 
 
-def _say(function: Callable[..., Any]) -> None:
-    if _Clock.said:
+def _called(frame: FrameType | None) -> str:
+    """Return the outermost public function of ours in a stack, which somebody called, or ""."""
+    called = ""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(f"{OURS}.") and not module.startswith((BELOW, ABOVE)):
+            code = frame.f_code
+            name = getattr(code, "co_qualname", code.co_name)  # Python 3.10 has no co_qualname
+            name = name.removesuffix(".__init__")
+            if not any(part.startswith(("_", "<")) for part in name.split(".")):
+                called = name
+        frame = frame.f_back
+    return called
+
+
+def _say(called: str) -> None:
+    if Clock.silent or called in Clock.said:
         return
-    _Clock.said = True
-    file = Path(function.__code__.co_filename)  # a specialized module has a name without meaning
-    what = f"{function.__name__} of {file.parent.name}/{file.name}"
+    Clock.said.add(called)
     print(
-        f"manip_dyn: compiling for the first time ({what}); kept in {cache_directory()}",
+        f"manip_dyn: compiling what {called} needs, for the first time; "
+        f"kept in {cache_directory()}",
         file=sys.stderr,
         flush=True,
     )

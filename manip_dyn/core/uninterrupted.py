@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 SIGNALS = [
     getattr(signal, name)
@@ -35,8 +35,8 @@ class _Waiting:
     """How deep in the compiler the main thread is, what came meanwhile, and who handles that."""
 
     depth = 0
-    signals: list[int] = []
-    handlers: dict[int, Handler] = {}
+    signals: ClassVar[list[int]] = []
+    handlers: ClassVar[dict[int, Handler]] = {}
 
 
 @contextmanager

@@ -120,5 +120,6 @@ def test_what_was_interrupted_between_two_functions_is_compiled_again(number, mo
     monkeypatch.setattr(type(half), "get_call_template", interrupted)
     with pytest.raises(KeyboardInterrupt):
         quarter(np.pi)
-    assert not half.overloads and not quarter.overloads
+    assert not half.overloads
+    assert not quarter.overloads
     assert quarter(np.pi) == 0.25 * np.pi

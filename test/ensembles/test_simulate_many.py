@@ -288,8 +288,10 @@ def test_the_loop_is_compiled_before_threads_begin(monkeypatch):
     monkeypatch.setattr(running, "run", recorded)
     many(threads=2)
     in_main, first, last = begun[0]
-    assert in_main and first == last
-    assert len(begun) > 2 and not any(each[0] for each in begun[1:])
+    assert in_main
+    assert first == last
+    assert len(begun) > 2
+    assert not any(each[0] for each in begun[1:])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -1,0 +1,82 @@
+"""What is said of long compiling: once for each public function, by its name."""
+
+import time
+
+import pytest
+
+from manip_dyn.core import announcement
+from manip_dyn.core.announcement import Clock, announced
+
+SOURCE = """
+def simulate(wait):
+    _run(wait)
+
+def track(wait):
+    _run(wait)
+
+def _run(wait):
+    with announced(_run):
+        wait()
+
+class Planner:
+    def __init__(self, wait):
+        simulate(wait)
+
+    def plan(self, wait):
+        simulate(wait)
+"""
+
+
+@pytest.fixture
+def package(monkeypatch):
+    """Functions of a module of ours; compiling is told at once."""
+    monkeypatch.setattr(announcement, "PATIENCE", 0.0)
+    for name, empty in (("spent", {}), ("said", set()), ("silent", False), ("busy", False)):
+        monkeypatch.setattr(Clock, name, empty)
+    names = {"__name__": "manip_dyn.somewhere", "announced": announced}
+    exec(SOURCE, names)
+    return names
+
+
+def until_said(*names):
+    def wait():
+        end = time.monotonic() + 60.0
+        while Clock.said != set(names):
+            assert time.monotonic() < end, f"said of {Clock.said}"
+            time.sleep(0.001)
+
+    return wait
+
+
+def test_each_public_function_is_named_once(package, capsys):
+    """Seen: the first alone, by the name of what was compiled when 2 s were over."""
+    package["simulate"](until_said("simulate"))
+    package["simulate"](until_said("simulate"))
+    package["track"](until_said("simulate", "track"))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        f"manip_dyn: compiling what {name} needs" for name in ("simulate", "track")
+    ]
+
+
+def test_the_name_is_what_the_caller_called(package):
+    made = package["Planner"](until_said("Planner"))
+    made.plan(until_said("Planner", "Planner.plan"))
+    package["_run"](until_said("Planner", "Planner.plan", "_run"))
+
+
+def test_short_compilations_add_up(package, monkeypatch):
+    monkeypatch.setattr(announcement, "PATIENCE", 3600.0)
+    package["simulate"](lambda: None)
+    assert not Clock.said
+    Clock.spent["simulate"] += 3600.0
+    package["track"](lambda: None)
+    assert not Clock.said
+    package["simulate"](until_said("simulate"))
+
+
+def test_a_process_may_say_nothing(package, capsys):
+    announcement.say_nothing()
+    package["simulate"](lambda: None)
+    assert capsys.readouterr().err == ""
+    assert not Clock.spent
