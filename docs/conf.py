@@ -15,7 +15,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 import manip_dyn  # noqa: E402
-from manip_dyn.core.announcement import say_nothing  # noqa: E402
+from manip_dyn.core.cache.announcement import say_nothing  # noqa: E402
 
 say_nothing()  # about compiling, on the pages of examples
 

@@ -22,8 +22,8 @@ from manip_dyn.clik.control.joint_reference import JointReference
 from manip_dyn.codegen import customize
 from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
-from manip_dyn.core.announcement import say_nothing
-from manip_dyn.core.cache_folder import cache_directory
+from manip_dyn.core.cache.announcement import say_nothing
+from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_whole

@@ -10,7 +10,7 @@ import pytest
 from fresh import Popen, output_of
 
 from manip_dyn.cli import main
-from manip_dyn.core.cache_folder import cache_directory
+from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.core.files import write_whole
 
 USES = """

@@ -126,7 +126,7 @@ def _optional() -> dict[str, str]:
 def _cache(problems: list[str]) -> dict[str, str]:
     if not find_spec("numba"):
         return {}
-    from manip_dyn.core.cache_folder import cache_directory
+    from manip_dyn.core.cache.folder import cache_directory
 
     folder = cache_directory()
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []

@@ -8,7 +8,7 @@ import time
 
 from manip_dyn.cli.options import DONE, add_robot, examples
 from manip_dyn.cli.terminal import Bar, is_terminal
-from manip_dyn.core.cache_folder import cache_directory
+from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.core.interruptible import tidied
 from manip_dyn.prepare import cores, count_jobs, prepare
 

@@ -68,8 +68,8 @@ class Kernels:
     what acts on the tool from outside: force and moment at its origin, base axes, (6,).
 
     Of the methods here, `forward_dynamics` and `inverse_dynamics` have the dry friction of the
-    joints, see `manip_dyn.core.friction`. All others, and all of `in_place`, `unchecked` and
-    `batch`, leave it to their callers.
+    joints, see `manip_dyn.core.numerics.friction`. All others, and all of `in_place`, `unchecked`
+    and `batch`, leave it to their callers.
 
     Attributes:
         robot: The robot.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.box_minimum import box_minimum
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.numerics.box_minimum import box_minimum
 
 
 def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vector) -> Vector:

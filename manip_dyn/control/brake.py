@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.core.box_minimum import box_minimum
 from manip_dyn.core.checks import Vector, nanoseconds, not_negative
+from manip_dyn.core.numerics.box_minimum import box_minimum
 
 RATE = 20.0
 """How fast speeds fall unless it is said otherwise, 1/s."""

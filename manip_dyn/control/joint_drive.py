@@ -8,7 +8,7 @@ from manip_dyn.codegen import Kernels
 from manip_dyn.control.joint_references import References
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.friction import CREEP
+from manip_dyn.core.numerics.friction import CREEP
 
 BANDWIDTH = 100.0
 """How fast errors decrease unless it is said otherwise, 1/s."""

@@ -14,10 +14,10 @@ from manip_dyn.codegen.rigid_body.base_parameters import regrouped
 from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
 from manip_dyn.codegen.rigid_body.kinematics import JointPose
 from manip_dyn.codegen.taylor.lane_series import LaneSeries, lane_series
-from manip_dyn.core.addresses import address_for
+from manip_dyn.core.arrays.addresses import address_for
+from manip_dyn.core.arrays.views import MATRIX
 from manip_dyn.core.checks import Matrix, Tensor
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.views import MATRIX
 from manip_dyn.ensembles.rows import rows_of
 from manip_dyn.robot import Robot
 

@@ -18,7 +18,7 @@ from numba.core import errors
 from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import compiled, is_compiled
+from manip_dyn.core.compiling.compiled import compiled, is_compiled
 from manip_dyn.core.errors import ManipDynError
 
 COMPILING = (

@@ -43,7 +43,7 @@ class Payload:
 
 
 class DryFriction(NamedTuple):
-    """Friction of one joint, see `manip_dyn.core.friction`; None: that of the URDF, the same."""
+    """Friction of one joint, see `core.numerics.friction`; None: that of the URDF, the same."""
 
     coulomb: float | None = None
     static: float | None = None

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.friction import Friction
+from manip_dyn.core.numerics.friction import Friction
 from manip_dyn.robot.bodies import bodies_of, frame_of
 from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import DryFriction, Extras, read_extras

@@ -10,7 +10,7 @@ import pinocchio
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.friction import Friction
+from manip_dyn.core.numerics.friction import Friction
 from manip_dyn.robot.bodies import Body, Frame, frame_of
 
 
@@ -30,7 +30,7 @@ class Robot:
         v_max: Speed limits (inf where the URDF states none).
         tau_max: Effort limits (inf where the URDF states none).
         damping: Viscous damping, N m s/rad or N s/m.
-        coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.friction`.
+        coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.numerics.friction`.
         static_friction: What friction holds a joint at rest with at most, not below Coulomb's.
         stribeck_velocity: How fast friction falls from static to Coulomb's (0: at once).
         armature: Rotor inertia seen at the joint, kg m^2 or kg.

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.core.box_minimum import box_minimum
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.numerics.box_minimum import box_minimum
 
 GIVE = 0.02
 """How far a joint goes beyond its limit at most, rad or m."""

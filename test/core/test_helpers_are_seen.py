@@ -10,7 +10,7 @@ from fresh import output_of
 import manip_dyn
 
 SCRIPT = """
-from manip_dyn.core.fingerprint import reach
+from manip_dyn.core.cache.fingerprint import reach
 for text in {entries}:
     exec(text)
     digest = reach(entry).digest
@@ -83,13 +83,18 @@ def unchanged(copy):
     [
         ("integrate", "integrate/steps/control.py", "ROUNDING = 3.6e-15", "ROUNDING = 3e-15"),
         ("integrate", "integrate/loop/time_loop.py", "WIDTHS_AHEAD = 8", "WIDTHS_AHEAD = 9"),
-        ("integrate", "core/compiled.py", '"error_model": "numpy"', '"error_model": "python"'),
+        (
+            "integrate",
+            "core/compiling/compiled.py",
+            '"error_model": "numpy"',
+            '"error_model": "python"',
+        ),
         ("integrate", "integrate/steps/numbers.py", "number(types.float64)", "number()"),
         ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
         ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/singular.py", "SWEEPS = 30", "SWEEPS = 29"),
-        ("planning", "core/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
+        ("planning", "core/numerics/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
         ("minimum time", "planning/minimum_time/grids/linear_program.py", "1e-13", "1e-12"),
         ("multibody", "multibody/equations/road.py", "return ", "return  "),
         (
@@ -111,10 +116,10 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
         path.write_text(whole)
 
 
-@pytest.mark.parametrize("file", ["machine_code.py", "python_calls.py"])
+@pytest.mark.parametrize("file", ["compiling/machine_code.py", "compiler/python_calls.py"])
 def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
     script = f"""
-from manip_dyn.core.machine_code import symbol_of
+from manip_dyn.core.compiling.machine_code import symbol_of
 {ENTRIES["planning"]}
 print(symbol_of(entry, ()))
 """

@@ -9,9 +9,9 @@ import fresh
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core import first_time
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.generated import generated_module
+from manip_dyn.core.cache import first_time
+from manip_dyn.core.cache.generated import generated_module
+from manip_dyn.core.compiling.compiled import compiled
 from manip_dyn.ros.runtime.introduction import paced
 
 FRESH = True  # what is loaded first is what is interrupted
@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Finder())
 sys.exit(start.start("simulator"))
 """
 WHILE_COMPILING = """
-from manip_dyn.core.compilers import WholeCompiler
+from manip_dyn.core.compiler.compilers import WholeCompiler
 from manip_dyn.ros import start
 
 real = WholeCompiler.define_pipelines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from manip_dyn.clik.law.settings import NUMBERS, ROWS, ClikSettings
+from manip_dyn.core.arrays.parts import Extent, N, Parts, reader
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.parts import Extent, N, Parts, reader
 from manip_dyn.robot import Robot
 
 SCALE, DAMPED, ESCAPING, MEASURED = range(4)

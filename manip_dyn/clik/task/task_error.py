@@ -20,9 +20,9 @@ import numpy as np
 
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiling.late import late
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.late import late
 
 ERRORS = ("columns", "quaternion", "log")
 COLUMNS, QUATERNION, LOG = range(3)

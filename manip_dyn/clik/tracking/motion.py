@@ -11,8 +11,8 @@ from manip_dyn.clik.law.workspace import task_of
 from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
 from manip_dyn.clik.tracking.record import fill_row
 from manip_dyn.clik.tracking.stand_ins import kinematics
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.views import row
+from manip_dyn.core.arrays.views import row
+from manip_dyn.core.compiling.compiled import compiled
 
 
 @compiled(short=True)

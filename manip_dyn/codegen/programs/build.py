@@ -12,7 +12,7 @@ from manip_dyn.codegen.programs.emit import LINEARIZATIONS, RIGHT_HAND_SIDES, mo
 from manip_dyn.codegen.programs.trace import trace
 from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, DECLARATIONS, Declaration
 from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.core.generated import generated_module, source_of
+from manip_dyn.core.cache.generated import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
 

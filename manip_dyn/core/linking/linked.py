@@ -22,13 +22,13 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult, compile_result
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 
-from manip_dyn.core.compiled import Compiled
-from manip_dyn.core.compilers import PartCompiler, PartLibrary
-from manip_dyn.core.fingerprint import digest_of, home
+from manip_dyn.core.cache.fingerprint import digest_of, home
+from manip_dyn.core.compiler.compilers import PartCompiler, PartLibrary
+from manip_dyn.core.compiler.python_calls import add_entry
+from manip_dyn.core.compiler.whole_library import WholeLibrary
+from manip_dyn.core.compiling.compiled import Compiled
 from manip_dyn.core.linking.slots import Slot, fill, open_calls
 from manip_dyn.core.linking.templates import Templates, rename
-from manip_dyn.core.python_calls import add_entry
-from manip_dyn.core.whole_library import WholeLibrary
 
 _unknown = itertools.count()
 _made: dict[tuple[Any, str], Linked] = {}

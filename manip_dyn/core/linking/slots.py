@@ -21,9 +21,9 @@ from numba.core.compiler import Flags
 from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic
 
-from manip_dyn.core.compiled import Function, Inlined
-from manip_dyn.core.declaration import declaration
-from manip_dyn.core.fingerprint import home
+from manip_dyn.core.cache.fingerprint import home
+from manip_dyn.core.compiler.declaration import declaration
+from manip_dyn.core.compiling.compiled import Function, Inlined
 from manip_dyn.core.plain import PLAIN
 
 _INDEX = ir.IntType(64)

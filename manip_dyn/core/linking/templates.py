@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from numba.core.compiler import CompileResult
 
-from manip_dyn.core.compiled import Compiled
+from manip_dyn.core.compiling.compiled import Compiled
+from manip_dyn.core.compiling.machine_code import MachineCode
 from manip_dyn.core.linking.slots import Call, calls, open_calls
-from manip_dyn.core.machine_code import MachineCode
 
 
 class Template(NamedTuple):

@@ -13,9 +13,9 @@ from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.programs.build import robot_module
 from manip_dyn.codegen.programs.emit import module_text
 from manip_dyn.codegen.rigid_body.catalogue import BATCH
+from manip_dyn.core.cache.generated import source_of
 from manip_dyn.core.checks import Matrix
-from manip_dyn.core.generated import source_of
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.compiling.specialized import specialized
 from manip_dyn.export.differentiable import rows
 from manip_dyn.export.differentiable.vector import Vector
 

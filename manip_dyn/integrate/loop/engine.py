@@ -26,9 +26,9 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.compiling.compiled import is_compiled
+from manip_dyn.core.compiling.machine_code import is_kept
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.machine_code import is_kept
 from manip_dyn.integrate.loop.assembly import assembled
 from manip_dyn.integrate.loop.search import SIGNAL_ROWS
 from manip_dyn.integrate.loop.space import LIMITS, STATE, Record, Space, begin, cleared, record_of

@@ -23,7 +23,7 @@ from manip_dyn.codegen.graph.expression import Graph, Scalar
 from manip_dyn.codegen.programs.emit import program_text
 from manip_dyn.codegen.programs.trace import Entry, Function
 from manip_dyn.codegen.rigid_body.catalogue import Declaration
-from manip_dyn.core.generated import generated_module, source_of
+from manip_dyn.core.cache.generated import generated_module, source_of
 from manip_dyn.multibody.kernels.kernel import INPUTS, kernel_address
 
 HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""

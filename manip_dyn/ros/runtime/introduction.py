@@ -6,9 +6,9 @@ import time
 
 from rclpy.node import Node
 
-from manip_dyn.core.announcement import say_nothing
-from manip_dyn.core.cache_folder import cache_directory
-from manip_dyn.core.first_time import tell_first_time
+from manip_dyn.core.cache.announcement import say_nothing
+from manip_dyn.core.cache.first_time import tell_first_time
+from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.robot import Robot
 
 AGAIN = 10.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.by_reference import by_reference
+from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine

@@ -22,10 +22,10 @@ from types import ModuleType
 
 import numba
 
-from manip_dyn.core.cache_folder import cache_directory, warn_once
+from manip_dyn.core.cache.first_time import first_time
+from manip_dyn.core.cache.folder import cache_directory, warn_once
+from manip_dyn.core.cache.in_turn import turns, wait_for_turn
 from manip_dyn.core.files import write_whole
-from manip_dyn.core.first_time import first_time
-from manip_dyn.core.in_turn import turns, wait_for_turn
 
 COMPLETE = "# complete\n"
 """Last line of every generated file."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, ClassVar
 
-from manip_dyn.core.cache_folder import cache_directory
+from manip_dyn.core.cache.folder import cache_directory
 
 PATIENCE = 2.0
 """Seconds of compiling for one public function, in all, before something is said."""

@@ -17,7 +17,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import TypingError
 from numba.extending import models, register_model
 
-from manip_dyn.core.elements import key_of
+from manip_dyn.core.compiler.elements import key_of
 
 _known: dict[Any, KnownFunction] = {}
 _sizes: dict[str, int] = {}

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from manip_dyn.core.fingerprint import digest_of
+from manip_dyn.core.cache.fingerprint import digest_of
 
 _unknown = itertools.count()
 

@@ -20,10 +20,10 @@ from numba.core.callconv import RETCODE_EXC
 from numba.core.funcdesc import FunctionDescriptor
 from numba.core.registry import CPUDispatcher
 
-from manip_dyn.core.compiled import Compiled, Function, insert_call_by_name
-from manip_dyn.core.compilers import ShortCompiler
-from manip_dyn.core.fingerprint import reach
-from manip_dyn.core.machine_code import called_by_name, symbol_of
+from manip_dyn.core.cache.fingerprint import reach
+from manip_dyn.core.compiler.compilers import ShortCompiler
+from manip_dyn.core.compiling.compiled import Compiled, Function, insert_call_by_name
+from manip_dyn.core.compiling.machine_code import called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
 WORD = ir.IntType(64)

@@ -26,19 +26,19 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import user_function
 from numba.core.registry import CPUDispatcher
 
-from manip_dyn.core import extremes  # noqa: F401  numba asks it what min and max do
-from manip_dyn.core.announcement import announced
-from manip_dyn.core.compilers import (
+from manip_dyn.core.cache.announcement import announced
+from manip_dyn.core.cache.in_turn import turns
+from manip_dyn.core.compiler import extremes  # noqa: F401  numba asks it what min and max do
+from manip_dyn.core.compiler.compilers import (
     MergedCompiler,
     PartCompiler,
     ShortCompiler,
     ShortPartCompiler,
     WholeCompiler,
 )
-from manip_dyn.core.compiling_memory import collection_paused, with_room
-from manip_dyn.core.in_turn import turns
-from manip_dyn.core.known_operations import known_operations
-from manip_dyn.core.machine_code import MARK, MachineCode, called_by_name, symbol_of
+from manip_dyn.core.compiler.known_operations import known_operations
+from manip_dyn.core.compiler.memory import collection_paused, with_room
+from manip_dyn.core.compiling.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.uninterrupted import uninterrupted
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from manip_dyn.core import announcement
-from manip_dyn.core.announcement import Clock, announced
+from manip_dyn.core.cache import announcement
+from manip_dyn.core.cache.announcement import Clock, announced
 
 SOURCE = """
 def simulate(wait):

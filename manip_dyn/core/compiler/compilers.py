@@ -18,10 +18,10 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-from manip_dyn.core import elements
-from manip_dyn.core.passes import LEAN, Passes
-from manip_dyn.core.python_calls import add_entry
-from manip_dyn.core.whole_library import WholeLibrary
+from manip_dyn.core.compiler import elements
+from manip_dyn.core.compiler.passes import LEAN, Passes
+from manip_dyn.core.compiler.python_calls import add_entry
+from manip_dyn.core.compiler.whole_library import WholeLibrary
 
 _numbers = itertools.count()
 

@@ -19,12 +19,12 @@ from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 
-from manip_dyn.core.cache_folder import cache_directory, platform_of, warn_once
+from manip_dyn.core.cache.fingerprint import home, reach, type_name
+from manip_dyn.core.cache.first_time import first_time
+from manip_dyn.core.cache.folder import cache_directory, platform_of, warn_once
+from manip_dyn.core.cache.in_turn import wait_for_turn
+from manip_dyn.core.compiler.python_calls import SOURCE, declare, wrappers_of
 from manip_dyn.core.files import read_checked, write_checked
-from manip_dyn.core.fingerprint import home, reach, type_name
-from manip_dyn.core.first_time import first_time
-from manip_dyn.core.in_turn import wait_for_turn
-from manip_dyn.core.python_calls import SOURCE, declare, wrappers_of
 
 PREFIX = "manip_dyn/"
 """What the names begin with by which machine code calls other machine code."""

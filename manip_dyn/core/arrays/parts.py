@@ -27,9 +27,9 @@ from numba.extending import (
 )
 from numba.np import arrayobj
 
+from manip_dyn.core.arrays.views import MATRIX, VECTOR, borrowed
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.core.views import MATRIX, VECTOR, borrowed
 
 Extent = int | tuple[int, int]
 N: Extent = (0, 1)

@@ -1,0 +1,1 @@
+"""Memory in compiled code: parts of arrays, and what lies at an address."""

@@ -1,0 +1,1 @@
+"""Numba's compiler, made to do no more than is needed."""
