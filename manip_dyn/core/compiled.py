@@ -83,6 +83,12 @@ class Compiled(CPUDispatcher):
         super().__init__(py_func, locals or {}, targetoptions or OPTIONS, **options)
         self._cache = MachineCode(self)
 
+    def __repr__(self) -> str:
+        """Return name, arguments and file, of which `inspect` tells none but the source."""
+        code = self.py_func.__code__
+        arguments = ", ".join(code.co_varnames[: code.co_argcount])
+        return f"<compiled {self.__name__}({arguments}) of '{code.co_filename}' at {id(self):#x}>"
+
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""
         known = known_operations(self.typingctx, self.targetctx)
