@@ -132,9 +132,7 @@ def test_without_the_compiler_the_motions_are_the_same(plain):
 def test_without_the_compiler_a_function_that_raises_is_told(plain):
     """Seen: "cannot be compiled by numba", where nothing is compiled."""
     places = [slope, late, lost, tilted]
-    for (said, cause), (told, _), function in zip(
-        plain[1], REFUSED.items(), places, strict=True
-    ):
+    for (said, cause), (told, _), function in zip(plain[1], REFUSED.items(), places, strict=True):
         assert said.startswith(told)
         assert f"('{function.__name__}', line " in said
         assert cause in told
