@@ -55,22 +55,25 @@ LONGEST_MERGED = 400
 
 A call costs two nanoseconds, as much as some ten lines; a program that callers take in is
 compiled once more in each."""
-RIGHT_HAND_SIDES = """
+RIGHT_HAND_SIDES = '''
 
 @compiled(merge=True, counted=False)
 def right_hand_side(t, y, p, out):
+    """Write the rate (2 n,) of y = (q, v), (2 n,), under the efforts p (n,) into `out`."""
     motion(y, p, out)
 
 
 @compiled(merge=True, counted=False)
 def right_hand_side_with_work(t, y, p, out):
+    """Write the rate of (q, v, work), (2 n + 1,), under the efforts p (n,) into `out`."""
     motion_and_work(y, p, out)
-"""
+'''
 """The motion as integrators take it, with the efforts (n,) as parameters."""
-LINEARIZATIONS = """
+LINEARIZATIONS = '''
 
 @compiled(merge=True, counted=False)
 def linearization(t, y, p, out, by_time):
+    """Write M da/dq, M da/dv and M into `out` (n, 3 n), zeros into `by_time` (n,)."""
     linear_motion(y, p, out)
     for i in range(by_time.size):
         by_time[i] = 0.0
@@ -78,10 +81,11 @@ def linearization(t, y, p, out, by_time):
 
 @compiled(merge=True, counted=False)
 def linearization_with_work(t, y, p, out, by_time):
+    """Write the same with a row and a column for the work, (n + 1, 3 n + 1) and (n + 1,)."""
     linear_motion_and_work(y, p, out)
     for i in range(by_time.size):
         by_time[i] = 0.0
-"""
+'''
 """Its derivatives as implicit integrators take them, multiplied by the mass matrix."""
 
 SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
