@@ -23,10 +23,9 @@ from manip_dyn.codegen import customize
 from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.core.cache.announcement import say_nothing
-from manip_dyn.core.cache.folder import cache_directory
+from manip_dyn.core.cache.check import check_cache
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_whole
 from manip_dyn.core.interruptible import undisturbed
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
@@ -202,7 +201,7 @@ def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
         raise ManipDynError(f"processes is {processes}; expected 1 or more, or 0: one a core")
     for robot in robots:
         load_robot(robot)  # refuses what is none before anything begins
-    _check_cache()
+    check_cache()
     context = multiprocessing.get_context("spawn")
     workers = processes or cores()
     others = set(multiprocessing.active_children())
@@ -274,15 +273,3 @@ def _done(job: Job) -> Done:
     except ManipDynError as error:  # not every arm can do everything
         refused = str(error)
     return Done(job, time.process_time() - began, refused)
-
-
-def _check_cache() -> None:
-    probe = cache_directory() / f"probe_{os.getpid()}"
-    try:
-        write_whole(probe, b"")
-        probe.unlink()
-    except OSError as error:
-        raise ManipDynError(
-            f"the cache folder '{probe.parent}' cannot be written ({error.strerror or error}); "
-            "expected one that can, such as another MANIP_DYN_CACHE"
-        ) from error

@@ -512,6 +512,20 @@ def test_doctor_tells_what_is_there_and_what_is_not(capsys, tmp_path, monkeypatc
     assert re.search(r"viser +missing, for the view .*pip install 'manip_dyn\[view\]'", text)
 
 
+def test_doctor_and_prepare_find_out_alike_whether_the_cache_can_be_written(capsys, monkeypatch):
+    """Seen: "writable yes" of a folder below /proc, which root may write but nobody can."""
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("no /proc")
+    monkeypatch.setenv("MANIP_DYN_CACHE", "/proc/nope")
+    assert main(["doctor"]) == 1
+    text = capsys.readouterr().out
+    (problem,) = re.findall("^problem: (.*)$", text, re.MULTILINE)
+    assert re.search(r"cache: writable +no$", text, re.MULTILINE)
+    assert problem.startswith("the cache folder '/proc/nope' cannot be written (")
+    assert main(["prepare", "rr"]) == 2
+    assert capsys.readouterr().err == f"manip_dyn: {problem}\n"
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [

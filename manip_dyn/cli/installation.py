@@ -126,19 +126,18 @@ def _optional() -> dict[str, str]:
 def _cache(problems: list[str]) -> dict[str, str]:
     if not find_spec("numba"):
         return {}
+    from manip_dyn.core.cache.check import check_cache
     from manip_dyn.core.cache.folder import cache_directory
 
     folder = cache_directory()
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
     size = sum(path.stat().st_size for path in files) / 2**20
-    parent = next(each for each in (folder, *folder.parents) if each.exists())
-    writable = os.access(parent, os.W_OK)
-    if not writable:
-        problems.append(
-            f"the cache folder '{folder}' cannot be written: everything is compiled anew in each "
-            "process; expected another MANIP_DYN_CACHE"
-        )
-    told = "yes" if writable else "no"
+    told = "yes"
+    try:
+        check_cache()
+    except ManipDynError as error:
+        told = "no"
+        problems.append(str(error))
     return {"folder": str(folder), "size": f"{size:.0f} MiB, {len(files)} files", "writable": told}
 
 

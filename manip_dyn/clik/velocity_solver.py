@@ -15,7 +15,7 @@ from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.task.pose import DESIRED, ROTATION, TWIST, checked_pose
 from manip_dyn.clik.tracking.program import motion_of
 from manip_dyn.core.checks import Vector, finite_vector, positive
-from manip_dyn.core.compiling.late import compile_late
+from manip_dyn.core.compiled.late import compile_late
 from manip_dyn.robot import Robot
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.in_place import InPlace
+from manip_dyn.codegen.programs.description import describe_batch
 from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, Declaration, argument_size
 from manip_dyn.core.checks import Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
@@ -27,6 +28,10 @@ class Batch:
         self._in_place = in_place
         self._n = n
 
+    def __repr__(self) -> str:
+        """Return of which robot they are."""
+        return repr(self._in_place).replace("InPlace", "Batch")
+
     def __getattr__(self, name: str) -> Callable[..., Vector]:
         """Return the batched form of a kernel."""
         declaration = BY_NAME.get(name)
@@ -43,8 +48,8 @@ class Batch:
             rest = [named[each] for each in declaration.arguments if each in named]
             return self._run(declaration, [*arguments, *rest], threads)
 
-        call.__name__ = name
-        call.__doc__ = f"Return {name} of arrays ({', '.join(declaration.arguments)}), (size, m)."
+        describe_batch(call, name, self._n, "Batch")
+        setattr(self, name, call)
         return call
 
     def __dir__(self) -> list[str]:

@@ -21,7 +21,7 @@ from manip_dyn.codegen import pointed
 from manip_dyn.codegen.kernels import customize
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
 from manip_dyn.core.arrays.addresses import address_for
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.robot import Robot
 

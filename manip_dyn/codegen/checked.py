@@ -20,7 +20,7 @@ from manip_dyn.codegen.in_place import InPlace
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
 from manip_dyn.core.arrays.addresses import address_for, call_writing
 from manip_dyn.core.checks import Vector, finite_vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.plain import PLAIN
 
 FLOAT = np.dtype(np.float64)

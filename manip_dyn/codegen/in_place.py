@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manip_dyn.codegen.programs.build import kernel_of
+from manip_dyn.codegen.programs.description import describe_in_place
 from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, DECLARATIONS
 from manip_dyn.robot import Frame, Robot
 
@@ -28,11 +29,16 @@ class InPlace:
         self._robot = robot
         self._frame = frame
 
+    def __repr__(self) -> str:
+        """Return of which robot they are."""
+        return f"{type(self).__name__}(robot '{self._robot.name}', {self._robot.n} joints)"
+
     def __getattr__(self, name: str) -> Callable[..., None]:
         """Return a kernel; its module is generated now if it is the first of it."""
         if name.removesuffix(BATCH) not in BY_NAME:
             raise AttributeError(f"there is no kernel '{name}'")
         function = kernel_of(self._robot, self._frame, name)
+        describe_in_place(function, name, self._robot.n)
         setattr(self, name, function)
         return function
 

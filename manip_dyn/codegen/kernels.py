@@ -13,6 +13,7 @@ from manip_dyn.codegen.batch import Batch
 from manip_dyn.codegen.checked import Checked
 from manip_dyn.codegen.in_place import InPlace
 from manip_dyn.codegen.programs.build import kernel_module
+from manip_dyn.codegen.programs.description import describe
 from manip_dyn.codegen.report import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.stiction import holding_friction
@@ -36,6 +37,10 @@ class Unchecked:
         self.in_place = in_place
         self._n = n
 
+    def __repr__(self) -> str:
+        """Return of which robot they are."""
+        return repr(self.in_place).replace("InPlace", "Unchecked")
+
     def __getattr__(self, name: str) -> Callable[..., Vector]:
         """Return a kernel's allocating twin."""
         kernel = getattr(self.in_place, name)
@@ -48,7 +53,7 @@ class Unchecked:
             kernel(*arguments, out)
             return out
 
-        call.__name__ = name
+        describe(call, name, self._n, "Unchecked")
         setattr(self, name, call)
         return call
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import carray
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 KERNEL: Any = None
 SHAPES: tuple[tuple[int, ...], ...] = ((1,),) * 6

@@ -46,6 +46,10 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     if array.shape != shape:
         raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
     if not np.isfinite(array).all():
+        absent = np.equal(given, None)  # which converts to NaN
+        if absent.any():
+            what = f"whose entry {_first(absent)} is None"
+            raise ManipDynError(f"{name} is {shortened(value)}, {what}; expected {_amount(shape)}")
         shown = array.tolist() if array.size <= 30 else f"an array with {_not_finite(array)}"
         raise ManipDynError(f"{name} is {shown}; expected finite numbers")
     return array
@@ -132,8 +136,14 @@ def _amount(shape: tuple[int, ...]) -> str:
 
 
 def _not_finite(array: Vector) -> str:
-    place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-    return f"{array[place]} at {place}"
+    bad = ~np.isfinite(array)
+    return f"{array[bad][0]} at {_first(bad)}"
+
+
+def _first(condition: NDArray[np.bool_]) -> int | tuple[int, ...]:
+    """Return where a condition holds first: an index, or one of each axis."""
+    place = tuple(np.argwhere(condition)[0].tolist())
+    return place[0] if len(place) == 1 else place
 
 
 def _number(name: str, value: Any, unit: str) -> float:

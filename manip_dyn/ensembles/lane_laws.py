@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manip_dyn.core.arrays.addresses import address_for
 from manip_dyn.core.arrays.views import MATRIX, VECTOR
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -18,7 +18,7 @@ from numba.core import errors
 from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import compiled, is_compiled
+from manip_dyn.core.compiled import compiled, is_compiled
 from manip_dyn.core.errors import ManipDynError
 
 COMPILING = (
@@ -50,9 +50,9 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
         inner, rhs = _writing(function, len(y))
         try:
             shape = np.shape(inner(t, y.copy()))
-        except COMPILING as error:
+        except Exception as error:
             expected = "numpy functions of t and y that return an array (m,)"
-            raise not_compilable("rhs", function, error, expected, (t, y)) from error
+            raise refused({"rhs": function}, error, expected, (t, y)) from error
         if shape != y.shape:
             raise ManipDynError(f"rhs returns an array of shape {shape}; expected {y.shape}")
         return rhs
@@ -95,6 +95,39 @@ def checked_function(name: str, function: Any, signature: str, arguments: int) -
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} is {_named(function)}; expected a function {signature}")
     return jitted(function)
+
+
+def refused(
+    functions: Mapping[str, Any], error: Exception, expected: str, arguments: tuple[Any, ...] = ()
+) -> Exception:
+    """Return the error that says which function cannot be compiled, or what it raised itself.
+
+    Args:
+        functions: The user's, by what they are for.
+        error: What was raised where they were called.
+        expected: What they should have been.
+        arguments: Some that the function may be called with, if there is one only.
+    """
+    if isinstance(error, ManipDynError):
+        return error
+    ran = [*traceback.walk_tb(error.__traceback__)]
+    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in ran]
+    if any(module.startswith("numba.core.") for module in modules):
+        (function,) = functions.values() if len(functions) == 1 else (None,)
+        return not_compilable(" or ".join(functions), function, error, expected, arguments)
+    places = [(frame.f_code.co_filename, line) for frame, line in ran]
+    found = [name for name, each in functions.items() if any(_holds(each, at) for at in places)]
+    if not found and modules[-1].startswith("manip_dyn."):
+        return error  # of ours
+    name = found[0] if found else " or ".join(functions)
+    return failing(name, functions.get(name), error, "numbers for every time and state")
+
+
+def _holds(function: Any, place: tuple[str, int]) -> bool:
+    """Return whether a line of a file is one of a function: compiled code tells no more."""
+    code, (file, line) = getattr(function, "py_func", function).__code__, place
+    last = max(each for *_, each in code.co_lines() if each)
+    return file == code.co_filename and code.co_firstlineno <= line <= last
 
 
 def not_compilable(

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate.loop.engine import compile_engine
 from manip_dyn.integrate.methods.method import Method, Options
 from manip_dyn.integrate.methods.registry import ALIASES, METHODS

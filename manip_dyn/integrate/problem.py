@@ -41,6 +41,7 @@ class Problem:
         method: The method.
         options: What its loop is generated for.
         functions: `rhs`, the `jacobian`, and the events' `signal` and `act`, compiled.
+        given: Those that there are as the user gave them, by the names of the arguments.
         scratch: Columns of scratch that a series needs.
         t: Start, s.
         y: State at the start (m,).
@@ -55,6 +56,7 @@ class Problem:
     method: Method
     options: Options
     functions: dict[str, Dispatcher | None]
+    given: dict[str, Any]
     scratch: int
     t: float
     y: Vector
@@ -127,6 +129,12 @@ def checked_problem(
             "act": checked_function("events.action", found.action, "(index, t, y, p)", 4)
             if found and found.action
             else None,
+        },
+        given={
+            "rhs": rhs,
+            **({"jacobian": linear.function} if linear.function else {}),
+            **({"events.function": found.function} if found else {}),
+            **({"events.action": found.action} if found and found.action else {}),
         },
         scratch=scratch,
         t=float(span[0]),

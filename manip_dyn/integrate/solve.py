@@ -14,7 +14,7 @@ from manip_dyn.integrate.choices import (
     chosen_sampling,
 )
 from manip_dyn.integrate.events import Events
-from manip_dyn.integrate.functions import COMPILING, not_compilable
+from manip_dyn.integrate.functions import refused
 from manip_dyn.integrate.jacobian import Jacobian
 from manip_dyn.integrate.loop.engine import Engine, compile_engine
 from manip_dyn.integrate.loop.space import Space
@@ -125,9 +125,9 @@ def _advanced(
     while True:
         try:
             status = Status(engine.advance(problem.p, y, space))
-        except COMPILING as error:
+        except Exception as error:
             expected = "numpy functions of numbers and arrays"
-            raise not_compilable("rhs, or a function of events,", None, error, expected) from error
+            raise refused(problem.given, error, expected) from error
         if status is not Status.PAUSED:
             return status, space
         record = space.record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 # Bound for each robot.
 JOINTS, SIGNS, BOUNDS = np.zeros(1, dtype=np.int64), np.ones(1), np.zeros(1)

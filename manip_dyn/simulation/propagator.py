@@ -10,7 +10,7 @@ from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.integrate import (

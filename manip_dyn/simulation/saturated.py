@@ -6,7 +6,7 @@ Parameters are the effort limits (n,), three scratch arrays (n,), and numbers (k
 from __future__ import annotations
 
 from manip_dyn.core.arrays.views import part
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.simulation.laws.law_stand_ins import no_law
 
 # Bound for each robot and law.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.views import part
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.linear_solve import factorize, solve
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.views import part
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integrate.steps.implicit import RELATIVE_CHANGE
 
 TICK = 1e-6

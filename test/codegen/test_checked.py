@@ -7,6 +7,7 @@ import pytest
 from arms import load, random_state
 
 import manip_dyn as md
+from manip_dyn.core.checks import finite_array
 
 PAYLOAD = [1.0, 0.0, 0.1, 0.0, 0.02, 0.02, 0.02, 0.0, 0.0, 0.0]
 METHODS = {
@@ -102,6 +103,17 @@ def test_every_way_says_the_same_of_a_bad_number(kernels, form, place):
     with pytest.raises(md.ManipDynError) as raised:
         kernels.forward_dynamics_adjoint(*arguments)
     assert str(raised.value) == f"{name} is [0.5, inf]; expected finite numbers"
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array])
+def test_an_entry_that_is_none_is_no_number(kernels, form):
+    """Seen: "q is [nan, ...]; expected finite numbers", which nobody had given."""
+    with pytest.raises(md.ManipDynError) as caught:
+        kernels.mass_matrix(form([0.0] * (kernels.robot.n - 1) + [None]))
+    said, n = str(caught.value), kernels.robot.n
+    assert said.endswith(f", whose entry {n - 1} is None; expected {n} numbers")
+    with pytest.raises(md.ManipDynError, match=r"entry \(1, 0\) is None; .* of shape \(2, 2\)"):
+        finite_array("states", [[0.0, np.nan], [None, 0.0]], (2, 2))
 
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (0,), (2, 1), (1, 2)])

@@ -1,5 +1,6 @@
 """The kernels agree with each other, with the bodies of the URDF and with Lagrange's equations."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -9,6 +10,8 @@ from arms import ARM, SHIPPED, changed, load, random_state, random_tree, write
 from bodies import Bodies
 
 import manip_dyn as md
+from manip_dyn.codegen.programs.description import ARGUMENTS
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, argument_size
 
 ROBOTS = (*SHIPPED, "ur5", "tree2")
 STEP = 1e-6
@@ -236,3 +239,36 @@ def test_a_state_with_an_angle_far_off_changes_no_bit_of_those_beside_it():
     beside = np.arange(64) % 8 != 3
     positions = (batch.forward_kinematics(q)[..., beside] for q in (near, far))
     np.testing.assert_array_equal(*positions)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_help_says_what_a_kernel_takes_and_in_which_units(name):
+    """Seen: functions called "Unchecked.__getattr__.<locals>.call", and no word about them."""
+    kernels = md.customize(md.load_robot("rr"))
+    declaration = BY_NAME[name]
+    unchecked, batch = (getattr(each, name) for each in (kernels.unchecked, kernels.batch))
+    for function, owner in (unchecked, "Unchecked"), (batch, "Batch"):
+        assert f"function {owner}.{name} at" in repr(function)
+        assert tuple(inspect.signature(function).parameters)[: len(declaration.arguments)] == (
+            declaration.arguments
+        )
+        assert getattr(function, "__doc__", "").startswith("Return ")
+    for end in ("", "_batch"):
+        function = getattr(kernels.in_place, name + end)
+        assert repr(function).startswith(
+            f"<compiled {name}{end}({', '.join(declaration.arguments)}, out"
+        )
+        assert f"out: what is written, {declaration.shape(2)}." in function.__doc__
+        for argument in declaration.arguments:
+            size = argument_size(argument, 2)
+            assert f"{argument}: {ARGUMENTS[argument]}, ({size},)." in function.__doc__
+
+
+def test_compiled_functions_say_where_they_are():
+    """Of what numba compiles `inspect` tells the source, but not the file."""
+    kernels = md.customize(md.load_robot("rr"))
+    function = kernels.right_hand_side
+    assert inspect.getsourcefile(inspect.unwrap(function)) in repr(function)
+    assert "the rate (2 n,)" in function.__doc__
+    for group in kernels.in_place, kernels.unchecked, kernels.batch:
+        assert repr(group) == f"{type(group).__name__}(robot 'rr', 2 joints)"

@@ -7,7 +7,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.core.compiling.machine_code import is_kept
+from manip_dyn.core.compiled.machine_code import is_kept
 
 ROBOTS = ("rr", "pa10", "tree", "one_link_vertical")
 

@@ -85,7 +85,7 @@ def unchanged(copy):
         ("integrate", "integrate/loop/time_loop.py", "WIDTHS_AHEAD = 8", "WIDTHS_AHEAD = 9"),
         (
             "integrate",
-            "core/compiling/compiled.py",
+            "core/compiled/decorators.py",
             '"error_model": "numpy"',
             '"error_model": "python"',
         ),
@@ -116,10 +116,10 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
         path.write_text(whole)
 
 
-@pytest.mark.parametrize("file", ["compiling/machine_code.py", "compiler/python_calls.py"])
+@pytest.mark.parametrize("file", ["compiled/machine_code.py", "compiler/python_calls.py"])
 def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
     script = f"""
-from manip_dyn.core.compiling.machine_code import symbol_of
+from manip_dyn.core.compiled.machine_code import symbol_of
 {ENTRIES["planning"]}
 print(symbol_of(entry, ()))
 """

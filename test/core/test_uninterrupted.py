@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.interruptible import Terminated, terminated
 from manip_dyn.core.uninterrupted import uninterrupted
 

@@ -11,7 +11,7 @@ from harness import TIMEOUT
 
 from manip_dyn.core.cache import first_time
 from manip_dyn.core.cache.generated import generated_module
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.ros.runtime.introduction import paced
 
 FRESH = True  # what is loaded first is what is interrupted

@@ -11,7 +11,7 @@ from pictures import save_roughly
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.studies.report.settings import read_settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 
 @inlined

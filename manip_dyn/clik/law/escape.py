@@ -20,8 +20,8 @@ from manip_dyn.clik.law.inverse import NEGLIGIBLE
 from manip_dyn.clik.law.settings import DAMPING, Q_MAX, Q_MIN, THRESHOLD
 from manip_dyn.clik.law.singular import decompose
 from manip_dyn.clik.law.workspace import ESCAPING, task_of
-from manip_dyn.core.compiling.compiled import inlined
-from manip_dyn.core.compiling.late import late
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.compiled.late import late
 
 FLAT = 1e-9
 """Share of the size of H below which an eigenvalue is zero."""

@@ -33,8 +33,8 @@ from manip_dyn.clik.law.settings import (
 )
 from manip_dyn.clik.law.singular import decompose, factorize, inverse_trace, substitute
 from manip_dyn.clik.law.workspace import DAMPED, MEASURED, task_of
-from manip_dyn.core.compiling.compiled import inlined
-from manip_dyn.core.compiling.late import late
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.compiled.late import late
 
 NEGLIGIBLE = 1e-12
 """Singular values below this share of the largest are zero."""

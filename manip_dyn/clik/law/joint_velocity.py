@@ -38,8 +38,8 @@ from manip_dyn.clik.law.settings import (
 from manip_dyn.clik.law.workspace import ESCAPING, SCALE, task_of
 from manip_dyn.clik.task.pose import TWIST
 from manip_dyn.clik.task.task_error import pose_error
-from manip_dyn.core.compiling.compiled import compiled, inlined
-from manip_dyn.core.compiling.late import late
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled.late import late
 
 
 @compiled(short=True)

@@ -24,8 +24,8 @@ from manip_dyn.clik.law.settings import (
 )
 from manip_dyn.clik.law.singular import factorize, substitute
 from manip_dyn.clik.law.workspace import task_of
-from manip_dyn.core.compiling.compiled import inlined
-from manip_dyn.core.compiling.late import late
+from manip_dyn.core.compiled import inlined
+from manip_dyn.core.compiled.late import late
 
 FLOOR = 1e-3
 """Share of the damping threshold that the gradient of w takes singular values for at least."""

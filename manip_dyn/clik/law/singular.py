@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 
 SWEEPS = 30
 """Sweeps before giving up; six rows need about six."""

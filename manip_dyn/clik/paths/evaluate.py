@@ -19,8 +19,8 @@ from __future__ import annotations
 from math import cos, sin, sqrt
 
 from manip_dyn.clik.task.pose import ROTATION, TWIST
-from manip_dyn.core.compiling.compiled import compiled, inlined
-from manip_dyn.core.compiling.late import late
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled.late import late
 
 HARMONIC, SPLINE = 0.0, 1.0
 CURVE = 5

@@ -20,8 +20,8 @@ import numpy as np
 
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
-from manip_dyn.core.compiling.late import late
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled.late import late
 from manip_dyn.core.errors import ManipDynError, closest
 
 ERRORS = ("columns", "quaternion", "log")

@@ -12,7 +12,7 @@ from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
 from manip_dyn.clik.tracking.record import fill_row
 from manip_dyn.clik.tracking.stand_ins import kinematics
 from manip_dyn.core.arrays.views import row
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 
 @compiled(short=True)

@@ -15,7 +15,7 @@ from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.tracking.program import method_of, motion_of, tracking_engine
 from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
 from manip_dyn.core.checks import Vector, finite_vector, positive
-from manip_dyn.core.compiling.late import compile_late
+from manip_dyn.core.compiled.late import compile_late
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integrate import METHODS, Method, Status
 from manip_dyn.integrate.methods.taylor import Taylor

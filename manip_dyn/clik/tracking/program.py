@@ -8,7 +8,7 @@ from types import ModuleType
 
 from manip_dyn.clik.tracking import motion
 from manip_dyn.codegen import customize
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.integrate import METHODS, Method, Options, compile_engine
 from manip_dyn.integrate.loop.engine import Engine
 from manip_dyn.robot import Robot

@@ -10,7 +10,7 @@ from manip_dyn.clik.law.settings import CONTROLLED
 from manip_dyn.clik.law.workspace import DAMPED, ESCAPING, SCALE, task_of
 from manip_dyn.clik.task.pose import Pose
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 ROW_ERROR, ROW_DESIRED, ROW_ACTUAL, ROW_JOINTS = 6, 12, 24, 36

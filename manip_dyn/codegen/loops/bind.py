@@ -22,7 +22,7 @@ from manip_dyn.codegen.loops import dynamics
 from manip_dyn.codegen.backend.stack import on_stack
 from manip_dyn.codegen.backend.straight_line import Program, checked_out
 from manip_dyn.codegen.loops.tree import Tree
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 TREE = Tree(
 {numbers}

@@ -22,7 +22,7 @@ from manip_dyn.codegen.loops.spatial import (
     times,
     transposed_times,
 )
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 
 # --------------------------------------------------------------------------- bodies, base to tips

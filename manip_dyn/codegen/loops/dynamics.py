@@ -24,7 +24,7 @@ from manip_dyn.codegen.loops.bodies import (
     weigh,
 )
 from manip_dyn.codegen.loops.workspace import clear, matrices_in, workspace
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 
 
 # ------------------------------------------------------------------------------------- matrices

@@ -5,7 +5,7 @@ All are tuples, which compiled code keeps in registers.
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 
 @inlined(counted=False)

@@ -45,7 +45,7 @@ class Equations:
 
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
-        """Return the frame's pose in the base frame, homogeneous (4, 4)."""
+        """Return the frame's pose in the base frame, homogeneous (4, 4), m."""
         rotation, origin = motion.frame_pose(self.frame, self._world(q))
         rows = [[*row, place] for row, place in zip(rotation, origin, strict=True)]
         return [*rows, [0.0, 0.0, 0.0, 1.0]]
@@ -74,11 +74,11 @@ class Equations:
 
     # -------------------------------------------------------------------- dynamics
     def forward_dynamics(self, q, v, tau) -> list[Any]:
-        """Return the accelerations (n,) under the efforts `tau`."""
+        """Return the accelerations (n,), rad/s^2 or m/s^2, under the efforts `tau`."""
         return self._accelerations(q, v, tau, self.rigid)
 
     def inverse_dynamics(self, q, v, a) -> list[Any]:
-        """Return the efforts (n,) that give the accelerations `a`."""
+        """Return the efforts (n,), N m or N, that give the accelerations `a`."""
         return self._efforts(q, v, a, self.rigid)
 
     def mass_matrix(self, q) -> Matrix:
@@ -86,7 +86,7 @@ class Equations:
         return self._mass_matrix(q, self.rigid)
 
     def energy(self, q, v) -> list[Any]:
-        """Return kinetic and potential energy; gravity's is zero at the base origin."""
+        """Return kinetic and potential energy, J; gravity's is zero at the base origin."""
         kinetic = self._kinetic_energy(q, v)
         potential = 0.0 * q[0]
         for body, (rotation, origin) in zip(self.bodies, self._world(q), strict=True):
@@ -112,7 +112,7 @@ class Equations:
         return [[*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)]
 
     def linear_motion_and_work(self, y, tau) -> Matrix:
-        """Return the same with a column and a row for the work, (n + 1, 3 n + 1)."""
+        """Return M da/dy and M with a column and a row for the work, (n + 1, 3 n + 1)."""
         n, zero = self.n, 0.0 * y[0]
         rows = [[*row[: 2 * n], zero, *row[2 * n :]] for row in self.linear_motion(y, tau)]
         by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]
@@ -134,12 +134,12 @@ class Equations:
 
     # ---------------------------------------------- dynamics with a load at the tool
     def forward_dynamics_loaded(self, q, v, tau, payload, wrench) -> list[Any]:
-        """Return the accelerations (n,) with a payload and a wrench at the tool."""
+        """Return the accelerations (n,), rad/s^2 or m/s^2, with a payload and a wrench."""
         pushed = vectors.add(tau, self._wrench_efforts(q, wrench))
         return self._accelerations(q, v, pushed, self._rigid_with(payload))
 
     def inverse_dynamics_loaded(self, q, v, a, payload, wrench) -> list[Any]:
-        """Return the efforts (n,) with a payload and a wrench at the tool."""
+        """Return the efforts (n,), N m or N, with a payload and a wrench at the tool."""
         efforts = self._efforts(q, v, a, self._rigid_with(payload))
         return vectors.subtract(efforts, self._wrench_efforts(q, wrench))
 
@@ -164,7 +164,7 @@ class Equations:
         return [*v, *self._accelerations(q, v, tau, rigid), vectors.dot(v, power)]
 
     def energy_with_inertias(self, q, v, inertias) -> list[Any]:
-        """Return kinetic and potential energy with `Rigid.numbers` of the bodies (10 n,)."""
+        """Return kinetic and potential energy, J, with `Rigid.numbers` of the bodies (10 n,)."""
         places = [slice(10 * i, 10 * i + 10) for i in range(self.n)]
         rigid = [Rigid.of_numbers(inertias[place]) for place in places]
         poses = motion.joint_poses(self.bodies, q)

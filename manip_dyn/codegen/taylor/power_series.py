@@ -10,7 +10,7 @@ from math import nan
 from typing import Any
 
 from manip_dyn.core.arrays.views import unowned
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 
 # Bound for each robot.
 N, SIZE, WIDTH = 1, 1, 3

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, ClassVar
 
+from manip_dyn.core.cache.check import check_cache
 from manip_dyn.core.cache.folder import cache_directory
+from manip_dyn.core.errors import ManipDynError
 
 PATIENCE = 2.0
 """Seconds of compiling for one public function, in all, before something is said."""
@@ -79,10 +81,14 @@ def _called(frame: FrameType | None) -> str:
 def _say(called: str) -> None:
     if Clock.silent or called in Clock.said:
         return
-    Clock.said.add(called)
+    try:
+        check_cache()
+        kept = f"kept in {cache_directory()}"
+    except ManipDynError as error:
+        kept = f"not kept: {error}"
     print(
-        f"manip_dyn: compiling what {called} needs, for the first time; "
-        f"kept in {cache_directory()}",
+        f"manip_dyn: compiling what {called} needs, for the first time; {kept}",
         file=sys.stderr,
         flush=True,
     )
+    Clock.said.add(called)

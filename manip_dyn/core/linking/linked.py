@@ -23,10 +23,10 @@ from numba.core.compiler import CompileResult, compile_result
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 
 from manip_dyn.core.cache.fingerprint import digest_of, home
+from manip_dyn.core.compiled.decorators import Compiled
 from manip_dyn.core.compiler.compilers import PartCompiler, PartLibrary
 from manip_dyn.core.compiler.python_calls import add_entry
 from manip_dyn.core.compiler.whole_library import WholeLibrary
-from manip_dyn.core.compiling.compiled import Compiled
 from manip_dyn.core.linking.slots import Slot, fill, open_calls
 from manip_dyn.core.linking.templates import Templates, rename
 

@@ -22,8 +22,8 @@ from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic
 
 from manip_dyn.core.cache.fingerprint import home
+from manip_dyn.core.compiled.decorators import Function, Inlined
 from manip_dyn.core.compiler.declaration import declaration
-from manip_dyn.core.compiling.compiled import Function, Inlined
 from manip_dyn.core.plain import PLAIN
 
 _INDEX = ir.IntType(64)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from numba.core.compiler import CompileResult
 
-from manip_dyn.core.compiling.compiled import Compiled
-from manip_dyn.core.compiling.machine_code import MachineCode
+from manip_dyn.core.compiled.decorators import Compiled
+from manip_dyn.core.compiled.machine_code import MachineCode
 from manip_dyn.core.linking.slots import Call, calls, open_calls
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 MOST_SWEEPS = 1000
 ENOUGH = 1e-12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 
 @compiled(merge=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.arrays.addresses import call_writing
 from manip_dyn.core.arrays.views import rows
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.space import BEGIN_NS, IDLE, KNOT, MOTION
 
 SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.arrays.by_reference import value_of
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.ensembles.lanes.filling import load
 from manip_dyn.ensembles.lanes.marching import attempt, march
 from manip_dyn.ensembles.lanes.preparing import book, derive, prepare

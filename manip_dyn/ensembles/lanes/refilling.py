@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.filling import load, write_samples
 from manip_dyn.ensembles.lanes.space import IDLE, MOTION, PENDING
 

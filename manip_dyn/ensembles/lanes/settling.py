@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.filling import go_on, look, note_efforts
 from manip_dyn.ensembles.lanes.space import (
     BEGIN_NS,

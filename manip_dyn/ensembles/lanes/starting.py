@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.law import evaluate
 from manip_dyn.ensembles.lanes.space import BEGIN_NS, END_NS, IDLE, MOTION, SCRATCH, K, U, Y
 from manip_dyn.integrate.steps.control import unit

@@ -15,7 +15,7 @@ from manip_dyn.codegen.programs.emit import module_text
 from manip_dyn.codegen.rigid_body.catalogue import BATCH
 from manip_dyn.core.cache.generated import source_of
 from manip_dyn.core.checks import Matrix
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.export.differentiable import rows
 from manip_dyn.export.differentiable.vector import Vector
 

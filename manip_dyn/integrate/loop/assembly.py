@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.linking.linked import linked
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.integrate.loop import stand_ins, time_loop, whole_run

@@ -26,8 +26,8 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import is_compiled
-from manip_dyn.core.compiling.machine_code import is_kept
+from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.compiled.machine_code import is_kept
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate.loop.assembly import assembled
 from manip_dyn.integrate.loop.search import SIGNAL_ROWS

@@ -10,7 +10,7 @@ means that the trial that is on will be the step.
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integrate.steps.control import ROUNDING
 
 BEFORE, AFTER, LEFT, RIGHT, KINDS, ACTED = 0, 1, 2, 3, 4, 6

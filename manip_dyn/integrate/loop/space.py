@@ -11,7 +11,7 @@ from numba.extending import overload_attribute
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.core.plain import PLAIN
 
 LIMITS = np.dtype(

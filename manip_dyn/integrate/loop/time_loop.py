@@ -22,7 +22,7 @@ ends.
 from __future__ import annotations
 
 from manip_dyn.core.arrays.views import row, unowned
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integrate.loop.search import (
     ACTED,
     AFTER,

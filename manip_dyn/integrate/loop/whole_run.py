@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate.loop.space import only
 from manip_dyn.integrate.loop.stand_ins import advance
 from manip_dyn.integrate.loop.stops import EARLIEST, LATEST, MARK, TIME

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.integrate.methods.method import Method, Options, Step
 from manip_dyn.integrate.steps import multistep
 from manip_dyn.integrate.steps.stages import explicit_stages, weighted_sum

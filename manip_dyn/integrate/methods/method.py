@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.integrate.steps import first_step, stand_ins
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integrate.methods.method import Method, Options, Step
 from manip_dyn.integrate.steps import series_step, stand_ins

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from math import exp, isfinite, log, sqrt
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.integrate.steps.status import FAILED, NON_FINITE, PASSED, STEP_UNDERFLOW
 
 CONTROLLERS = ("pi", "paper")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.core.checks import Array, Matrix, Tensor, Vector
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manip_dyn.core.arrays.views import row
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_next
 from manip_dyn.integrate.steps.dense import add_bump, fill_hermite, finish_piece
 from manip_dyn.integrate.steps.first_step import plan_first

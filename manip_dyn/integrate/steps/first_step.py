@@ -5,7 +5,7 @@ Hairer, Norsett, Wanner, Solving ODEs I, section II.4, "Starting step size".
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.integrate.steps.control import unit
 from manip_dyn.integrate.steps.stand_ins import rhs
 

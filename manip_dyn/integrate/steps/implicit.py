@@ -7,7 +7,7 @@ quadratures; without positions all of it is w. The unknowns of the linear system
 from __future__ import annotations
 
 from manip_dyn.core.arrays.views import part, row, rows
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.core.numerics.linear_solve import factorize, solve
 from manip_dyn.integrate.steps.control import error_norm, finite, judge, plan_next
 from manip_dyn.integrate.steps.dense import fill_hermite, finish_piece

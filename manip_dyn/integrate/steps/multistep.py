@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from manip_dyn.core.arrays.views import row
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.integrate.steps.control import finite
 from manip_dyn.integrate.steps.dense import fill_hermite, finish_piece
 from manip_dyn.integrate.steps.stages import K, U

@@ -6,7 +6,7 @@ from math import exp, inf, log
 from typing import Any
 
 from manip_dyn.core.arrays.views import row, rows
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 from manip_dyn.integrate.steps.control import finite, unit
 from manip_dyn.integrate.steps.dense import finish_piece
 from manip_dyn.integrate.steps.stand_ins import series

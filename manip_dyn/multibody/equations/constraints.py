@@ -7,7 +7,7 @@ names stand for, `tables` says; p is the `Memory` of all of them.
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.multibody.equations.matrices import (
     eliminate,
     solve_rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from manip_dyn.core.arrays.views import row
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.multibody.equations.constraints import (
     assemble,
     condition,

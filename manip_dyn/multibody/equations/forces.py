@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import atan2, floor, pi, sqrt
 
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.multibody.equations.memory import bodies_of, forces_of, loads_of, motion_of
 from manip_dyn.multibody.equations.road import height
 from manip_dyn.multibody.equations.tables import (

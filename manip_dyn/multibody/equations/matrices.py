@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.linear_solve import factorize, solve
 from manip_dyn.multibody.equations.tables import FIRST
 from manip_dyn.multibody.kernels.primitives import SIZE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 RADIUS, HEIGHT, SPEED, HIT = 4, 5, 6, 7
 """Where the wheel's radius, the bump's, m, the speed, m/s, and the time of contact, s, stand."""

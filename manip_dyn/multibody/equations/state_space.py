@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from math import nan
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.multibody.equations.constraints import assemble, condition, follow
 from manip_dyn.multibody.equations.forces import add_forces, count_turns
 from manip_dyn.multibody.equations.matrices import (

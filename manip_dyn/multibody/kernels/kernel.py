@@ -18,8 +18,8 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.plain_program import one_state
 from manip_dyn.codegen.backend.straight_line import Program
-from manip_dyn.core.compiling.compiled import compiled
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.multibody.kernels import pointers
 

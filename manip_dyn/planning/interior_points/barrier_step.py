@@ -6,7 +6,7 @@ from math import exp, log
 
 import numpy as np
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.interior_points.doubled import less_product
 
 INSIDE = 0.02

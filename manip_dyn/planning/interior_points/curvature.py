@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.interior_points.node_motion import differences
 
 NUDGE = 1e-6

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.interior_points.banded import back_substituted, factorized
 from manip_dyn.planning.interior_points.barrier_step import assemble, fall, slopes
 from manip_dyn.planning.interior_points.node_motion import levers, measure

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.interior_points.barrier_step import assemble, fall, slopes
 from manip_dyn.planning.interior_points.curvature import add_curvature
 from manip_dyn.planning.interior_points.doubled import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 SHORTEST, LONGEST = 1e-4, 1e2

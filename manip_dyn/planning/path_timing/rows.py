@@ -20,7 +20,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.friction import Friction
 from manip_dyn.planning.path_timing.grid import INSIDE
 from manip_dyn.planning.path_timing.joint_path import JointPath

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector, finite_vector, positive
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.locked_joints import kernels_of
 from manip_dyn.robot import Robot

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.digits import apart
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.zero_net_work.initial_guesses import (

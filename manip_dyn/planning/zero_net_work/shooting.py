@@ -20,7 +20,7 @@ from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.addresses import call_returning
 from manip_dyn.core.arrays.by_reference import value_of
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.numerics.linear_solve import factorize, solve
 from manip_dyn.integrate import Space
 

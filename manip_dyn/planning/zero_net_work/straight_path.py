@@ -20,7 +20,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.rebuilt import Rebuilt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 # Bound for each law.
 N = 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector, finite_array
-from manip_dyn.core.compiling.specialized import specialized
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.laws import pd_efforts
 from manip_dyn.simulation.laws.effort_laws import Schedule

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.integrate import Series
 
 

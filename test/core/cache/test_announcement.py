@@ -59,6 +59,16 @@ def test_each_public_function_is_named_once(package, capsys):
     ]
 
 
+def test_what_cannot_be_kept_is_told(package, monkeypatch, capsys, tmp_path):
+    """Seen: kept in /proc/nope."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path / "file"))
+    package["simulate"](until_said("simulate"))
+    said = capsys.readouterr().err
+    assert f"not kept: the cache folder '{tmp_path / 'file'}' cannot be written" in said
+    assert "kept in" not in said
+
+
 def test_the_name_is_what_the_caller_called(package):
     made = package["Planner"](until_said("Planner"))
     made.plan(until_said("Planner", "Planner.plan"))

@@ -7,7 +7,7 @@ from fresh import output_of
 
 PROGRAM = """
 from numba import types
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from math import sin
 
 from manip_dyn.core.linking.slots import number, slot, table
@@ -75,7 +75,7 @@ FUNCTIONS = """
 import ctypes
 import numpy as np
 from numba import njit
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linking.linked import linked
 from program import count, factor, note, often_risen, share, times, total, weight
 
@@ -138,7 +138,7 @@ def both(values, out):
 """
 SCRIPT = """
 import functions, numpy as np
-from manip_dyn.core.compiling.machine_code import is_kept
+from manip_dyn.core.compiled.machine_code import is_kept
 values, out = np.array([1.0, 3.0]), np.empty(1)
 for name, total in functions.TOTALS.items():
     print(name, total(values, out), out[0], is_kept(total))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.linear_solve import factorize, solve
 from manip_dyn.robot import Robot
 

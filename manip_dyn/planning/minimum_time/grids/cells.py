@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 
 class CellMotion(NamedTuple):

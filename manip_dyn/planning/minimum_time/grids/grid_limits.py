@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 
 
 class Transfer(NamedTuple):

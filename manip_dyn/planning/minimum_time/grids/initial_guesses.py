@@ -11,7 +11,7 @@ import numpy as np
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.minimum_time.extremals.equations import kernels_of
 from manip_dyn.robot import Robot
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 
 GAIN, PIVOT = 1e-11, 1e-13
 """Least reduced cost and least element of the basis's inverse times a column that count."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.arm import advance
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.switching import switch
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.tracking import DONE, Command, track

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiling.compiled import compiled
+from manip_dyn.core.compiled import compiled
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.braking_curve import speed
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.law import accelerate, limit
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.tracking import ASK, DONE

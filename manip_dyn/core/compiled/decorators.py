@@ -28,6 +28,7 @@ from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.cache.announcement import announced
 from manip_dyn.core.cache.in_turn import turns
+from manip_dyn.core.compiled.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.compiler import extremes  # noqa: F401  numba asks it what min and max do
 from manip_dyn.core.compiler.compilers import (
     MergedCompiler,
@@ -38,7 +39,6 @@ from manip_dyn.core.compiler.compilers import (
 )
 from manip_dyn.core.compiler.known_operations import known_operations
 from manip_dyn.core.compiler.memory import collection_paused, with_room
-from manip_dyn.core.compiling.machine_code import MARK, MachineCode, called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.uninterrupted import uninterrupted
 
@@ -82,6 +82,12 @@ class Compiled(CPUDispatcher):
         """Take a function, as numba's own class does."""
         super().__init__(py_func, locals or {}, targetoptions or OPTIONS, **options)
         self._cache = MachineCode(self)
+
+    def __repr__(self) -> str:
+        """Return name, arguments and file, of which `inspect` tells none but the source."""
+        code = self.py_func.__code__
+        arguments = ", ".join(code.co_varnames[: code.co_argcount])
+        return f"<compiled {self.__name__}({arguments}) of '{code.co_filename}' at {id(self):#x}>"
 
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from manip_dyn.core.compiling.compiled import compiled
-from manip_dyn.core.compiling.late import compile_late, late
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled.late import compile_late, late
 
 
 @late

@@ -21,9 +21,9 @@ from numba.core.funcdesc import FunctionDescriptor
 from numba.core.registry import CPUDispatcher
 
 from manip_dyn.core.cache.fingerprint import reach
+from manip_dyn.core.compiled.decorators import Compiled, Function, insert_call_by_name
+from manip_dyn.core.compiled.machine_code import called_by_name, symbol_of
 from manip_dyn.core.compiler.compilers import ShortCompiler
-from manip_dyn.core.compiling.compiled import Compiled, Function, insert_call_by_name
-from manip_dyn.core.compiling.machine_code import called_by_name, symbol_of
 from manip_dyn.core.plain import PLAIN
 
 WORD = ir.IntType(64)

@@ -12,13 +12,13 @@ from fresh import Fresh
 from numba.core import types
 
 from manip_dyn.core.cache.fingerprint import digest_of
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.compiler import memory as compiling_memory
-from manip_dyn.core.compiling.compiled import compiled
-from manip_dyn.core.compiling.specialized import specialized
 from manip_dyn.core.files import write_checked
 
 HELPER = """
-from manip_dyn.core.compiling.compiled import inlined
+from manip_dyn.core.compiled import inlined
 
 FACTOR = 3.0
 
@@ -28,7 +28,7 @@ def scaled(x):
     return FACTOR * x
 """
 PROGRAM = """
-from manip_dyn.core.compiling.compiled import compiled, inlined
+from manip_dyn.core.compiled import compiled, inlined
 from helper import scaled
 
 
