@@ -44,7 +44,7 @@ setup(
     install_requires=[
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
-        "numba>=0.58",  # compiles the generated kernels
+        "numba>=0.58.1",  # compiles the generated kernels; the first for numpy 1.26
         "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
         "pin>=3.3",  # pinocchio: reads the URDF, reference algorithms
         "pyyaml>=6",  # the YAML beside a URDF

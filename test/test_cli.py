@@ -41,6 +41,7 @@ CIRCLE = [
     "--rpy=0,0.785,0",
     "--start=2.69,0.51,-0.24,1.42,0.87,-2.41,-2",
 ]
+RECORDS = pytest.mark.skipif(not find_spec("mcap"), reason="pip install 'manip_dyn[record]'")
 
 
 def test_plan_answers_as_the_api(capsys):
@@ -283,8 +284,16 @@ def test_robots_lists_and_describes(capsys):
         (["simulate", "rr", "--csv", "/no/a.csv"], "--csv '/no/a.csv' cannot be written"),
         (["simulate", "rr", "--csv", "/"], "--csv '/' cannot be written: it is a folder"),
         (["track", "rr", "--plot", "a.txt"], "--plot is 'a.txt'; expected a file .png, .svg"),
-        (["simulate", "rr", "--record", "a.bag"], "recording 'a.bag' does not end in .mcap"),
-        (["simulate", "rr", "--record", "/no/a.mcap"], "--record '/no/a.mcap' cannot be written"),
+        pytest.param(
+            ["simulate", "rr", "--record", "a.bag"],
+            "recording 'a.bag' does not end in .mcap",
+            marks=RECORDS,
+        ),
+        pytest.param(
+            ["simulate", "rr", "--record", "/no/a.mcap"],
+            "--record '/no/a.mcap' cannot be written",
+            marks=RECORDS,
+        ),
         (["record", "a.bag"], "recording 'a.bag' does not end in .mcap"),
         (["record", "/no/a.mcap"], "FILE '/no/a.mcap' cannot be written: there is no folder"),
         (["demo", "pa10_circle", "--record", "a.bag"], "does not end in .mcap; expected it to"),

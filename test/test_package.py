@@ -80,9 +80,13 @@ def numbers(version):
 
 
 def test_the_oldest_versions_that_are_tested_are_the_lower_bounds():
+    """Those of all that is always installed."""
     oldest = (ROOT / "test" / "oldest.txt").read_text(encoding="utf-8")
-    for name in ("numpy", "scipy", "numba", "llvmlite", "pin", "pyyaml"):
-        bound = re.search(rf'"{name}>=([\d.]+)"', (ROOT / "setup.py").read_text()).group(1)
+    text = (ROOT / "setup.py").read_text(encoding="utf-8")
+    needed = text[text.index("install_requires") : text.index("extras_require")]
+    bounds = re.findall(r'"([\w-]+)>=([\d.]+)"', needed)
+    assert len(bounds) == needed.count(">=")
+    for name, bound in bounds:
         tested = min(map(numbers, re.findall(rf"^{name}==([\d.]+)", oldest, re.MULTILINE)))
         assert tested[: len(numbers(bound))] == numbers(bound), name
 

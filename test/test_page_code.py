@@ -47,6 +47,8 @@ def test_python_runs_and_prints_what_the_page_says(page, capsys, monkeypatch, tm
         monkeypatch.setattr(View, "wait", View.close)  # else it stays until Ctrl-C
     if "md.record" in code:
         pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
+    if "md.sweep(" in code:
+        pytest.importorskip("pyarrow", reason="pip install 'manip_dyn[sweep]'")
     exec(compile(code, str(page), "exec"), {"__name__": "page"})
     printed = capsys.readouterr().out.splitlines()
     for line in re.findall(r"^# -> (.*)$", code, re.MULTILINE):

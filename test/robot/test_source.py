@@ -58,6 +58,11 @@ def test_what_xacro_refuses_is_one_sentence(xacro_file, monkeypatch):
     assert "division by zero" in refused(xacro_file)
     xacro_file.write_text(XACRO[:200], encoding="utf-8")
     assert "is refused by xacro: " in refused(xacro_file)
+
+
+def test_a_package_that_xacro_does_not_find_is_named(xacro_file, monkeypatch):
+    pytest.importorskip("ament_index_python", reason="xacro finds packages by ROS")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(xacro_file.parents[3]))
     include = changed(
         XACRO, ("<xacro:arg", '<xacro:include filename="$(find gone)/a"/><xacro:arg')
     )

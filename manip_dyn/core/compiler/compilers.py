@@ -19,7 +19,6 @@ from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
 from manip_dyn.core.compiler import elements
-from manip_dyn.core.compiler.passes import LEAN, Passes
 from manip_dyn.core.compiler.python_calls import add_entry
 from manip_dyn.core.compiler.whole_library import WholeLibrary
 
@@ -136,7 +135,17 @@ class _Lowering(NativeLowering):
         return _Lower
 
 
-_OUR_OWN: dict[Any, Any] = {**LEAN, NativeLowering: _Lowering}
+def lean() -> tuple[type[PassManager], dict[Any, Any]]:
+    """Return what runs passes, and those in the place of numba's; of an unknown numba its own."""
+    try:
+        from manip_dyn.core.compiler.passes import LEAN, Passes
+    except (ImportError, AttributeError):
+        return PassManager, {}
+    return Passes, LEAN
+
+
+_Passes, _in_place = lean()
+_OUR_OWN: dict[Any, Any] = {**_in_place, NativeLowering: _Lowering}
 
 
 class WholeCompiler(Compiler):
@@ -144,7 +153,7 @@ class WholeCompiler(Compiler):
 
     LIBRARY: type[JITCodeLibrary] = WholeLibrary
     """What takes the code."""
-    made_with = (WholeLibrary, Passes)
+    made_with = (WholeLibrary, _Passes)
     """Classes of other files that the code which comes out depends on."""
 
     ELEMENTS = False
@@ -172,7 +181,7 @@ class WholeCompiler(Compiler):
 
     @staticmethod
     def _pipeline(given: PassManager) -> PassManager:
-        made = Passes(given.pipeline_name)
+        made = _Passes(given.pipeline_name)
         made.passes = [(_OUR_OWN.get(kind, kind), told) for kind, told in given.passes]
         made.finalize()
         return made

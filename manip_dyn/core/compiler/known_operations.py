@@ -34,7 +34,7 @@ class KnownFunction(types.Function):
     def __init__(self, function: types.Function):
         """Take the function as numba knows it."""
         super().__init__(function.templates)
-        self.function = function
+        self.function, self.name = function, function.name
         self._signatures: dict[tuple, Any] = {}
 
     def get_call_type(self, context, args, kws):
@@ -55,9 +55,9 @@ class KnownFunction(types.Function):
         return known
 
     def known(self, arguments: tuple, keywords: Any) -> Any:
-        """Return the signature for types of arguments if it is known, else None."""
+        """Return the signature for types of arguments if one is known, else None."""
         known = None if keywords else self._signatures.get(arguments)
-        return None if isinstance(known, TypingError) else known
+        return None if isinstance(known, str) else known
 
     def get_impl_key(self, sig):
         """Return what the code of a signature goes by."""
@@ -112,7 +112,8 @@ def _replaced(typing: Any, target: Any) -> Iterator[None]:
         target: {"get_abi_sizeof": size},
     }
     for context, functions in replaced.items():
-        functions["refresh"] = _refresh_at_need(context)
+        if hasattr(context, "_registries"):  # another numba reads them at each call
+            functions["refresh"] = _refresh_at_need(context)
         vars(context).update(functions)
     try:
         yield

@@ -1,17 +1,22 @@
 """What compiled functions leave out of numba's work changes nothing that they compute."""
 
+import sys
 from functools import reduce
 
 import numba.core.event as event
 import numpy as np
 import pytest
 from llvmlite import ir
-from numba.core import types
+from numba.core import postproc, typed_passes, types
+from numba.core.compiler_machinery import PassManager
+from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
+from numba.core.rewrites import Rewrite, rewrite_registry
 from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin
 
+from manip_dyn.core import compilers, passes
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.compiler.known_operations import known_operations
 
@@ -143,12 +148,95 @@ def test_generators_are_compiled_as_numba_has_them():
     assert list(counted_down(3)) == [2, 1, 0]
 
 
-def test_who_listens_to_numbas_passes_hears_them():
-    @compiled(keep=False)
-    def function(x):
-        return 2.0 * x
+def test_what_fits_no_operation_is_said_whenever_it_is_asked_for():
+    """Seen: 'str' object has no attribute 'return_type'."""
 
+    def masked(x):
+        return x & 1.5
+
+    sentence = r"No implementation of function Function\(<built-in function and_>\)"
+    for _ in range(2):
+        with pytest.raises(TypingError, match=sentence):
+            compiled(keep=False)(masked)(1.0)
+
+
+def passes_of_doubling():
+    """Return the names of the passes that compile a function, which does what it shall."""
+    doubled = compiled(keep=False)(lambda x: 2.0 * x)
     with event.install_recorder("numba:run_pass") as heard:
-        function(1.0)
-    names = {each.data["name"].split()[0] for _, each in heard.buffer}
+        assert doubled(1.5) == 3.0
+    return {each.data["name"].split()[0] for _, each in heard.buffer}
+
+
+def test_who_listens_to_numbas_passes_hears_them():
+    names = passes_of_doubling()
     assert {"nopython_type_inference", "native_lowering_with_shared_calls"} <= names
+
+
+def other_arguments(self, emit_dels=False, extend_lifetimes=False, more=None):
+    """Stand for numba's processing after a pass, of a version to come."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "other"),
+    [
+        (typed_passes, "IRLegalization", None),
+        (event, "_registered", None),
+        (PassManager, "_runPass", None),
+        (PassManager, "finalize", lambda self: None),
+        (postproc.PostProcessor, "_insert_var_dels", None),
+        (postproc.PostProcessor, "run", other_arguments),
+    ],
+)
+def test_another_numba_compiles_by_passes_of_its_own(monkeypatch, owner, name, other):
+    """Where something is missing, or is not what it was, nothing is replaced."""
+    assert compilers.lean() == (passes.Passes, passes.LEAN)
+    monkeypatch.delitem(sys.modules, passes.__name__)
+    with monkeypatch.context() as another:
+        another.delattr(owner, name)
+        if other:
+            another.setattr(owner, name, other, raising=False)
+        assert compilers.lean() == (PassManager, {})
+
+
+def test_numbas_own_passes_compile_all_the_same(monkeypatch):
+    monkeypatch.setattr(compilers, "_Passes", PassManager)
+    for each in passes.LEAN:
+        monkeypatch.delitem(compilers._OUR_OWN, each)
+    names = passes_of_doubling()
+    assert {"ir_legalization", "nopython_rewrites", "inline_closure_likes"} <= names
+
+
+def test_contexts_of_another_numba_are_asked_for_new_declarations_as_they_are():
+    class Typing:
+        def resolve_value_type(self, value):
+            return f"type of {value}"
+
+        def resolve_function_type(self, function, arguments, keywords):
+            return f"type of {function}()"
+
+    class Target:
+        def get_abi_sizeof(self, kind):
+            return 8
+
+    typing, target = Typing(), Target()
+    with known_operations(typing, target):
+        assert typing.resolve_value_type("x") == "type of x"
+        assert typing.resolve_function_type("f", (), {}) == "type of f()"
+        assert target.get_abi_sizeof("a type") == 8
+    assert not vars(typing)
+    assert not vars(target)
+
+
+def test_who_rewrites_what_numba_does_not_is_asked(monkeypatch):
+    asked = []
+
+    class Rewriter(Rewrite):
+        def match(self, *arguments):
+            asked.append(arguments)
+            return False
+
+    kinds = rewrite_registry.rewrites
+    monkeypatch.setitem(kinds, "after-inference", [*kinds["after-inference"], Rewriter])
+    compiled(keep=False)(lambda x: 2.0 * x)(1.0)
+    assert asked
