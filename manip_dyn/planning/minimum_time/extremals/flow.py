@@ -12,14 +12,9 @@ from manip_dyn.core.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
+from manip_dyn.planning.minimum_time.extremals.canonical import arc_of, canonical, variations
+from manip_dyn.planning.minimum_time.extremals.constrained import constrained, constrained_arc_of
 from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
-from manip_dyn.planning.minimum_time.extremals.equations import (
-    arc_of,
-    canonical,
-    constrained,
-    constrained_arc_of,
-    variations,
-)
 from manip_dyn.robot import Robot
 
 TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
