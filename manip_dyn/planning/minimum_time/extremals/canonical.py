@@ -56,6 +56,19 @@ class Arc(NamedTuple):
 
 
 @compiled(short=True, counted=False)
+def motion(t, y, p, out):
+    """Write the rates of x alone, (2 n,), along an `Arc`."""
+    n = p.tau.shape[0]
+    for i in range(n):
+        p.q[i] = y[i]
+        p.v[i] = y[n + i]
+    call_kernel(p.kernels.forward_dynamics, (p.q, p.v, p.tau, p.a))
+    for i in range(n):
+        out[i] = p.v[i]
+        out[n + i] = p.a[i]
+
+
+@compiled(short=True, counted=False)
 def canonical(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along an `Arc`."""
     n = p.tau.shape[0]
