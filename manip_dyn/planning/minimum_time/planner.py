@@ -26,7 +26,6 @@ from manip_dyn.planning.at_rest import (
     checked_postures,
     holding_effort,
 )
-from manip_dyn.planning.minimum_time.extremal_search import ExtremalSearch
 from manip_dyn.planning.minimum_time.extremals.candidate import (
     Candidate,
     best_of,
@@ -34,6 +33,7 @@ from manip_dyn.planning.minimum_time.extremals.candidate import (
     told_besides,
 )
 from manip_dyn.planning.minimum_time.extremals.extremal_motion import ExtremalMotion
+from manip_dyn.planning.minimum_time.search.extremal_search import ExtremalSearch
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.planner import converged_plan
 from manip_dyn.planning.transcription.spline import Ends

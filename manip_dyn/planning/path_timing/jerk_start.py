@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,40 +34,62 @@ class Measure(Protocol):
         """Return what the limits come to."""
 
 
-def gentle_start(
-    measure_of: Callable[[Counts], Measure],
-    ends: tuple[float, float],
-    free: tuple[Vector, Vector],
-    breaks: Vector,
-    k: int,
-) -> tuple[Pieces, Counts]:
-    """Return a motion, and the phases (k,) of its intervals; see `jerk_timing.jerk_limited`.
+class Free(NamedTuple):
+    """What starts are made from: the motion without limits of jerk.
 
-    Between two ends at rest it is slow enough for all limits, if it can be. An end that is passed
-    is passed at its speed, however slow the rest; then the best by `Measure.merit` is taken, or
-    the fastest if none moves on everywhere.
+    Attributes:
+        ends: Speeds ds/dt at both ends.
+        times: At which it is read (m,), s.
+        places: s there (m,).
+        breaks: Where the path is not smooth, or a joint turns back.
+        k: How many intervals a start has at least.
     """
-    times, places = free
-    held = (ends[0] == 0.0, ends[1] == 0.0)
-    best, least = None, np.inf
-    for count in range(STARTS):
-        factor = SLOWER**count
-        tau, warped = _warp(held, factor)
-        s = np.interp(warped, times / times[-1], places)
-        passed = np.concatenate([[0.0], np.interp(breaks[1:-1], s, tau), [1.0]])
-        counts = np.maximum(np.ceil(k * np.diff(passed)), FEWEST).astype(int)
+
+    ends: tuple[float, float]
+    times: Vector
+    places: Vector
+    breaks: Vector
+    k: int
+
+    @property
+    def held(self) -> tuple[bool, bool]:
+        """Whether it rests at the begin and at the end."""
+        return self.ends[0] == 0.0, self.ends[1] == 0.0
+
+    def slowed(self, factor: float) -> tuple[Pieces, Counts]:
+        """Return it `factor` times as slow, and the phases (k,) of its intervals.
+
+        An end that is passed is passed at its speed, however slow the rest.
+        """
+        times = self.times
+        tau, warped = _warp(self.held, factor)
+        s = np.interp(warped, times / times[-1], self.places)
+        passed = np.concatenate([[0.0], np.interp(self.breaks[1:-1], s, tau), [1.0]])
+        counts = np.maximum(np.ceil(self.k * np.diff(passed)), FEWEST).astype(int)
         phase = np.repeat(np.arange(len(counts)), counts)
         knots = np.append(split(passed, counts)[:-1], 1.0)
         grid, t = np.interp(knots, tau, s), factor * times[-1] * knots
         speed = np.gradient(grid, t)
-        speed[[0, -1]] = ends
-        y = Pieces(grid, np.diff(t), speed, np.gradient(speed, t))
+        speed[[0, -1]] = self.ends
+        return Pieces(grid, np.diff(t), speed, np.gradient(speed, t)), phase
+
+
+def gentle_start(measure_of: Callable[[Counts], Measure], free: Free) -> tuple[Pieces, Counts]:
+    """Return a motion, and the phases (k,) of its intervals.
+
+    Between two ends at rest it is slow enough for all limits, if it can be. Else the best by
+    `Measure.merit` is taken, or the fastest if none moves on everywhere.
+    """
+    best, least = None, np.inf
+    for count in range(STARTS):
+        factor = SLOWER**count
+        y, phase = free.slowed(factor)
         measure = measure_of(phase)
         y = measure.joined(y)
         merit = measure.merit(y)
         if best is None or merit < least:
             best, least = (y, phase), merit
-        if all(held) and merit < np.inf and np.abs(measure.at(y).value).max() <= 1.0:
+        if all(free.held) and merit < np.inf and np.abs(measure.at(y).value).max() <= 1.0:
             return y, phase
         if factor > least:
             break

@@ -16,7 +16,7 @@ from manip_dyn.planning.path_timing.given_path import cut_blends, joint_path
 from manip_dyn.planning.path_timing.grid import first_grid, with_reversals
 from manip_dyn.planning.path_timing.jerk_motion import JerkLimitedMotion
 from manip_dyn.planning.path_timing.jerk_rows import Course
-from manip_dyn.planning.path_timing.jerk_start import READ
+from manip_dyn.planning.path_timing.jerk_start import READ, Free
 from manip_dyn.planning.path_timing.jerk_timing import jerk_limited
 from manip_dyn.planning.path_timing.joint_path import (
     JointPath,
@@ -152,7 +152,7 @@ def _with_jerk(
     times = np.linspace(0.0, free.t_final, READ + 1)
     places = np.array([free.on_path(float(t)).s for t in times])
     try:
-        found = jerk_limited(course, ends, (times, places), breaks, count)
+        found = jerk_limited(course, Free(ends, times, places, breaks, count))
     except NoTimingError as why:
         raise refusal(robot, path, limits, ends, why) from None
     motion = JerkLimitedMotion(robot, path, limits.payload, found.pieces)

@@ -36,8 +36,11 @@ class ExtremalMotion:
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t` s."""
-        n, y = self._robot.n, self._canonical(self._arc(t), t)
-        return y[:n], y[n : 2 * n]
+        n, arc = self._robot.n, self._arc(t)
+        begin, flow = self._nodes[arc], self._flows.along(self._controls[arc])
+        x = None if flow is None else flow.state(begin, max(t, 0.0) - self._begins[arc])
+        x = begin if x is None else x
+        return x[:n], x[n : 2 * n]
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, s per unit of the state."""

@@ -12,20 +12,20 @@ from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
-from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
-from manip_dyn.planning.minimum_time.extremals.equations import (
+from manip_dyn.planning.minimum_time.extremals.canonical import (
     arc_of,
     canonical,
-    constrained,
-    constrained_arc_of,
+    motion,
     variations,
 )
+from manip_dyn.planning.minimum_time.extremals.constrained import constrained, constrained_arc_of
+from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
 from manip_dyn.robot import Robot
 
 TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
 
 
-def _fails(engine: Engine, p: Any, y: Vector, duration: float, space: Space) -> bool:
+def _fails(engine: Engine, space: Space, p: Any, y: Vector, duration: float) -> bool:
     """Integrate `y` in place for `duration` s; return whether that failed."""
     return engine.run(0.0, duration, p, y, space) != 0
 
@@ -50,6 +50,13 @@ class LimitFlow:
         """Set the efforts (n,)."""
         self._arc.tau[:] = tau
 
+    def state(self, y: Vector, duration: float) -> Vector | None:
+        """Return x (2 n,) after `duration` s, or None where the numbers end."""
+        x = y[: 2 * self.n].copy()
+        if duration != 0.0 and _fails(*self._motion, self._arc, x, duration):
+            return None
+        return x
+
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
         return self._long[: len(y)].copy() if self._moves(y, duration) else None
@@ -70,7 +77,12 @@ class LimitFlow:
         long = self._long
         long[:] = self._start
         long[: len(y)] = y
-        return duration == 0.0 or not _fails(self._engine, self._arc, long, duration, self._space)
+        return duration == 0.0 or not _fails(self._engine, self._space, self._arc, long, duration)
+
+    @cached_property
+    def _motion(self) -> tuple[Engine, Space]:
+        engine = _compiled_motion(self.n)
+        return engine, engine.space(**TOLERANCES)
 
     def rates(self, y: Vector) -> Vector:
         """Return the rates (4 n,) of (x, p)."""
@@ -105,10 +117,15 @@ class ConstrainedFlow:
             arc.kept[effort] = each.kept_or_own(effort) if each.is_at_limit else -1
         arc.arc.tau[:] = directions(controls) * arc.limits
 
+    def state(self, y: Vector, duration: float) -> Vector | None:
+        """Return x (2 n,) after `duration` s, or None where the numbers end."""
+        there = self.moved(y, duration)
+        return None if there is None else there[: 2 * self.n]
+
     def moved(self, y: Vector, duration: float) -> Vector | None:
         """Return (x, p) after `duration` s, or None where the numbers end."""
         y = y.copy()
-        if duration != 0.0 and _fails(self._engine, self._arc, y, duration, self._space):
+        if duration != 0.0 and _fails(self._engine, self._space, self._arc, y, duration):
             return None
         return y
 
@@ -150,6 +167,11 @@ class ConstrainedFlow:
         Above 0 the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
         """
         return -float(self._arc.share[1]) if self._arc.joint[0] >= 0 else 0.0
+
+
+@lru_cache(maxsize=64)
+def _compiled_motion(n: int) -> Engine:
+    return compile_engine(motion, METHODS["rkdp87"], Options(size=2 * n, adaptive=True))
 
 
 @lru_cache(maxsize=64)

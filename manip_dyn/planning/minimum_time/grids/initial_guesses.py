@@ -12,7 +12,7 @@ from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.planning.minimum_time.extremals.equations import kernels_of
+from manip_dyn.planning.minimum_time.extremals.canonical import kernels_of
 from manip_dyn.robot import Robot
 
 CELLS = 32

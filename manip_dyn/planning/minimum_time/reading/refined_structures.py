@@ -14,11 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix
-from manip_dyn.planning.minimum_time.extremals.controls import SINGULAR, Control, Kind, full, keeps
+from manip_dyn.planning.minimum_time.extremals.controls import SINGULAR, Control, full
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.reading.refined_changes import GAP, Changes
+from manip_dyn.planning.minimum_time.reading.refined_limits import (
+    AtLimit,
+    Keeper,
+    at_limits,
+    keepers,
+    keeping,
+)
 from manip_dyn.planning.minimum_time.reading.touches import Touching, touches_of
 from manip_dyn.planning.transcription.efforts import efforts_of
 from manip_dyn.planning.transcription.solved import Solved
@@ -34,8 +40,6 @@ LONG = (24, 8, 10**6)
 BRIEF = (3, 1, 64)
 """Nodes with an effort between its limits that a boundary arc has at least, else it is a contact
 point."""
-NOTHING = 1e-9
-"""What an effort adds to a joint's acceleration at least, over what the joint's own one does."""
 SAME = 1e-3
 """Share of the duration by less than which the times of one structure differ."""
 
@@ -63,17 +67,6 @@ READINGS = (
     *product(BRIEF[1:], LONG, BETWEEN, NEAR),
 )
 """In the order of trial."""
-
-
-class _AtLimit(NamedTuple):
-    """A joint at a limit of one kind from one node to another, pressed most at a third."""
-
-    joint: int
-    kind: Kind
-    side: float
-    first: int
-    last: int
-    most: int
 
 
 Row = tuple[float, int, Control]
@@ -115,84 +108,48 @@ class _Reader:
     def switching(self) -> Switching:
         """Return the structure."""
         rows = list[Row]()
-        for each in self._at_limits():
-            keepers = self._keepers(each)
-            if self._how.touching != Touching.ARC and self._is_indirect(each, keepers):
-                rows += self._touch(each, keepers[0][0])
-            elif keepers:
-                self._keep(each, keepers)
+        for each in at_limits(self._solved, self._how.near):
+            kept = keepers(each, self._inside, self._how.brief)
+            if self._how.touching != Touching.ARC and self._is_indirect(each, kept):
+                rows += self._touch(each, kept[0].effort)
+            elif kept:
+                self._keep(each, kept)
             else:
-                rows.append((each.most * self._h, each.joint, _contact(each)))
+                rows.append((each.most * self._h, each.joint, each.contact))
         controls = [self._read(joint, does, rows) for joint, does in enumerate(self._does)]
         return assembled(controls, rows, self._solved.spline.duration)
 
-    def _at_limits(self) -> Iterator[_AtLimit]:
-        """Yield where joints are at limits."""
-        solved = self._solved
-        for kind, force in ((Kind.POSITION, solved.place), (Kind.SPEED, solved.speed)):
-            for joint, side in product(range(self._robot.n), (1.0, -1.0)):
-                push = side * force[:, joint]
-                found = np.flatnonzero(push * self._how.near > solved.weight)
-                cuts = np.flatnonzero(np.diff(found) > GAP) + 1
-                for run in np.split(found, cuts) if found.size else []:
-                    first, last = int(run[0]), int(run[-1])
-                    most = first + int(np.argmax(push[first : last + 1]))
-                    yield _AtLimit(joint, kind, side, first, last, most)
-
-    def _keepers(self, at: _AtLimit) -> list[tuple[int, int, int]]:
-        """Return efforts, first nodes and nodes after the last of those that keep a joint."""
-        others = [k for k in range(self._robot.n) if k != at.joint]
-        found: list[list[int]] = []
-        for node in range(at.first, at.last + 1):
-            inside = [k for k in (at.joint, *others) if self._inside[node, k]]
-            if not inside:
-                continue
-            if not found or found[-1][0] not in inside:
-                found.append([inside[0], node, 0])
-            found[-1][2] += 1
-        kept: list[tuple[int, int]] = []
-        for keeper, node, nodes in found:
-            if nodes >= self._how.brief and not (kept and kept[-1][0] == keeper):
-                kept.append((keeper, node))
-        if not kept:
-            return []
-        edges = [at.first, *(node for _, node in kept[1:]), at.last + 1]
-        return [(each[0], a, b) for each, (a, b) in zip(kept, pairwise(edges), strict=True)]
-
-    def _is_indirect(self, at: _AtLimit, keepers: list[tuple[int, int, int]]) -> bool:
+    def _is_indirect(self, at: AtLimit, kept: list[Keeper]) -> bool:
         """Return whether a single effort keeps a joint by its own joint's speed only."""
-        return len(keepers) == 1 and self._control(at, *keepers[0][:2]).is_indirect
+        return len(kept) == 1 and self._keeping(at, kept[0]).is_indirect
 
-    def _touch(self, at: _AtLimit, keeper: int) -> list[Row]:
+    def _keeping(self, at: AtLimit, keeper: Keeper) -> Control:
+        return keeping(self._robot, self._solved, at, keeper)
+
+    def _touch(self, at: AtLimit, effort: int) -> list[Row]:
         """Write a boundary arc at a limit that is kept indirectly; return contact points."""
         force = self._solved.place[:, at.joint]
-        self._touching.add(keeper)
+        self._touching.add(effort)
         touches = touches_of(at.side * force, at.first, at.last, self._how.touching)
         if touches.arc is not None:
             begin, end = touches.arc
-            control = self._control(at, keeper, begin)
-            self._does[keeper][begin:end] = [control] * (end - begin)
-        return [(node * self._h, at.joint, _contact(at)) for node in touches.contacts]
+            control = self._keeping(at, Keeper(effort, begin, end))
+            self._does[effort][begin:end] = [control] * (end - begin)
+        return [(node * self._h, at.joint, at.contact) for node in touches.contacts]
 
-    def _control(self, at: _AtLimit, keeper: int, node: int) -> Control:
-        """Return that an effort keeps a joint at a limit from a node on."""
-        q, _, _ = self._solved.spline.joints(self._h * np.array([node]))
-        gains = np.linalg.inv(customize(self._robot).unchecked.mass_matrix(q[0]))[at.joint]
-        gain = gains[keeper] if abs(gains[keeper]) > NOTHING * gains[at.joint] else 0.0
-        return keeps(keeper, at.joint, at.side, at.side * float(np.sign(gain)), at.kind)
-
-    def _keep(self, at: _AtLimit, keepers: list[tuple[int, int, int]]) -> None:
+    def _keep(self, at: AtLimit, kept: list[Keeper]) -> None:
         """Write which efforts keep a joint at a limit, one after the other."""
         before = -1
-        for keeper, begin, end in keepers:
-            control = self._control(at, keeper, begin)
+        for keeper in kept:
+            effort, begin, end = keeper
+            control = self._keeping(at, keeper)
             if before >= 0:
                 pushes = self._does[before][begin - 1]
                 later = [each for each in self._does[before][begin : begin + 2 * GAP] if each]
                 brakes = pushes and later and later[0] == full(-pushes.direction)
                 control = replace(control, brakes=bool(brakes))
-            self._does[keeper][begin:end] = [control] * (end - begin)
-            before = keeper
+            self._does[effort][begin:end] = [control] * (end - begin)
+            before = effort
 
     def _read(self, joint: int, does: Does, rows: list[Row]) -> Control:
         """Add the switches of one effort; return what it does at first."""
@@ -231,8 +188,3 @@ def _is_beside_indirect(does: Does, begin: int, end: int) -> bool:
     """Return whether an effort keeps another joint indirectly before or after some nodes."""
     beside = [does[begin - 1] if begin > 0 else None, does[end] if end < len(does) else None]
     return any(each is not None and each.is_indirect for each in beside)
-
-
-def _contact(at: _AtLimit) -> Control:
-    kind = Kind.CONTACT_POSITION if at.kind == Kind.POSITION else Kind.CONTACT_SPEED
-    return Control(kind, at.side)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from manip_dyn.planning.minimum_time.extremals.candidate import Candidate
 from manip_dyn.planning.minimum_time.extremals.controls import Kind
@@ -10,11 +11,13 @@ from manip_dyn.planning.minimum_time.extremals.structure import Guess, Switching
 from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
 from manip_dyn.planning.minimum_time.grids.initial_guesses import CELLS
 from manip_dyn.planning.minimum_time.grids.sequential_programs import ARRIVED, SequentialPrograms
-from manip_dyn.planning.minimum_time.near_structures import NearStructures
 from manip_dyn.planning.minimum_time.neighbours.singular_arcs import between_limits, near_zero
 from manip_dyn.planning.minimum_time.reading.boundary_arcs import boundary_arcs_of
-from manip_dyn.planning.minimum_time.reading.reading import read_off
+from manip_dyn.planning.minimum_time.reading.cell_structures import read_off
 from manip_dyn.robot import Robot
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.minimum_time.search.near_structures import NearStructures
 
 SINGULAR_TRIES, WITH_LIMITS = 10, 4
 """How many structures with a singular arc are tried where no bang-bang one holds; along limits,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from manip_dyn.planning.minimum_time.extremals.candidate import Candidate
-from manip_dyn.planning.minimum_time.near_structures import NearStructures
 from manip_dyn.planning.minimum_time.neighbours.close_changes import with_other_order
-from manip_dyn.planning.minimum_time.neighbours.near_limits import with_ways_to_limits
+from manip_dyn.planning.minimum_time.neighbours.ends_near_limits import with_ways_to_limits
 from manip_dyn.planning.minimum_time.reading.refined_costates import RefinedCostates
-from manip_dyn.planning.minimum_time.reading.refined_reading import structures_of
+from manip_dyn.planning.minimum_time.reading.refined_structures import structures_of
 from manip_dyn.planning.transcription.solved import Solved
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.minimum_time.search.near_structures import NearStructures
 
 REFINED_TRIES = 24
 """How many structures that a refined motion may have are tried."""

@@ -1,135 +1,25 @@
-"""State and costate along an arc, by Pontryagin's principle, compiled once for all arms.
+"""State and costate on an arc where efforts lie between their limits, compiled for all arms.
 
-Times are in s, states are x = (q, v), costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
-the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9), and
-S = dH/dtau = M^-1 p_v is the switching function of each joint (eq. 3.5).
-
-Efforts are at their limits (`canonical`), or `constrained`: a singular effort keeps the switching
-function of its joint zero. A joint at a limit of position or speed has no acceleration, so an
-effort, its own or another one, lies between the limits and its switching function is zero too, by
-the force with which the limit acts on the costates.
+A singular effort keeps the switching function of its joint zero. A joint at a limit of position or
+speed has no acceleration, so an effort, its own or another one, lies between the limits and its
+switching function is zero too, by the force with which the limit acts on the costates. Symbols are
+those of `canonical`.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.codegen.by_address import addresses, call_kernel
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.planning.minimum_time.extremals.canonical import Arc, arc_of, canonical
 from manip_dyn.robot import Robot
-
-
-class CanonicalKernels(NamedTuple):
-    """Addresses of the kernels of one robot."""
-
-    forward_dynamics: int
-    inverse_dynamics: int
-    forward_dynamics_derivatives: int
-    forward_dynamics_adjoint: int
-    forward_dynamics_second_derivatives: int
-    switching_rates: int
-
-
-class Arc(NamedTuple):
-    """The efforts along an arc, and arrays to work with.
-
-    Attributes:
-        kernels: Of the robot.
-        tau: Efforts (n,), N m or N.
-        q: Positions (n,).
-        v: Velocities (n,).
-        adjoint: Costates of the velocities (n,).
-        a: Accelerations (n,).
-        by: Derivatives of adjoint . a by q, v and tau (3, n).
-        slopes: Derivatives of the accelerations by q, v and tau (3, n, n).
-        curves: Derivatives of `by` by q, v and tau (3, n, 3, n).
-    """
-
-    kernels: CanonicalKernels
-    tau: Vector
-    q: Vector
-    v: Vector
-    adjoint: Vector
-    a: Vector
-    by: Matrix
-    slopes: Tensor
-    curves: Tensor
-
-
-@compiled(short=True, counted=False)
-def canonical(t, y, p, out):
-    """Write the rates of (x, p), (4 n,), along an `Arc`."""
-    n = p.tau.shape[0]
-    for i in range(n):
-        p.q[i] = y[i]
-        p.v[i] = y[n + i]
-        p.adjoint[i] = y[3 * n + i]
-    call_kernel(p.kernels.forward_dynamics, (p.q, p.v, p.tau, p.a))
-    call_kernel(p.kernels.forward_dynamics_adjoint, (p.q, p.v, p.tau, p.adjoint, p.by))
-    for i in range(n):
-        out[i] = p.v[i]
-        out[n + i] = p.a[i]
-        out[2 * n + i] = -p.by[0, i]
-        out[3 * n + i] = -y[2 * n + i] - p.by[1, i]
-
-
-@compiled(short=True, python=False, counted=False)
-def variations(t, y, p, out):
-    """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
-
-    Behind (x, p) come, row by row, the derivatives of x by x, of p by x and of p by p,
-    (2 n, 2 n) each.
-    """
-    slopes, curves = p.slopes, p.curves
-    n = p.tau.shape[0]
-    m = 2 * n
-    canonical(t, y, p, out)
-    call_kernel(p.kernels.forward_dynamics_derivatives, (p.q, p.v, p.tau, slopes))
-    second = p.kernels.forward_dynamics_second_derivatives
-    call_kernel(second, (p.q, p.v, p.tau, p.adjoint, curves))
-    xx, px, pp = 2 * m, 2 * m + m * m, 2 * m + 2 * m * m
-    for c in range(m):
-        for i in range(n):
-            out[xx + i * m + c] = y[xx + (n + i) * m + c]
-            total = position = speed = 0.0
-            here, further = 0.0, -y[px + i * m + c]
-            kept, farther = 0.0, -y[pp + i * m + c]
-            for j in range(n):
-                dq, dv = y[xx + j * m + c], y[xx + (n + j) * m + c]
-                total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
-                position += curves[0, i, 0, j] * dq + curves[0, i, 1, j] * dv
-                speed += curves[1, i, 0, j] * dq + curves[1, i, 1, j] * dv
-                lever, other = y[px + (n + j) * m + c], y[pp + (n + j) * m + c]
-                here -= slopes[0, j, i] * lever
-                further -= slopes[1, j, i] * lever
-                kept -= slopes[0, j, i] * other
-                farther -= slopes[1, j, i] * other
-            out[xx + (n + i) * m + c] = total
-            out[px + i * m + c] = here - position
-            out[px + (n + i) * m + c] = further - speed
-            out[pp + i * m + c] = kept
-            out[pp + (n + i) * m + c] = farther
-
-
-def arc_of(robot: Robot) -> Arc:
-    """Return the arrays for one robot."""
-    n = robot.n
-    tau, q, v, adjoint, a = np.zeros((5, n))
-    wide = np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n))
-    return Arc(kernels_of(robot), tau, q, v, adjoint, a, *wide)
-
-
-@lru_cache(maxsize=64)
-def kernels_of(robot: Robot) -> CanonicalKernels:
-    """Return what the functions of this module take to be about `robot`."""
-    return CanonicalKernels(*addresses(robot, *CanonicalKernels._fields))
 
 
 class ConstrainedArc(NamedTuple):

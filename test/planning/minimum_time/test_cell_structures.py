@@ -5,7 +5,7 @@ import pytest
 
 from manip_dyn.planning.minimum_time.extremals.controls import at_position, directions, full, keeps
 from manip_dyn.planning.minimum_time.extremals.structure import BoundaryArc
-from manip_dyn.planning.minimum_time.reading.reading import read_off
+from manip_dyn.planning.minimum_time.reading.cell_structures import read_off
 
 FAST, BACK = keeps(0, 0, 1.0, 1.0), keeps(0, 0, -1.0, -1.0)
 

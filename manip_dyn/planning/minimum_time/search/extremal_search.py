@@ -23,13 +23,13 @@ from manip_dyn.planning.minimum_time.grids.sequential_programs import (
     SequentialPrograms,
     slp_solutions,
 )
-from manip_dyn.planning.minimum_time.near_refined import near_refined
-from manip_dyn.planning.minimum_time.near_solutions import (
+from manip_dyn.planning.minimum_time.search.near_refined_motions import near_refined
+from manip_dyn.planning.minimum_time.search.near_slp_solutions import (
     near_solution,
     possible_structures,
     structure_of,
 )
-from manip_dyn.planning.minimum_time.near_structures import NearStructures
+from manip_dyn.planning.minimum_time.search.near_structures import NearStructures
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.spline_motion import SplineMotion
 from manip_dyn.robot import Robot

@@ -1,0 +1,1 @@
+"""From motions on grids to the fastest extremal that is certified."""

@@ -1,0 +1,23 @@
+"""States along an extremal are those of its canonical equations, without their costates."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.planning.minimum_time.extremals.flow import Flow, LimitFlow
+
+
+def test_states_need_no_costates(monkeypatch):
+    """Seen: all costates and derivatives of both by the start were integrated with each state."""
+    robot = md.load_robot("rr")
+    plan = md.plan_minimum_time(robot, [0.0, 0.0], [1.0, -0.5])
+    arcs, flow = plan.switching.arcs(), Flow(robot)
+    times = [np.linspace(begin, end, 5)[:-1] for begin, end, _ in arcs]
+    expected, y = [], np.concatenate([plan.q0, np.zeros(robot.n), plan.costate(0.0)])
+    for (begin, end, controls), inside in zip(arcs, times, strict=True):
+        expected += [flow.along(controls).moved(y, t - begin)[: 2 * robot.n] for t in inside]
+        y = flow.along(controls).moved(y, end - begin)
+    plan.costate(plan.t_final)  # at the begins of the arcs they are known
+    monkeypatch.setattr(LimitFlow, "moved", None)
+    found = [np.concatenate(plan.state(t)) for t in np.concatenate(times)]
+    assert np.array(found) == pytest.approx(np.array(expected), rel=1e-11, abs=1e-11)
