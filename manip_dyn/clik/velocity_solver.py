@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from manip_dyn.clik.law.joint_velocity import joint_velocity
 from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.law.workspace import memory_of
-from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.task.pose import DESIRED, ROTATION, TWIST, checked_pose
-from manip_dyn.clik.tracking.program import motion_of
+from manip_dyn.clik.tracking.program import velocity_of
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled.late import compile_late
 from manip_dyn.robot import Robot
@@ -44,7 +43,7 @@ class VelocitySolver:
         positive("step", step, "s")
         self.robot = robot
         self.settings = checked_settings(settings)
-        self.in_place: Callable[..., float] = motion_of(robot, evaluate).velocity
+        self.in_place: Callable[..., float] = velocity_of(robot)
         self.memory = memory_of(robot, self.settings, step)
         self.in_place(np.zeros(robot.n), np.zeros(DESIRED), self.memory, np.empty(robot.n))
         compile_late(joint_velocity)

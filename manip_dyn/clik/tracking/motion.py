@@ -1,18 +1,37 @@
-"""The law as a motion: what an integrator calls, for one robot on one kind of path.
+"""The law as a motion: what an integrator calls, on one kind of path.
 
-Here stand the few lines that have to know the robot and the path; `program` binds them. What they
-call is compiled once for all robots.
+Here stand the few lines that have to know the path, and for single velocities the robot; `program`
+binds them. What they call is compiled once for all robots, and so are the rates, which call a
+robot's kinematics by its address.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from manip_dyn.clik.law.joint_velocity import joint_velocity
 from manip_dyn.clik.law.workspace import task_of
 from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
 from manip_dyn.clik.tracking.record import fill_row
 from manip_dyn.clik.tracking.stand_ins import kinematics
+from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.views import row
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
+
+
+class Tracked(NamedTuple):
+    """What the rates are about.
+
+    Attributes:
+        path: The path's parameters.
+        memory: Constants and scratch of the law, see `workspace`.
+        kinematics: Address of the robot's kernel.
+    """
+
+    path: Vector
+    memory: Vector
+    kinematics: int
 
 
 @compiled(short=True)
@@ -24,13 +43,12 @@ def velocity(q, desired, memory, v):
 
 @compiled(short=True, python=False)
 def rate(t, y, p, out):
-    """Write the rate of the state (q, path time); p is the path's parameters and the memory."""
-    path, memory = p
-    task = task_of(memory)
+    """Write the rate of the state (q, path time) under what is `Tracked`."""
+    task = task_of(p.memory)
     desired = task.desired
-    desired_pose(y[y.size - 1], path, desired)
-    kinematics(y, task.actual)
-    out[y.size - 1] = joint_velocity(y, desired, memory, out)
+    desired_pose(y[y.size - 1], p.path, desired)
+    call_kernel(p.kinematics, (y, task.actual))
+    out[y.size - 1] = joint_velocity(y, desired, p.memory, out)
 
 
 @compiled(short=True)
@@ -39,4 +57,4 @@ def look(times, states, p, out, rows):
     for k in range(rows.shape[0]):
         y = row(states, k)
         rate(times[k], y, p, out)
-        fill_row(times[k], y, out, p[1], row(rows, k))
+        fill_row(times[k], y, out, p.memory, row(rows, k))

@@ -12,7 +12,7 @@ from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.law.workspace import memory_of, set_constants
 from manip_dyn.clik.paths.evaluate import evaluate
 from manip_dyn.clik.paths.path import Path
-from manip_dyn.clik.tracking.program import method_of, motion_of, tracking_engine
+from manip_dyn.clik.tracking.program import method_of, motion_on, tracked, tracking_engine
 from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled.late import compile_late
@@ -56,10 +56,10 @@ class PathFollower:
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
         self._engine = tracking_engine(robot, path.function, method)
-        self._look = motion_of(robot, path.function).look
+        self._look = motion_on(path.function).look
         self._settings = checked_settings(settings)
         memory = memory_of(robot, self._settings, self.step_size)
-        self._p = path.parameters, memory
+        self._p = tracked(robot, path.parameters, memory)
         self._rate = np.empty(robot.n + 1)
         self.reset()
         self.run(1)  # compiles what is not in the cache
@@ -74,7 +74,7 @@ class PathFollower:
 
     @settings.setter
     def settings(self, settings: ClikSettings) -> None:
-        set_constants(self._p[1], self.robot, settings, self.step_size)
+        set_constants(self._p.memory, self.robot, settings, self.step_size)
         self._settings = settings
         self.restart()
 
@@ -93,7 +93,7 @@ class PathFollower:
         if check_path(path).function is not self.path.function:
             raise ManipDynError(f"path {path!r} is of another kind; expected its own follower")
         self.path = path
-        self._p = path.parameters, self._p[1]
+        self._p = self._p._replace(path=path.parameters)
         self.reset(q, path_time)
 
     def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:

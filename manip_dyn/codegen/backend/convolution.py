@@ -9,7 +9,6 @@ Jorba, Zou (2005), proposition 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -82,8 +81,7 @@ def inner_sums(factors: Factors, order: int | None = None) -> Any:
             column = context.cast(builder, values[1], signature.args[1], types.intp)
             if order is not None:
                 column = ir.Constant(_INDEX, order)
-            for group in _groups(factors.products):
-                _emit(builder, array.data, factors, group, column)
+            emit_sums(builder, array.data, factors, column)
             return context.get_dummy_value()
 
         return types.void(work, k), generate
@@ -101,10 +99,19 @@ def _plain_sums(factors: Factors, order: int | None) -> Any:
     return run
 
 
-def _groups(count: int) -> Iterator[range]:
-    """Yield the first products of the vectors in each loop."""
-    for first in range(0, count, TOGETHER * LANES):
-        yield range(first, min(first + TOGETHER * LANES, count), LANES)
+def emit_sums(builder, data, factors: Factors, order) -> None:
+    """Emit all sums: a loop over groups of products, or one after another for a known order."""
+    size = TOGETHER * LANES
+    groups, rest = divmod(whole(factors.products), size)
+    if isinstance(order, ir.Constant):
+        for group in range(groups):
+            _emit(builder, data, factors, _INDEX(group * size), TOGETHER, order)
+    elif groups:
+        with cgutils.for_range(builder, _INDEX(groups)) as loop:
+            first = builder.mul(loop.index, _INDEX(size))
+            _emit(builder, data, factors, first, TOGETHER, order)
+    if rest:
+        _emit(builder, data, factors, _INDEX(groups * size), rest // LANES, order)
 
 
 def _newest_last(order: int) -> list[int]:
@@ -112,30 +119,31 @@ def _newest_last(order: int) -> list[int]:
     return sorted(range(1, order), key=lambda j: max(j, order - j))
 
 
-def _emit(builder, data, factors: Factors, group: range, order) -> None:
+def _emit(builder, data, factors: Factors, product, count: int, order) -> None:
+    """Emit the sums of `count` vectors of products from one on."""
     kind = ir.VectorType(_NUMBER, LANES)
-    totals = [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in group]
+    totals = [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(count)]
 
-    def address(row, column: int):
-        start = builder.mul(row, ir.Constant(_INDEX, factors.width))
-        place = builder.add(start, ir.Constant(_INDEX, column))
+    def address(row, column: int, number: int):
+        start = builder.add(builder.mul(row, _INDEX(factors.width)), product)
+        place = builder.add(start, _INDEX(column + number * LANES))
         return builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
 
     def add(j) -> None:
         back = builder.sub(order, j)
-        for product, total in zip(group, totals, strict=True):
-            a = builder.load(address(j, factors.first + product), align=8)
-            b = builder.load(address(back, factors.last + product), align=8)
+        for number, total in enumerate(totals):
+            a = builder.load(address(j, factors.first, number), align=8)
+            b = builder.load(address(back, factors.last, number), align=8)
             term = builder.fmul(a, b, flags=FLAGS)
             builder.store(builder.fadd(builder.load(total), term, flags=FLAGS), total)
 
-    one = ir.Constant(_INDEX, 1)
+    one = _INDEX(1)
     if isinstance(order, ir.Constant):
         for j in _newest_last(order.constant):
-            add(ir.Constant(_INDEX, j))
+            add(_INDEX(j))
     else:
         with cgutils.for_range(builder, builder.sub(order, one)) as loop:
             add(builder.add(loop.index, one))
-    for product, total in zip(group, totals, strict=True):
-        place = address(ir.Constant(_INDEX, 0), factors.sums + product)
+    for number, total in enumerate(totals):
+        place = address(_INDEX(0), factors.sums, number)
         builder.store(builder.load(total), place, align=8)

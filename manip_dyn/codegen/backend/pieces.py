@@ -21,9 +21,14 @@ class Statement(NamedTuple):
     size: int
 
 
+def length(statements: list[Statement]) -> int:
+    """Return how many operations and results a program is."""
+    return sum(statement.size for statement in statements)
+
+
 def is_long(statements: list[Statement]) -> bool:
     """Return whether a program is better compiled in pieces."""
-    return sum(statement.size for statement in statements) > LONGEST
+    return length(statements) > LONGEST
 
 
 def parsed(line: str) -> Statement:

@@ -19,8 +19,17 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.backend import plain_program
 from manip_dyn.codegen.backend.order import depth_first
-from manip_dyn.codegen.backend.pieces import Statement, in_pieces, is_long, parsed, slots_between
-from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator
+from manip_dyn.codegen.backend.pieces import (
+    PIECE,
+    Statement,
+    in_pieces,
+    is_long,
+    length,
+    parsed,
+    slots_between,
+)
+from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator, rows_of
+from manip_dyn.core.compiler.whole_library import mark_long
 from manip_dyn.core.plain import PLAIN
 
 LANES = 8
@@ -128,8 +137,8 @@ def one_coefficient(
 
     ``out`` has one axis more than the program says, the first one, with `width` numbers per
     coefficient. In the program ``start[i]`` stands for out[0, i], ``previous[i]`` for
-    out[k - 1, i], and ``order`` for k. With `order`, k is ignored. The columns of a vector are
-    written together; what the program leaves out there is zero.
+    out[k - 1, i], and ``order`` for k; what reads those has k >= 1. With `order`, k is ignored.
+    The columns of a vector are written together; what the program leaves out there is zero.
     """
     if PLAIN:
         return plain_program.one_coefficient(program, order)
@@ -233,6 +242,8 @@ def _emit_program(program: Program, builder, arrays: dict[str, Place], layout: L
     statements = [parsed(line) for line in program.text.split("\n") if line]
     if layout.column is not None:
         statements = depth_first(statements)
+    if layout.column is None and layout.lanes == 1 and length(statements) > PIECE:
+        mark_long(builder.module)  # what runs in lanes is up to 5 % slower so
     if is_long(statements):
         _emit_in_pieces(program.name, builder, arrays, layout, statements)
     else:
@@ -244,15 +255,18 @@ def _emit_in_pieces(
 ) -> None:
     """Emit a function for each `PIECE` of the statements, and the calls of all.
 
-    Values that a later piece needs go through memory on the stack.
+    Values that a later piece needs go through memory on the stack. That, and the rows of a series,
+    a program reaches in no other way, which LLVM is told: it need not ask whether they overlap.
     """
     pieces = in_pieces(statements)
     slots = slots_between(pieces)
     room = cgutils.alloca_once(
         builder, layout.number, size=ir.Constant(_INDEX, max(slots.values(), default=0) + 1)
     )
+    rows = rows_of(builder, arrays, layout)
+    apart = [room, *rows.values()]
     passed = [
-        room,
+        *apart,
         *(value for array in arrays.values() for value in (array.data, *array.extents)),
     ]
     place = layout.column if layout.row is None else layout.row
@@ -264,9 +278,11 @@ def _emit_in_pieces(
         function = ir.Function(builder.module, kind, unique)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        function.args[0].add_attribute("noalias")
+        for argument in function.args[: len(apart)]:
+            argument.add_attribute("noalias")
         received = iter(function.args)
         kept = Kept(next(received), slots)
+        own_rows = {each: next(received) for each in rows}
         inner = {
             each: Place(next(received), [next(received) for _ in array.extents])
             for each, array in arrays.items()
@@ -276,6 +292,6 @@ def _emit_in_pieces(
             field = "column" if layout.row is None else "row"
             own = layout._replace(**{field: next(received)})
         body = ir.IRBuilder(function.append_basic_block())
-        Translator(body, inner, own, kept).run(piece)
+        Translator(body, inner, own, kept, own_rows).run(piece)
         body.ret_void()
         builder.call(function, passed)

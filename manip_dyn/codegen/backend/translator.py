@@ -80,9 +80,22 @@ class Translator:
     """Emits LLVM instructions for assignments."""
 
     def __init__(
-        self, builder, arrays: dict[str, Place], layout: Layout, kept: Kept | None = None
+        self,
+        builder,
+        arrays: dict[str, Place],
+        layout: Layout,
+        kept: Kept | None = None,
+        rows: dict[str, Any] | None = None,
     ):
-        """Take the arrays as seen in this function, and what other pieces of the program leave."""
+        """Take the arrays as seen in this function.
+
+        Args:
+            builder: The function.
+            arrays: See above.
+            layout: How entries lie.
+            kept: What other pieces of the program leave.
+            rows: Pointers to the rows of a series, see `rows_of`.
+        """
         self._builder = builder
         self._arrays = arrays
         self._layout = layout
@@ -97,6 +110,7 @@ class Translator:
         self._vectors = {column: vector for vector in vectors for column in vector}
         self._missing: Counter[range] = Counter()
         self._made: dict[int, Any] = {}
+        self._rows = rows or rows_of(builder, arrays, layout)
         if layout.row is not None:
             self._names["order"] = self._in_all_lanes(builder.sitofp(layout.row, _NUMBER))
         self._operations = {
@@ -157,8 +171,7 @@ class Translator:
             if column in self._made:
                 number = self._made[column]
                 whole = builder.insert_element(whole, number, ir.IntType(32)(lane))
-        place = self._place_in_series("out", vector.start)
-        pointer = builder.gep(self._arrays["out"].data, [place])
+        pointer = builder.gep(self._rows["out"], [ir.Constant(_INDEX, vector.start)])
         builder.store(whole, builder.bitcast(pointer, kind.as_pointer()), align=8)
 
     def _slot(self, name: str) -> Any:
@@ -227,19 +240,16 @@ class Translator:
         assert isinstance(node, ast.Subscript)
         assert isinstance(node.value, ast.Name)
         index = ast.literal_eval(node.slice)
-        array, flat = self._flat(node.value.id, index if isinstance(index, tuple) else (index,))
-        pointer = self._builder.gep(array.data, [flat])
+        data, flat = self._flat(node.value.id, index if isinstance(index, tuple) else (index,))
+        pointer = self._builder.gep(data, [flat])
         return self._builder.bitcast(pointer, self._type.as_pointer())
 
     def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
-        """Return the array and the place in its memory."""
-        lanes = ir.Constant(_INDEX, self._layout.lanes)
-        if self._layout.row is not None and name not in self._arrays.keys() - {"out"}:
-            place = self._place_in_series(name, *index)
-            return self._arrays["out"], self._builder.mul(place, lanes)
-        array = self._arrays[name]
+        """Return an array's memory, or a row's, and the place in it."""
         if self._layout.row is not None:
-            return array, ir.Constant(_INDEX, index[0] * self._layout.lanes)
+            data = self._rows[name] if name in self._rows else self._arrays[name].data
+            return data, ir.Constant(_INDEX, index[0] * self._layout.lanes)
+        array = self._arrays[name]
         flat = ir.Constant(_INDEX, index[0])
         for axis, place in enumerate(index[1:], start=1):
             flat = self._builder.mul(flat, array.extents[axis])
@@ -247,7 +257,7 @@ class Translator:
         if self._layout.column is not None:
             flat = self._builder.mul(flat, array.extents[-1])
             flat = self._builder.add(flat, self._layout.column)
-        return array, flat
+        return array.data, flat
 
     def _in_all_lanes(self, value: Any) -> Any:
         return in_all_lanes(self._builder, value, self._layout.lanes)
@@ -274,13 +284,15 @@ class Translator:
             )
         return self._sums[first][number - first]
 
-    def _place_in_series(self, name: str, index: int) -> Any:
-        row, width = self._layout.row, ir.Constant(_INDEX, self._layout.width)
-        if name == "start":
-            return ir.Constant(_INDEX, index)
-        if name == "previous":
-            row = self._builder.sub(row, ir.Constant(_INDEX, 1))
-        return self._builder.add(self._builder.mul(row, width), ir.Constant(_INDEX, index))
+
+def rows_of(builder: ir.IRBuilder, arrays: dict[str, Place], layout: Layout) -> dict[str, Any]:
+    """Return the pointers to the rows that a series reads and writes, by their names."""
+    if layout.row is None:
+        return {}
+    rows = {"start": _INDEX(0), "previous": builder.sub(layout.row, _INDEX(1)), "out": layout.row}
+    width = _INDEX(layout.width * layout.lanes)
+    data = arrays["out"].data
+    return {name: builder.gep(data, [builder.mul(row, width)]) for name, row in rows.items()}
 
 
 def _column(node: ast.expr) -> int:
