@@ -25,11 +25,13 @@ from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.core.cache.announcement import say_nothing
 from manip_dyn.core.cache.check import check_cache
 from manip_dyn.core.checks import Vector, finite_vector
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.interruptible import undisturbed
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.ensembles import simulate_many
+from manip_dyn.ensembles.sweeps import Conditions, execute
+from manip_dyn.integrate import METHODS
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.path_timing import time_path
@@ -40,7 +42,6 @@ from manip_dyn.simulation import (
     Simulation,
     SimulationWithStops,
     gravity_compensation,
-    simulate,
 )
 
 FIRST = ("pa10", "ibm7535")
@@ -48,13 +49,24 @@ FIRST = ("pa10", "ibm7535")
 PERIOD = 1e-3
 MOST_JOINTS = 3
 """Of arms whose minimum time is planned ahead."""
+TAYLOR, ORDER, RTOL, STEP = "taylor", 8, 1e-6, 1e-6
+"""Numbers of a run do not matter to its machine code; the step, s, is short for stiff arms."""
+USED = {
+    "rr": ("rkdp54", "rkdp87", TAYLOR),
+    "stiff_pendulum": ("rosenbrock_nystrom", "rkdp54", "rodas5p"),
+}
+"""The methods, besides RK4, by which scenarios and examples simulate an arm."""
 
 
 class Job(NamedTuple):
-    """A kind of problem in `JOBS`, and the robot or mechanism that it is about."""
+    """A kind of problem in `JOBS`, and the robot or mechanism that it is about.
+
+    With the name of an integration method it is one of `BY_METHOD` instead.
+    """
 
     kind: str
     about: str
+    method: str = ""
 
 
 class Done(NamedTuple):
@@ -67,22 +79,31 @@ class Done(NamedTuple):
 
 # ------------------------------------------------------------------------------------ problems
 def _simulate(robot: Robot) -> None:
-    """Solve what `md.simulate` and the simulator node do."""
-    kernels, zero, tau = customize(robot), np.zeros(robot.n), np.zeros(robot.n)
-    q = middle_posture(robot)
-    kernels.forward_dynamics(q, zero, tau)
-    kernels.inverse_dynamics(q, zero, zero)
-    stiff = robot.name == "stiff_pendulum"
-    simulate(robot, q, zero, tau, PERIOD)
-    simulate(robot, q, zero, Schedule(robot, [0, 1000], [tau, tau]), PERIOD)
-    if stiff:
-        simulate(robot, q, zero, tau, PERIOD, method="rosenbrock_nystrom", rtol=1e-6)
-    held_up = Simulation(robot, q, zero, Integrator("rk4", PERIOD))
-    held_up.law = gravity_compensation(held_up.kernels)
-    held_up.advance(round(1e9 * PERIOD))
-    braked = SimulationWithStops(robot, q, zero, Integrator("rk4", PERIOD))
-    braked.law = Brake(braked.kernels)
-    braked.advance(round(1e9 * PERIOD))
+    """Solve what `md.simulate` and the simulator node do unless they are told otherwise."""
+    kernels, zero = customize(robot), np.zeros(robot.n)
+    kernels.forward_dynamics(middle_posture(robot), zero, zero)
+    kernels.inverse_dynamics(middle_posture(robot), zero, zero)
+    _move(robot, Integrator("rk4", STEP))
+
+
+def _simulate_by(robot: Robot, method: str) -> None:
+    """Solve the same by another method, with fixed steps and with tolerances where it has both."""
+    _move(robot, Integrator(method, STEP, order=ORDER if method == TAYLOR else 0))
+    if METHODS[method].adaptive:
+        _move(robot, Integrator(method, rtol=RTOL))
+
+
+def _move(robot: Robot, integrator: Integrator) -> None:
+    """Move an arm, free and within its limits: by efforts, held up, braked."""
+    q, zero, period = middle_posture(robot), np.zeros(robot.n), round(1e10 * STEP)
+    for kind, law in (Simulation, gravity_compensation), (SimulationWithStops, Brake):
+        moved = kind(robot, q, zero, integrator)
+        moved.law = Schedule(robot, [0, period // 2], [zero, zero])
+        moved.advance(period)
+        moved.energy()
+        if integrator.method != TAYLOR:  # which follows no law of the state
+            moved.law = law(moved.kernels)
+            moved.advance(period)
 
 
 def _simulate_many(robot: Robot) -> None:
@@ -92,21 +113,31 @@ def _simulate_many(robot: Robot) -> None:
 
 
 def _track(robot: Robot) -> None:
-    """Solve what `md.track` and the tracker node do, on a small circle about the middle."""
-    q = middle_posture(robot)
-    kernels = customize(robot)
+    """Solve what `md.track` and the tracker node do unless they are told otherwise."""
+    kernels, q, circle = customize(robot), *_small_circle(robot)
     kernels.jacobian(q)
-    tool = kernels.forward_kinematics(q)
-    circle = Circle(
-        tool[:3, 3] - 0.02 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.01, 0.5
-    )
-    q = posture_for(robot, circle.pose(0.0), q)
-    track(robot, circle, q0=q, duration=0.2)
     settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
     reference = JointReference(PathFollower(robot, circle, q, PERIOD, settings))
     controller = ComputedTorque(robot, STIFFNESS, DAMPING, PERIOD)
     reference.advance()
     controller.efforts(q, 0.0 * q, reference.motion)
+    track(robot, circle, q0=q, duration=0.2)
+
+
+def _track_by(robot: Robot, method: str) -> None:
+    """Follow the path by another method."""
+    q, circle = _small_circle(robot)
+    track(robot, circle, method, q0=q, duration=0.2)
+
+
+def _small_circle(robot: Robot) -> tuple[Vector, Circle]:
+    """Return a circle of the tool about the middle, and a posture (n,) on it."""
+    q = middle_posture(robot)
+    tool = customize(robot).forward_kinematics(q)
+    circle = Circle(
+        tool[:3, 3] - 0.02 * tool[:3, 0], tool[:3, 2], tool[:3, 0], tool[:3, :3], 0.01, 0.5
+    )
+    return posture_for(robot, circle.pose(0.0), q), circle
 
 
 def _zero_net_work(robot: Robot) -> None:
@@ -117,6 +148,7 @@ def _zero_net_work(robot: Robot) -> None:
     for start, goal in _motions(robot, "zero_net_work") or _short_motions(robot):
         plan = plan_zero_net_work(robot, start, goal)
         PlanExecutor(robot, plan, PERIOD).segments(0.0, start, 0.0 * start)
+        execute(plan, Conditions(duration=PERIOD))
         time_path(robot, [start, goal])
 
 
@@ -183,20 +215,31 @@ JOBS: dict[str, Callable[[Any], None]] = {
     "minimum_time": _minimum_time,
 }
 """What is solved for every robot."""
+BY_METHOD: dict[str, Callable[[Any, str], None]] = {"simulate": _simulate_by, "track": _track_by}
+"""What is solved once more by each integration method that is asked for."""
 MECHANISM, MECHANISMS = "mechanism", ("four_bar", "hmmwv")
 
 
 # --------------------------------------------------------------------------------------- order
-def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
+def prepare(
+    robots: Sequence[str] = (), processes: int = 0, methods: Sequence[str] = ()
+) -> Iterator[Done]:
     """Compile ahead for some robots, or for all that is shipped; yield each job that is done.
 
     Args:
         robots: Names of shipped robots, or paths of URDFs.
         processes: How many at a time; 0: one for each core.
+        methods: Names in `md.METHODS`: each simulates these robots and lets them track, besides
+            RK4, by which all of this is done unless it is told otherwise.
 
     Raises:
-        ManipDynError: If there is no such robot, or the cache folder cannot be written.
+        ManipDynError: If there is no such robot or method, or the cache folder cannot be written.
     """
+    for method in methods:
+        if method not in METHODS:
+            raise ManipDynError(
+                f"method is '{method}', which is no method{closest(method, METHODS)}"
+            )
     if processes < 0:
         raise ManipDynError(f"processes is {processes}; expected 1 or more, or 0: one a core")
     for robot in robots:
@@ -207,7 +250,7 @@ def prepare(robots: Sequence[str] = (), processes: int = 0) -> Iterator[Done]:
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         try:
-            for chains in _waves(robots):
+            for chains in waves(robots, methods):
                 with undisturbed():  # some start processes
                     begun = [pool.submit(_solved, jobs) for jobs in chains]
                 for each in as_completed(begun):
@@ -224,9 +267,9 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def count_jobs(robots: Sequence[str] = ()) -> int:
-    """Return how many jobs `prepare` does for these robots."""
-    return sum(len(jobs) for chains in _waves(robots) for jobs in chains)
+def count_jobs(robots: Sequence[str] = (), methods: Sequence[str] = ()) -> int:
+    """Return how many jobs `prepare` does for these robots and methods."""
+    return sum(len(jobs) for chains in waves(robots, methods) for jobs in chains)
 
 
 def cores() -> int:
@@ -236,7 +279,7 @@ def cores() -> int:
     )
 
 
-def _waves(robots: Sequence[str]) -> Iterator[list[list[Job]]]:
+def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[Job]]]:
     """Yield chains of jobs that may run side by side.
 
     First different kinds of jobs, which compile what all robots share; then all other robots,
@@ -253,9 +296,14 @@ def _waves(robots: Sequence[str]) -> Iterator[list[list[Job]]]:
         first.insert(0, [Job(MECHANISM, name) for name in MECHANISMS])
     yield first
     done = {job for chain in first for job in chain}
-    everything = ([Job(kind, name) for kind in JOBS] for name in robots or shipped_robots())
-    left = ([job for job in jobs if job not in done] for jobs in everything)
-    yield [jobs for jobs in left if jobs]
+    left = []
+    for name in robots or shipped_robots():
+        left.append([Job(kind, name) for kind in JOBS])
+        left += [[Job(kind, name, each) for each in methods] for kind in BY_METHOD]
+        used = USED.get(name, ())
+        left.append([Job("simulate", name, each) for each in used if each not in methods])
+    chains = ([job for job in jobs if job not in done] for jobs in left)
+    yield [jobs for jobs in chains if jobs]
 
 
 def _solved(jobs: list[Job]) -> list[Done]:
@@ -268,6 +316,8 @@ def _done(job: Job) -> Done:
     try:
         if job.kind == MECHANISM:
             _mechanism(job.about)
+        elif job.method:
+            BY_METHOD[job.kind](load_robot(job.about), job.method)
         else:
             JOBS[job.kind](load_robot(job.about))
     except ManipDynError as error:  # not every arm can do everything

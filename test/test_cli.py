@@ -18,6 +18,7 @@ from fresh import Fresh
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
+from manip_dyn.bench import SUITES
 from manip_dyn.cli import COMMANDS, installation, main
 from manip_dyn.cli import methods as methods_command
 from manip_dyn.cli import record as record_command
@@ -331,6 +332,21 @@ def test_help_explains_every_option_and_ends_with_examples(capsys, command):
     assert any(f"manip_dyn {command}" in line for line in examples)
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("order", [1, -1])
+def test_help_about_a_suite_is_about_that(capsys, suite, order):
+    """Seen: the same general text for each. It has to say what, which rows, and how long."""
+    with pytest.raises(SystemExit) as end:
+        main(["bench", *[suite, "--help"][::order]])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    about, _, examples = text.partition("\noptions:")[0], *text.partition("\nexamples:\n")[1:]
+    assert re.search(r" rows? .*(About \d+ s|Some minutes)\.", about.replace("\n", " "))
+    assert examples.startswith(f"  manip_dyn bench {suite}\n")
+    for line in examples.splitlines():
+        assert parser_of("bench").parse_args(shlex.split(line)[2:]).suite == suite
 
 
 def shown_examples():

@@ -1,4 +1,9 @@
-"""`manip_dyn bench clik`: one velocity solve beside pinocchio + numpy, pink and mink."""
+"""`manip_dyn bench clik`: one velocity solve beside pinocchio + numpy, pink and mink.
+
+For each robot a row for us, with the peers' constant damping and with the filtered inverse of
+our default, and for each peer that is installed: microseconds of one velocity from Python, and
+ratios to ours. About 5 s.
+"""
 
 from __future__ import annotations
 

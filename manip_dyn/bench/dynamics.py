@@ -1,4 +1,10 @@
-"""`manip_dyn bench dynamics`: the kernels beside pinocchio, CasADi, MuJoCo and Drake."""
+"""`manip_dyn bench dynamics`: the kernels beside pinocchio, CasADi, MuJoCo and Drake.
+
+For each robot a row for each of forward and inverse dynamics, mass matrix and the derivatives of
+both dynamics, compiled (a loop over states in compiled code, also in SIMD lanes and as exported
+C) and from Python (one checked call, as the README shows it): microseconds, and ratios to ours.
+About 20 s.
+"""
 
 from __future__ import annotations
 

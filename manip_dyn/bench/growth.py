@@ -1,4 +1,9 @@
-"""`manip_dyn bench growth`: what kernels cost to compile and to call as chains grow longer."""
+"""`manip_dyn bench growth`: what kernels cost to compile and to call as chains grow longer.
+
+A row for each of forward dynamics, mass matrix, the derivatives of both dynamics and a Taylor
+series of random serial chains of 1 to 60 joints: CPU seconds of the first call, compilation
+included, then microseconds of a call from Python beside pinocchio's. Some minutes.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,9 @@ in every joint. Every candidate runs at many tolerances, all in turn, round afte
 the machine does can only add to a time, so the least of all rounds counts. A candidate's time at a
 target is read from the line through its (error, time) points in logarithms. Errors are those of
 the final state, largest component, against RK10 in extended precision.
+
+A row for each of our methods and each peer that is installed: CPU milliseconds at three errors.
+Some minutes.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 The same straight and curved joint paths of a UR5 and a Panda, speeds and efforts limited; and one
 with viscous damping, which TOPP-RA's linear constraints cannot have. What comes out is sampled at
 `SAMPLES` times, between the grid points too, and its efforts are computed by pinocchio.
+
+For each path a row for us and for each peer that is installed: milliseconds to compute it, seconds
+that the motion lasts, the share of samples beyond a limit, the greatest load. About 15 s.
 """
 
 from __future__ import annotations

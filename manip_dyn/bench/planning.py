@@ -2,6 +2,9 @@
 
 The motions are those of Fan (2003), tables 5.3, 5.4, 6.2 and 6.3, and one of seven joints under
 gravity. A candidate takes a problem and returns its row, or None where it does not apply.
+
+For each motion a row for zero net work, minimum time, the thesis's grid search, and each peer that
+is installed: milliseconds for the plan, seconds that the motion lasts. About 50 s.
 """
 
 from __future__ import annotations

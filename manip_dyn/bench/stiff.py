@@ -4,6 +4,9 @@ The motion of Sandu et al. (2001), section 5.1: 2 s from where the spring of 3e5
 bent and turns at 10 rad/s. All candidates have the same compiled right-hand side and, where they
 take one, the same exact Jacobian. Times are read as in `integrators`; errors are those of the
 final state, largest component, against RK8 with 400 000 steps, which resolve the fastest part.
+
+A row for each of our methods and each peer that is installed: CPU milliseconds at four errors.
+About 50 s.
 """
 
 from __future__ import annotations

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 from manip_dyn.bench import SUITES, bench
-from manip_dyn.bench.record import clean_commit, keep
+from manip_dyn.bench.record import clean_commit, keep, suite
 from manip_dyn.bench.timing import setting
 from manip_dyn.cli.options import DONE
-from manip_dyn.cli.parser import completed_by, examples
+from manip_dyn.cli.parser import add_topics, completed_by, examples
 from manip_dyn.cli.terminal import told
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import load_robot
@@ -29,8 +31,14 @@ def configure(command: argparse.ArgumentParser) -> None:
         "'cold' needs no peers: it times first results, with nothing compiled yet."
     )
     command.epilog = examples("manip_dyn bench", "manip_dyn bench clik --robot pa10 --json")
-    suite = command.add_argument("suite", nargs="?", default="dynamics", help=f"one of: {names}")
-    completed_by(suite, lambda: SUITES)
+    add_topics(command, {name: partial(_about, name) for name in SUITES})
+    which = command.add_argument(
+        "suite",
+        nargs="?",
+        default="dynamics",
+        help=f"one of: {names} (default: dynamics); each tells by --help what it measures",
+    )
+    completed_by(which, lambda: SUITES)
     command.add_argument(
         "--robot",
         action="append",
@@ -44,6 +52,15 @@ def configure(command: argparse.ArgumentParser) -> None:
         help="keep the record of a clean commit in it, as SUITE-COMMIT.json (benchmarks/runs)",
     )
     command.set_defaults(run=_bench)
+
+
+def _about(name: str) -> tuple[str, str]:
+    """Return what a suite says of itself, and how it is called."""
+    about = inspect.cleandoc(suite(name).__doc__ or "").partition(": ")[2]
+    lines = [f"manip_dyn bench {name}", f"manip_dyn bench {name} --json"]
+    if name in OF_ROBOTS:
+        lines.append(f"manip_dyn bench {name} --robot my_arm.urdf")
+    return about[:1].upper() + about[1:], examples(*lines)
 
 
 def _bench(options: argparse.Namespace) -> int:

@@ -13,9 +13,9 @@ from manip_dyn.cli.terminal import print_table
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
-        "Say what is installed in which version, where compiled code is kept, what the CPU can, "
-        "which ROS 2 there is, and what is missing for what. Exit code 0: nothing is missing that "
-        "everything needs; 1: something is."
+        "Say what is installed in which version, where compiled code is kept and whether it can "
+        "be, what the CPU can, which ROS 2 there is, and what is missing for what. Exit code 0: "
+        "nothing is missing that everything needs; 1: something is."
     )
     command.epilog = examples("manip_dyn doctor", "manip_dyn doctor --json")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")

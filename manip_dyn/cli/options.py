@@ -26,18 +26,30 @@ DIGITS = 9
 
 def add_robot(command: argparse.ArgumentParser, **how: Any) -> None:
     """Add which robot to a command, see `argparse.ArgumentParser.add_argument` for `how`."""
-    action = command.add_argument("robot", help="shipped robot, or path of a URDF", **how)
+    action = command.add_argument(
+        "robot", help="shipped robot, see manip_dyn robots, or path of a URDF or xacro file", **how
+    )
     completed_by(action, shipped_robots)
 
 
 def add_robot_options(command: argparse.ArgumentParser) -> None:
     """Add what loading a robot takes to a command."""
     command.add_argument(
-        "--lock", action="append", default=[], metavar="JOINT=POSITION", help="hold a joint fixed"
+        "--lock",
+        action="append",
+        default=[],
+        metavar="JOINT=POSITION",
+        help="hold a joint fixed there, rad or m; may be repeated",
     )
-    command.add_argument("--tip", help="link whose frame is the tool")
     command.add_argument(
-        "--xacro", action="append", default=[], metavar="NAME:=VALUE", help="of a xacro file"
+        "--tip", help="link whose frame is the tool (default: tool0, or the last one)"
+    )
+    command.add_argument(
+        "--xacro",
+        action="append",
+        default=[],
+        metavar="NAME:=VALUE",
+        help="argument of a xacro file; may be repeated",
     )
 
 

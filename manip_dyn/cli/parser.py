@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from manip_dyn.cli.terminal import is_coloured
 from manip_dyn.core.errors import ManipDynError
 
 EXAMPLES = "examples:"
+HELP = frozenset(("-h", "--help"))
 HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
 
@@ -21,7 +22,13 @@ NUMBERS = re.compile(r"-[\d.][-+\d.,eE]*")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help has examples at its end, as they are typed, and whose errors a line."""
+    """A parser whose help has examples at its end, as they are typed, and whose errors a line.
+
+    Attributes:
+        topics: Arguments that have a help of their own: each gives its description and examples.
+    """
+
+    topics: Mapping[str, Callable[[], tuple[str, str]]] = {}
 
     def __init__(self, **options: Any):
         """Take what `argparse.ArgumentParser` takes."""
@@ -30,6 +37,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse what was given."""
         raise ManipDynError(f"{message}; see {self.prog} --help")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments; if one that is asked about is a topic, help is about that."""
+        if args and HELP.intersection(args):
+            for topic in [each for each in args if each in self.topics][:1]:
+                self.description, self.epilog = self.topics[topic]()
+        return super().parse_known_args(args, namespace)
 
     def print_help(self, file: Any = None) -> None:
         """Print the help."""
@@ -60,6 +74,11 @@ def examples(*lines: str) -> str:
     return "\n  ".join((EXAMPLES, *lines))
 
 
+def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]) -> None:
+    """Give some arguments of a command a help of their own, see `Parser.topics`."""
+    command.topics = topics
+
+
 def completed_by(action: Any, names: Callable[[], Iterable[str]]) -> None:
     """Let a shell complete an argument by names, and by files."""
     from glob import glob
@@ -81,4 +100,7 @@ class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if text.startswith(EXAMPLES):
             return text
-        return super()._fill_text(text, width, indent)
+        paragraphs = (
+            super(_Formatter, self)._fill_text(each, width, indent) for each in text.split("\n\n")
+        )
+        return "\n\n".join(paragraphs)

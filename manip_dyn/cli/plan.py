@@ -47,8 +47,10 @@ OWN = {
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
-        "Plan a motion to a goal: bang-bang from rest to rest, or the fastest there is, also "
-        "between velocities."
+        "Plan a motion to a goal within the limits of efforts and joints, and print when its "
+        "efforts switch: from rest to rest with one switch per joint (zero net work), or the "
+        "fastest there is (minimum time), also between velocities. Vectors are in rad or m, and "
+        "per s, comma separated."
     )
     command.epilog = examples(
         "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
@@ -59,8 +61,10 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     add_robot(command)
     add_robot_options(command)
-    command.add_argument("--start", required=True, help="joint positions, as in --start=-0.1,0")
-    command.add_argument("--goal", required=True, help="joint positions, as in --goal=0.5,0")
+    command.add_argument(
+        "--start", required=True, help="joint positions there, as in --start=-0.1,0"
+    )
+    command.add_argument("--goal", required=True, help="joint positions there, as in --goal=0.5,0")
     command.add_argument(
         "--method",
         choices=list(PLANS),

@@ -32,25 +32,43 @@ from manip_dyn.simulation import simulate
 
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
-    command.description = "Integrate an arm's direct dynamics and print its final state."
+    command.description = (
+        "Integrate an arm's direct dynamics under constant efforts and gravity, from rest, and "
+        "print its final state."
+    )
     command.epilog = examples(
         "manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 0.3",
+        "manip_dyn simulate rr --start 0.5,0.3 --method rkdp87 --rtol 1e-9",
         "manip_dyn simulate my_arm.urdf --view",
         "manip_dyn simulate rr --start 0.5,0.3 --plot swing.svg --csv swing.csv",
     )
     add_robot(command)
     add_robot_options(command)
-    command.add_argument("--start", help="joint positions, comma separated (default: zeros)")
     command.add_argument(
-        "--effort", help="joint efforts, comma separated, cut off at their limits (default: zeros)"
+        "--start", help="joint positions, rad or m, comma separated (default: zeros)"
     )
-    command.add_argument("--duration", type=float, default=1.0, help="s (default: 1)")
-    command.add_argument("--step", type=float, default=1e-3, help="s (default: 0.001)")
-    method = command.add_argument("--method", default="rk4", help="see methods (default: rk4)")
+    command.add_argument(
+        "--effort", help="joint efforts, N m or N, cut off at their limits (default: zeros)"
+    )
+    command.add_argument(
+        "--duration", type=float, default=1.0, help="of the motion, s (default: 1)"
+    )
+    command.add_argument(
+        "--step", type=float, default=1e-3, help="of the integration, s (default: 0.001)"
+    )
+    method = command.add_argument(
+        "--method", default="rk4", help="see manip_dyn methods (default: rk4)"
+    )
     completed_by(method, lambda: METHODS)
-    command.add_argument("--rtol", type=float, default=0.0, help="instead of a fixed step")
-    command.add_argument("--atol", type=float, default=0.0, help="instead of a fixed step")
-    command.add_argument("--order", type=int, default=0, help="of the method taylor")
+    command.add_argument(
+        "--rtol", type=float, default=0.0, help="relative tolerance, instead of a fixed step"
+    )
+    command.add_argument(
+        "--atol", type=float, default=0.0, help="absolute tolerance, rad or m (default: rtol)"
+    )
+    command.add_argument(
+        "--order", type=int, default=0, help="of taylor (default: what rtol asks for)"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
     add_output_options(command)
     command.set_defaults(run=_simulate)

@@ -48,8 +48,9 @@ BEST = "best"
 def configure(command: argparse.ArgumentParser) -> None:
     """Add description and options to the command's parser."""
     command.description = (
-        "Follow a circle, or the poses of a CSV file, and print the errors. Vectors "
-        "are in the base frame, comma separated."
+        "Follow a path with the tool by closed-loop inverse kinematics and print the errors. The "
+        "path is a circle about --center, or the poses of a CSV file, --path. Vectors are in the "
+        "base frame, comma separated."
     )
     command.epilog = examples(
         "manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 \\\n"
@@ -58,13 +59,30 @@ def configure(command: argparse.ArgumentParser) -> None:
     )
     add_robot(command)
     add_robot_options(command)
-    command.add_argument("--path", metavar="FILE", help="of a CSV: t, x, y, z, qx, qy, qz, qw")
+    command.add_argument(
+        "--path",
+        metavar="FILE",
+        help="CSV with t, x, y, z, qx, qy, qz, qw in its columns, s and m",
+    )
     command.add_argument("--center", help="centre of a circle, m")
     command.add_argument("--normal", default="0,0,1", help="its axis (default: 0,0,1)")
-    command.add_argument("--first", default="1,0,0", help="direction to its first point")
-    command.add_argument("--rpy", default="0,0,0", help="tool: roll, pitch, yaw, rad")
-    command.add_argument("--speed", type=float, default=0.1, help="of the tool, m/s")
-    command.add_argument("--rate", type=float, default=0.2, help="of the radius, rad/s")
+    command.add_argument(
+        "--first",
+        default="1,0,0",
+        help="direction from the centre to its first point (default: 1,0,0)",
+    )
+    command.add_argument(
+        "--rpy", default="0,0,0", help="of the tool: roll, pitch, yaw, rad (default: 0,0,0)"
+    )
+    command.add_argument(
+        "--speed", type=float, default=0.1, help="of the tool along it, m/s (default: 0.1)"
+    )
+    command.add_argument(
+        "--rate",
+        type=float,
+        default=0.2,
+        help="of its radius, rad/s (default: 0.2); the radius is speed / rate",
+    )
     command.add_argument(
         "--follow-tangent", action="store_true", help="turn the tool with the radius"
     )
@@ -72,11 +90,20 @@ def configure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--duration", type=float, help="s (default: the path's, one lap)")
     command.add_argument(
         "--start",
-        help="joint positions near the first point, or best: what follows the whole path",
+        help="joint positions, rad or m, from where the nearest posture on the first point is "
+        "taken, or best: one that follows the whole path (default: the middle of the ranges)",
     )
     command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
-    command.add_argument("--inverse", default="filtered", help=f"one of: {', '.join(INVERSES)}")
-    command.add_argument("--orientation-error", default="columns", help=", ".join(ERRORS))
+    command.add_argument(
+        "--inverse",
+        default="filtered",
+        help=f"of the Jacobian: {', '.join(INVERSES)} (default: filtered)",
+    )
+    command.add_argument(
+        "--orientation-error",
+        default="columns",
+        help=f"one of: {', '.join(ERRORS)} (default: columns)",
+    )
     command.add_argument("--step", type=float, default=0.1, help="s (default: 0.1)")
     command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
     command.add_argument("--json", action="store_true", help="print one JSON object instead")

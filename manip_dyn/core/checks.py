@@ -46,7 +46,7 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     if array.shape != shape:
         raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
     if not np.isfinite(array).all():
-        absent = np.equal(given, None)  # which converts to NaN
+        absent = np.equal(given, np.array(None))  # which converts to NaN
         if absent.any():
             what = f"whose entry {_first(absent)} is None"
             raise ManipDynError(f"{name} is {shortened(value)}, {what}; expected {_amount(shape)}")

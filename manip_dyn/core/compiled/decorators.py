@@ -87,7 +87,8 @@ class Compiled(CPUDispatcher):
         """Return name, arguments and file, of which `inspect` tells none but the source."""
         code = self.py_func.__code__
         arguments = ", ".join(code.co_varnames[: code.co_argcount])
-        return f"<compiled {self.__name__}({arguments}) of '{code.co_filename}' at {id(self):#x}>"
+        called = f"{self.py_func.__name__}({arguments})"
+        return f"<compiled {called} of '{code.co_filename}' at {id(self):#x}>"
 
     def compile(self, sig):
         """Compile for the types of `sig`, or load what is kept of it."""

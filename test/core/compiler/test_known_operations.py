@@ -16,8 +16,8 @@ from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin
 
-from manip_dyn.core import compilers, passes
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiler import compilers, passes
 from manip_dyn.core.compiler.known_operations import known_operations
 
 NAN = float("nan")
