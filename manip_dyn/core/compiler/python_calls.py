@@ -86,6 +86,7 @@ def declare(context: Any, call: PythonCall) -> str:
     if content is not None:
         library = codegen.unserialize_library(pickle.loads(content))
     else:
+        context.refresh()  # as before all that numba compiles, but not before what it loads
         library = WholeLibrary(codegen, symbol)
         library.enable_object_caching()
         description = declaration(symbol, call.arguments, call.returns, "compiled function")

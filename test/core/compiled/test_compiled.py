@@ -2,8 +2,11 @@
 
 import fcntl
 import gc
+import os
 import pickle
 import shutil
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -54,6 +57,14 @@ import numpy as np
 import program
 
 print(program.outer(np.array([1.0, 2.0])))
+"""
+PAIRS = """
+from manip_dyn.core.compiled import compiled
+
+
+@compiled
+def total(pair):
+    return pair[0] + pair[1]
 """
 FORGED = """
 import pathlib, pickle
@@ -161,6 +172,21 @@ def test_machine_code_that_python_called_otherwise_is_compiled_anew(folder):
     (path,) = (folder / "cache").glob("outer-*")
     assert b"0" * 24 not in path.read_bytes()
     assert not list((folder / "cache").glob("*0000*.wrapper"))
+
+
+def test_a_wrapper_that_is_gone_from_the_cache_is_compiled_for_what_is_kept(fresh):
+    """Seen of one that takes a tuple apart: "OverloadSelector ..., (int64,)"."""
+    (fresh / "pairs.py").write_text(PAIRS)
+    script = "import pairs\n\nprint(pairs.total((1.0, 2.0)))\n"
+    assert printed(fresh, script)[0] == "3.0"
+    (wrapper,) = (fresh / "cache").glob("*.wrapper")
+    wrapper.unlink()
+    # A process of its own, not a fork of one in which numba has compiled before.
+    command = [sys.executable, "-c", script]
+    environment = os.environ | {"MANIP_DYN_CACHE": str(fresh / "cache")}
+    ended = subprocess.run(command, cwd=fresh, env=environment, capture_output=True, text=True)
+    assert (ended.stdout.strip(), ended.stderr) == ("3.0", "")
+    assert wrapper.is_file()
 
 
 def test_a_function_that_is_gone_from_the_cache_is_compiled_for_its_caller(folder):
