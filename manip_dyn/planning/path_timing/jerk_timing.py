@@ -4,7 +4,8 @@ The timing without them, begun and ended gently and slowed until its jerk is all
 start. Successive linear programs (see `jerk_program`) in trust regions lead to a motion from which
 no small change is faster. As the jerk makes the problem not convex, it may not be the fastest of
 all. An end that is passed at a speed is passed at it, however slow the rest: where slowing led to
-no motion within the limits, those of jerk are lowered from what the timing without them needs.
+no motion within the limits, or to one that turns back, limits of jerk are lowered from what the
+timing without them needs.
 Intervals without use of any limit are divided. What rows do between grid points is read and
 bounded by second differences, and limits lowered where need be, as in `search`; intervals in which
 that does not do it are halved.
@@ -19,7 +20,7 @@ import numpy as np
 from manip_dyn.core.checks import Counts, Matrix, Tensor
 from manip_dyn.planning.path_timing.jerk_pieces import Pieces
 from manip_dyn.planning.path_timing.jerk_program import Program
-from manip_dyn.planning.path_timing.jerk_rows import Course
+from manip_dyn.planning.path_timing.jerk_rows import PLACES, Course
 from manip_dyn.planning.path_timing.jerk_search import missed, solved, solved_by_lowering
 from manip_dyn.planning.path_timing.jerk_start import Free, gentle_start
 from manip_dyn.planning.path_timing.no_timing import NoTimingError
@@ -99,6 +100,11 @@ class _Gridded(NamedTuple):
         """Return by how much limits are missed, in shares; below 0: not."""
         return float(missed(self.program, self.y).max())
 
+    def turns_back(self) -> bool:
+        """Return whether it does somewhere between grid points, though at none of them."""
+        _, speed, _ = self.y.at(PLACES[1:-1])
+        return bool(speed.min() < 0.0)
+
     def check_missed(self) -> None:
         """Give up where limits are missed by more than `MISSED`.
 
@@ -139,10 +145,10 @@ def _first(course: Course, free: Free) -> _Gridded:
         return _Gridded(course, free, y, phase, margins)
 
     motion = gridded(*gentle_start(unmargined, free)).solved()
-    if motion.missed() > MISSED:
+    if motion.missed() > MISSED or motion.turns_back():
         y, phase = free.slowed(1.0)
         other = gridded(unmargined(phase).joined(y), phase).solved_by_lowering()
-        motion = min(motion, other, key=_Gridded.missed)
+        motion = min(other, motion, key=lambda each: max(each.missed(), MISSED))
         motion.check_missed()
     return motion
 
@@ -186,6 +192,8 @@ def _tightened(motion: _Gridded) -> JerkProfile:
             found = motion.course.read(slower.y)
             if np.all(_bounded(found) <= 1.0) and motion.program.merit(slower.y) < np.inf:
                 return _profile(slower, relaxed, found)
+        if not motion.converged:
+            break
     worst = np.argmax(_bounded(motion.course.read(motion.y)).max(axis=1))
     raise NoTimingError("jerk", motion.y.grid[worst])
 
