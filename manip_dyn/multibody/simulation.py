@@ -234,8 +234,6 @@ class MechanismSimulation:
             self._until = self.t + (self.t - self._since)
         else:
             self._narrow, self._until, self._control = None, np.inf, self._given_control
-            if self._memory.group(Links).limits[1] > NEAR * self._least:  # it was chosen there
-                self._use(self._roles(self.q), self._memory.group(Forces).angles)
 
     def _stand_at(self, samples: Samples) -> None:
         self.t, self.q, self.v = samples.t[-1], samples.q[-1], samples.v[-1]
