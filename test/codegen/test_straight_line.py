@@ -9,9 +9,9 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
 from manip_dyn.codegen.backend import pieces
+from manip_dyn.codegen.backend.program import Program
 from manip_dyn.codegen.backend.straight_line import (
     LANES,
-    Program,
     many_states,
     one_coefficient,
     one_state,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.backend.program import Program
 
 
 def one_state(program: Program) -> Callable[..., None]:

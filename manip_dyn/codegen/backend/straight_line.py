@@ -8,7 +8,7 @@ The rest, types, arrays, calls and the cache on disk, remains numba's.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -28,30 +28,13 @@ from manip_dyn.codegen.backend.pieces import (
     parsed,
     slots_between,
 )
+from manip_dyn.codegen.backend.program import Program
 from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator, rows_of
 from manip_dyn.core.compiler.whole_library import mark_long
 from manip_dyn.core.plain import PLAIN
 
 LANES = 8
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-
-
-class Program(NamedTuple):
-    """A straight-line function as text.
-
-    Attributes:
-        name: For messages.
-        inputs: Names of its input arrays, each with one axis.
-        dimensions: Number of axes of its output array, ``out``.
-        text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and entries
-            of the arrays to names and to entries of ``out``. Text, and not Python functions,
-            because parsing tens of thousands of lines as one function costs too much memory.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    dimensions: int
-    text: str
 
 
 def one_state(program: Program) -> Any:

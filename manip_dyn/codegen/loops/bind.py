@@ -20,7 +20,8 @@ from numpy import array
 
 from manip_dyn.codegen.loops import dynamics
 from manip_dyn.codegen.backend.stack import on_stack
-from manip_dyn.codegen.backend.straight_line import Program, checked_out
+from manip_dyn.codegen.backend.program import Program
+from manip_dyn.codegen.backend.straight_line import checked_out
 from manip_dyn.codegen.loops.tree import Tree
 from manip_dyn.core.compiled import compiled
 

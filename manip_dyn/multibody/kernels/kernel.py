@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.plain_program import one_state
-from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.backend.program import Program
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.plain import PLAIN

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from manip_dyn.codegen.backend.straight_line import Program, one_state_at
+from manip_dyn.codegen.backend.program import Program
+from manip_dyn.codegen.backend.straight_line import one_state_at
 from manip_dyn.core.compiled import compiled
 
 PROGRAM = Program("nothing", ("q_i", "q_j", "v_i", "v_j", "a_i", "a_j", "r"), 1, "")

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from manip_dyn import codegen
-from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.backend.program import Program
 from manip_dyn.codegen.graph import vectors as vec
 from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates
 from manip_dyn.codegen.graph.expression import Graph, Scalar
@@ -28,7 +28,7 @@ from manip_dyn.multibody.kernels.kernel import INPUTS, kernel_address
 
 HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""
 
-from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.backend.program import Program
 '''
 ENTRY = '''
 {name} = Program("{name}", {inputs}, 1, """

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.backend.straight_line import Program
+from manip_dyn.codegen.backend.program import Program
 from manip_dyn.codegen.graph import vectors as vec
 from manip_dyn.codegen.graph.derivatives import derivatives
 from manip_dyn.codegen.graph.expression import Graph
