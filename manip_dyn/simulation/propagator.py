@@ -223,7 +223,12 @@ class InterpretedFrictionPropagator(InterpretedPropagator):
 
 
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
-    """Return the motion under efforts that stay constant in each run."""
+    """Return the motion under efforts that stay constant in each run.
+
+    The loop has the arm's motion in it, and is linked anew for each arm: 0.1 s of CPU under rk4,
+    0.5 under rkdp87, 0.65 under rodas5p. Where a common loop calls it by address instead,
+    simulations of a PA-10 take 1 to 3 % longer, and periods of 1 ms 3.5 %.
+    """
     if kernels.robot.rubs:
         refuse_series(integrator, "Coulomb friction")
         return FrictionPropagator(kernels, integrator, _stick_slip(kernels, integrator))

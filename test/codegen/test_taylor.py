@@ -107,7 +107,7 @@ def test_bad_input_is_named(arguments, message):
 
 
 def test_sums_of_more_products_are_no_more_code():
-    """Those of a chain of 30 joints took half as long to compile as all of its passes."""
+    """Those of a chain of 30 joints were a hundred loops, 1.7 CPU s of compiling."""
     few, many = (lines_of_sums(products) for products in (64, 3232))
     assert few == many
 
