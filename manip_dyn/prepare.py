@@ -27,6 +27,7 @@ from manip_dyn.core.cache.check import check_cache
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.interruptible import undisturbed
+from manip_dyn.core.plain import PLAIN
 from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.ensembles import simulate_many
@@ -233,13 +234,16 @@ def prepare(
             RK4, by which all of this is done unless it is told otherwise.
 
     Raises:
-        ManipDynError: If there is no such robot or method, or the cache folder cannot be written.
+        ManipDynError: If there is no such robot or method, or the cache folder cannot be written,
+            or nothing would be compiled.
     """
     for method in methods:
         if method not in METHODS:
             raise ManipDynError(
                 f"method is '{method}', which is no method{closest(method, METHODS)}"
             )
+    if PLAIN:
+        raise ManipDynError("NUMBA_DISABLE_JIT is set, which compiles nothing; expected it unset")
     if processes < 0:
         raise ManipDynError(f"processes is {processes}; expected 1 or more, or 0: one a core")
     for robot in robots:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fresh import Popen, output_of
 
+from manip_dyn import prepare as preparing
 from manip_dyn.cli import main
 from manip_dyn.cli import prepare as prepare_command
 from manip_dyn.core.cache.folder import cache_directory
@@ -157,6 +158,13 @@ def test_bad_input_is_one_line(capsys, arguments, words):
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.startswith("manip_dyn: ")
     assert words in line
+
+
+def test_without_the_compiler_nothing_is_prepared(capsys, monkeypatch):
+    """Seen: it ran for 8 s, and told that what had not been compiled was kept."""
+    monkeypatch.setattr(preparing, "PLAIN", True)
+    assert main(["prepare", "rr"]) == 2
+    assert "NUMBA_DISABLE_JIT is set" in capsys.readouterr().err
 
 
 def test_a_cache_that_cannot_be_written_is_refused(capsys, monkeypatch, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 from manip_dyn.codegen.programs.build import kernel_of
 from manip_dyn.codegen.programs.description import describe_in_place
 from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, DECLARATIONS
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Frame, Robot
 
 
@@ -30,7 +31,7 @@ class InPlace:
         self._frame = frame
 
     def __repr__(self) -> str:
-        """Return of which robot they are."""
+        """Say whose kernels they are."""
         return f"{type(self).__name__}(robot '{self._robot.name}', {self._robot.n} joints)"
 
     def __getattr__(self, name: str) -> Callable[..., None]:
@@ -50,7 +51,13 @@ class InPlace:
         """Compile kernels now, or load them from the cache; by default all of the dynamics.
 
         For loops with deadlines: afterwards no first call is slow.
+
+        Raises:
+            ManipDynError: If there is no such kernel.
         """
+        for name in names:
+            if name not in BY_NAME:
+                raise ManipDynError(f"there is no kernel '{name}'{closest(name, BY_NAME)}")
         dynamics = [each.name for each in DECLARATIONS if each.module == "dynamics"]
         for name in names or dynamics:
             declaration = BY_NAME[name]

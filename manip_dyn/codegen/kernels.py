@@ -38,7 +38,7 @@ class Unchecked:
         self._n = n
 
     def __repr__(self) -> str:
-        """Return of which robot they are."""
+        """Say whose kernels they are."""
         return repr(self.in_place).replace("InPlace", "Unchecked")
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from manip_dyn.core.uninterrupted import uninterrupted
+
 
 def on_demand(
     package: str, homes: Mapping[str, Iterable[str]]
@@ -28,7 +30,8 @@ def on_demand(
     def get(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        module = import_module(f"{package}.{home[name]}")
+        with uninterrupted(whole=True):  # what numba has loaded by half, it cannot load again
+            module = import_module(f"{package}.{home[name]}")
         value = getattr(module, name) if name in homes[home[name]] else module
         vars(folder)[name] = value  # found at once from now on
         return value

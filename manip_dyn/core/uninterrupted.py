@@ -32,16 +32,26 @@ Handler = Callable[[int, Any], object]
 
 
 class _Waiting:
-    """How deep in the compiler the main thread is, what came meanwhile, and who handles that."""
+    """How deep in the compiler the main thread is, what came meanwhile, and who handles that.
+
+    Attributes:
+        depth: How many `uninterrupted` the main thread is in.
+        whole: How many of them are not heard in between, either.
+    """
 
     depth = 0
+    whole = 0
     signals: ClassVar[list[int]] = []
     handlers: ClassVar[dict[int, Handler]] = {}
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let handlers of signals wait until the end, or until the next `uninterrupted` within."""
+def uninterrupted(whole: bool = False) -> Iterator[None]:
+    """Let handlers of signals wait until the end, or until the next `uninterrupted` within.
+
+    Args:
+        whole: Whether they wait until the end in any case.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -49,10 +59,12 @@ def uninterrupted() -> Iterator[None]:
         _replace_handlers()
     answer()  # one function that is compiled while another is: none is in LLVM
     _Waiting.depth += 1
+    _Waiting.whole += whole
     try:
         yield
     finally:
         _Waiting.depth -= 1
+        _Waiting.whole -= whole
         if _Waiting.depth == 0:
             _restore_handlers()
             answer()
@@ -60,7 +72,7 @@ def uninterrupted() -> Iterator[None]:
 
 def answer() -> None:
     """Call the handlers of the signals that have come, in the main thread, outside of LLVM."""
-    if threading.current_thread() is not threading.main_thread():
+    if _Waiting.whole or threading.current_thread() is not threading.main_thread():
         return
     while _Waiting.signals:
         number = _Waiting.signals.pop(0)

@@ -332,3 +332,10 @@ def test_what_later_coefficients_read_as_vectors_is_the_whole_series(monkeypatch
         for i in (5, 0, 2):
             expected[k, LANES + i] = expected[k - 1, LANES + i] + k * i
     np.testing.assert_array_equal(out, expected)
+
+
+def test_a_kernel_that_there_is_not_cannot_be_compiled():
+    """Seen: KeyError."""
+    kernels = md.customize(md.load_robot("rr")).in_place
+    with pytest.raises(md.ManipDynError, match=r"no kernel 'jacobi'; did you mean 'jacobian'\?"):
+        kernels.compile("forward_dynamics", "jacobi")

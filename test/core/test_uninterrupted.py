@@ -1,13 +1,16 @@
 """Compiling ends before the handlers of signals are called, whoever's they are."""
 
+import importlib
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
 
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.interruptible import Terminated, terminated
+from manip_dyn.core.on_demand import on_demand
 from manip_dyn.core.uninterrupted import uninterrupted
 
 
@@ -60,6 +63,36 @@ def test_a_signal_is_heard_between_two_functions(number):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert done == ["first"]
+
+
+def test_what_is_whole_is_not_interrupted_in_between(number):
+    """Seen: numba loaded by half, and every later call failed."""
+    done = []
+
+    def work():
+        with uninterrupted(whole=True):
+            os.kill(os.getpid(), number)
+            with uninterrupted():
+                done.append("inner")
+            done.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["inner", "outer"]
+
+
+def test_a_module_is_loaded_whole(number, tmp_path, monkeypatch):
+    name = f"interrupted_{int(number)}"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("")
+    slow = f"import os\nos.kill(os.getpid(), {int(number)})\nspeed = 1\n"
+    (tmp_path / name / "slow.py").write_text(slow)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.import_module(name)
+    get, _ = on_demand(name, {"slow": ["speed"]})
+    with pytest.raises(KeyboardInterrupt):
+        get("speed")
+    assert sys.modules[f"{name}.slow"].speed == get("speed") == 1
 
 
 def test_a_handler_that_does_not_raise_is_called_once(number):

@@ -14,14 +14,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, ClassVar
 
-from manip_dyn.core.cache.check import check_cache
+from manip_dyn.core.cache.check import why_not_written
 from manip_dyn.core.cache.folder import cache_directory
-from manip_dyn.core.errors import ManipDynError
 
 PATIENCE = 2.0
 """Seconds of compiling for one public function, in all, before something is said."""
 OURS = __name__.partition(".")[0]
-BELOW, ABOVE = f"{OURS}.core", f"{OURS}.cli"
+BELOW, ABOVE = f"{OURS}.core.", f"{OURS}.cli."
 """Where functions are compiled, and where commands are read: neither has what is called."""
 
 
@@ -68,7 +67,7 @@ def _called(frame: FrameType | None) -> str:
     called = ""
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith(f"{OURS}.") and not module.startswith((BELOW, ABOVE)):
+        if module.startswith(f"{OURS}.") and not f"{module}.".startswith((BELOW, ABOVE)):
             code = frame.f_code
             name = getattr(code, "co_qualname", code.co_name)  # Python 3.10 has no co_qualname
             name = name.removesuffix(".__init__")
@@ -81,11 +80,9 @@ def _called(frame: FrameType | None) -> str:
 def _say(called: str) -> None:
     if Clock.silent or called in Clock.said:
         return
-    try:
-        check_cache()
-        kept = f"kept in {cache_directory()}"
-    except ManipDynError as error:
-        kept = f"not kept: {error}"
+    why_not = why_not_written()
+    kept = "not kept" if why_not else "kept"
+    kept += f" in {cache_directory()}" + (f" ({why_not})" if why_not else "")
     print(
         f"manip_dyn: compiling what {called} needs, for the first time; {kept}",
         file=sys.stderr,
