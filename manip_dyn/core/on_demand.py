@@ -32,8 +32,8 @@ def on_demand(
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         with uninterrupted(whole=True):  # what numba has loaded by half, it cannot load again
             module = import_module(f"{package}.{home[name]}")
-        value = getattr(module, name) if name in homes[home[name]] else module
-        vars(folder)[name] = value  # found at once from now on
+            value = getattr(module, name) if name in homes[home[name]] else module
+            vars(folder)[name] = value  # found at once from now on; a module may be called so, too
         return value
 
     def names() -> list[str]:

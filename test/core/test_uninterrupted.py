@@ -87,12 +87,17 @@ def test_a_module_is_loaded_whole(number, tmp_path, monkeypatch):
     (tmp_path / name / "__init__.py").write_text("")
     slow = f"import os\nos.kill(os.getpid(), {int(number)})\nspeed = 1\n"
     (tmp_path / name / "slow.py").write_text(slow)
+    slow = slow.replace("speed", "motion")
+    (tmp_path / name / "motion.py").write_text(slow)
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.import_module(name)
-    get, _ = on_demand(name, {"slow": ["speed"]})
+    get, _ = on_demand(name, {"slow": ["speed"], "motion": ["motion"]})
     with pytest.raises(KeyboardInterrupt):
         get("speed")
     assert sys.modules[f"{name}.slow"].speed == get("speed") == 1
+    with pytest.raises(KeyboardInterrupt):
+        get("motion")
+    assert sys.modules[name].motion == 1  # seen: the module of that name, for good
 
 
 def test_a_handler_that_does_not_raise_is_called_once(number):
