@@ -116,7 +116,7 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
         return BAD_INPUT
     except Exception:
         if begun and not rclpy.ok():
-            return STOPPED  # the signal came while numba compiled, which makes an error of it
+            return STOPPED  # by a signal, of which rclpy makes an error where it takes a message
         raise
     finally:
         # Launch systems send a second signal; the node is ending already.
@@ -135,9 +135,8 @@ def _run(kind: type[Work], args: list[str] | None) -> int:
 def tell_unless_shut_down(unraisable: Any) -> None:
     """Tell of an exception that nobody can catch, but not of a Ctrl-C, nor after a shutdown.
 
-    A signal may come while an object ends, or amid a callback of LLVM: rclpy has heard it, too,
-    and the node ends all the same. It may interrupt rclpy while it makes an object; what is half
-    made cannot end cleanly.
+    A signal may come while an object ends: rclpy has heard it, too, and the node ends all the
+    same. It may interrupt rclpy while it makes an object; what is half made cannot end cleanly.
     """
     if rclpy.ok() and not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

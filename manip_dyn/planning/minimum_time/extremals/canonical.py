@@ -14,7 +14,7 @@ import numpy as np
 
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 
@@ -55,9 +55,9 @@ class Arc(NamedTuple):
     curves: Tensor
 
 
-@compiled(short=True, counted=False)
-def motion(t, y, p, out):
-    """Write the rates of x alone, (2 n,), along an `Arc`."""
+@inlined(always=True, short=True, counted=False)
+def _move(y, p, out):
+    """Write the rates of x, (2 n,), and keep what they come from in the `Arc`."""
     n = p.tau.shape[0]
     for i in range(n):
         p.q[i] = y[i]
@@ -66,21 +66,23 @@ def motion(t, y, p, out):
     for i in range(n):
         out[i] = p.v[i]
         out[n + i] = p.a[i]
+
+
+@compiled(short=True, counted=False)
+def motion(t, y, p, out):
+    """Write the rates of x alone, (2 n,), along an `Arc`."""
+    _move(y, p, out)
 
 
 @compiled(short=True, counted=False)
 def canonical(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along an `Arc`."""
     n = p.tau.shape[0]
+    _move(y, p, out)
     for i in range(n):
-        p.q[i] = y[i]
-        p.v[i] = y[n + i]
         p.adjoint[i] = y[3 * n + i]
-    call_kernel(p.kernels.forward_dynamics, (p.q, p.v, p.tau, p.a))
     call_kernel(p.kernels.forward_dynamics_adjoint, (p.q, p.v, p.tau, p.adjoint, p.by))
     for i in range(n):
-        out[i] = p.v[i]
-        out[n + i] = p.a[i]
         out[2 * n + i] = -p.by[0, i]
         out[3 * n + i] = -y[2 * n + i] - p.by[1, i]
 

@@ -36,11 +36,8 @@ class ExtremalMotion:
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t` s."""
-        n, arc = self._robot.n, self._arc(t)
-        begin, flow = self._nodes[arc], self._flows.along(self._controls[arc])
-        x = None if flow is None else flow.state(begin, max(t, 0.0) - self._begins[arc])
-        x = begin if x is None else x
-        return x[:n], x[n : 2 * n]
+        n, y = self._robot.n, self._canonical(self._arc(t), t, costates=False)
+        return y[:n], y[n : 2 * n]
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, s per unit of the state."""
@@ -83,9 +80,14 @@ class ExtremalMotion:
             nodes.append(node)
         return nodes
 
-    def _canonical(self, arc: int, t: float, node: Vector | None = None) -> Vector:
-        """Return state and costate (4 n,) at `t` s in an arc."""
+    def _canonical(
+        self, arc: int, t: float, node: Vector | None = None, costates: bool = True
+    ) -> Vector:
+        """Return state and costate (4 n,) at `t` s in an arc, or the state (2 n,) at least."""
         begin = self._nodes[arc] if node is None else node
         flow = self._flows.along(self._controls[arc])
-        end = None if flow is None else flow.moved(begin, max(t, 0.0) - self._begins[arc])
+        if flow is None:
+            return begin
+        move = flow.moved if costates else flow.state
+        end = move(begin, max(t, 0.0) - self._begins[arc])
         return begin if end is None else end
