@@ -1,4 +1,4 @@
-# make demo, make test: set up .venv once, then run. Nothing else is needed but python3, venv, make.
+# make demo and make test set up .venv once, then run. They need only python3 with venv, and make.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -8,13 +8,12 @@ SITE := $(VENV)/.site-$(shell cat setup.py | cksum | cut -d' ' -f1)
 
 .PHONY: demo docs test lint style test-oldest clean
 
-# Bytecode is kept, whatever the environment says: many processes are started, and each imports the
-# package in half the time.
+# Write bytecode even if the environment disables it: demos and tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-# uv takes seconds where pip takes a minute. It reads none of pip's settings: where pip has an index
-# of its own, or uv fails, pip installs. compat: a regular path entry, so that a folder called
-# manip_dyn elsewhere does not hide it.
+# uv installs in seconds, pip in a minute. uv ignores pip's settings, so pip installs if a private
+# index is configured or uv fails. editable_mode=compat adds a plain path entry, which a folder
+# called manip_dyn in the working directory cannot shadow.
 EDITABLE := --quiet --config-settings editable_mode=compat -e
 define install
 	{ ! $(BIN)/python -m pip config list | grep -q '[.]index-url=' \
@@ -27,42 +26,30 @@ endef
 demo: $(READY)
 	$(BIN)/manip_dyn demo $(ARGS)
 
-# The site, into build/site; warnings are errors. All examples are run.
+# Build the site into build/site with warnings as errors; this runs all examples.
 docs: $(SITE)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site $(ARGS)
 
-# Most of the time goes into compiling, for two cores, and some into waiting for other processes,
-# hence three workers (a fourth takes 3 % more of both cores' time): each takes whole files, so that
-# what the tests of a file share is compiled once, and the longest ones first, see test/conftest.py.
+# Three workers for two cores: some tests wait for other processes. Each worker takes whole files, so
+# that the tests of a file share what they compile.
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
-# Much of the time goes into compiling, and a twentieth of that into how glibc hands out memory: it
-# shall take large pages, and keep what it has. Threads of OpenBLAS would only spin.
-KEEP := 1000000000
-test: export GLIBC_TUNABLES := glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864:$(\
-	)glibc.malloc.trim_threshold=$(KEEP):glibc.malloc.mmap_threshold=$(KEEP)
+# One BLAS thread per worker; more would compete for the same cores.
 test: export OPENBLAS_NUM_THREADS := 1
-
-# mypy keeps nearly all that it makes: to look for garbage among it takes a tenth to a quarter of its
-# time.
-MYPY := $(BIN)/python -c 'import gc; gc.disable(); gc.enable = lambda: None; \
-	from mypy.__main__ import console_entry as mypy; mypy()'
-
-# mypy runs beside the tests, and speaks after them; if either fails, so does this.
 test: $(SITE) style
-	@$(MYPY) > $(VENV)/mypy.txt 2>&1 & types=$$!; \
+	@$(BIN)/mypy > $(VENV)/mypy.txt 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest $(WORKERS) $(ARGS); tests=$$?; \
 	wait $$types; types=$$?; echo mypy: && cat $(VENV)/mypy.txt; \
 	test $$tests -eq 0 -a $$types -eq 0
 
 lint: $(READY) style
-	$(MYPY)
+	$(BIN)/mypy
 
 style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The core with the lower bounds of setup.py: versions of Ubuntu 24.04, see test/oldest.txt.
+# Test the core with the lower bounds of setup.py, the versions of Ubuntu 24.04 (test/oldest.txt).
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet 'pip>=23.1'

@@ -1,25 +1,12 @@
-"""Garbage is looked for rarely: each time means a look at all the objects that compiling made.
+"""Test session settings: the order of files, ROS tests where rclpy exists, Ctrl-C."""
 
-Files that take long come first, so that no worker is alone with one at the end. One worker
-collects first, so that the bytecode of all that is imported is made once. Processes that tests
-start hear of Ctrl-C, also where the tests themselves shall not.
-"""
-
-import fcntl
-import gc
 import signal
-import sys
-from contextlib import suppress
 from importlib.util import find_spec
 
-import pytest
-
-# Not a skip in test/ros/conftest.py: pytest 7 takes that for a skip of everything.
+# A skip in test/ros/conftest.py would skip all tests with pytest 7.
 collect_ignore = [] if find_spec("rclpy") else ["ros"]
 
-
-# The first compiles, for all others, what most of them need: those beside it do not. Files that
-# mostly wait stand beside files that mostly compute.
+# Start with the longest files, so that no worker ends with one; alternate waiting and computing.
 LONG = (
     "test/test_prepare.py",
     "test/test_site.py",
@@ -34,23 +21,11 @@ LONG = (
 
 
 def pytest_collection_modifyitems(items):
-    leave_sources_alone()
-
-    def place(item):
+    def rank(item):
         file = item.nodeid.split("::")[0]
         return LONG.index(file) if file in LONG else len(LONG)
 
-    items.sort(key=place)
-
-
-def leave_sources_alone():
-    """Let what hypothesis tries depend on a test alone, not on numbers in modules loaded so far.
-
-    It reads the source of each, and looks for more at every example.
-    """
-    with suppress(KeyError, AttributeError):  # without hypothesis, or before it did so
-        providers = sys.modules["hypothesis.internal.conjecture.providers"]
-        providers._get_local_constants = providers.Constants
+    items.sort(key=rank)
 
 
 def pytest_report_header():
@@ -58,26 +33,6 @@ def pytest_report_header():
 
 
 def pytest_configure():
-    gc.set_threshold(1_000_000, 20, 50)
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's `make test &` has it so
+    # `make test &` in a shell ignores SIGINT; processes that tests start must not inherit that.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_collection():
-    with open(__file__) as file:
-        with suppress(OSError):  # a file system without locks
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                fcntl.flock(file, fcntl.LOCK_SH)  # until the first worker is done
-        yield
-
-
-def pytest_collection_finish():
-    gc.freeze()
-    gc.unfreeze()  # among the old ones; where something is frozen, compiling puts nothing there
-
-
-def pytest_unconfigure():
-    gc.freeze()  # not looked at once more at the end

@@ -1,4 +1,4 @@
-"""How a package is built: its files, what they import, and how deep that goes."""
+"""Static structure of a package: its files, their imports, import cycles and import closures."""
 
 import ast
 from functools import cache
@@ -6,113 +6,114 @@ from typing import NamedTuple
 
 
 class Import(NamedTuple):
-    """`name` from `module`, both dotted; a module that is imported as a whole has no name."""
+    """`name` imported from `module`, both dotted; `name` is empty for ``import module``."""
 
     module: str
     name: str
 
     @property
-    def whole(self):
+    def qualified(self):
         return f"{self.module}.{self.name}".strip(".")
 
 
 def modules(folder, package):
-    """Return dotted name -> file of all modules of a package in a folder."""
-    found = {}
+    """Return {dotted name: file} of all modules of a package in a folder."""
+    names = {}
     for file in sorted(folder.rglob("*.py")):
         parts = file.relative_to(folder).with_suffix("").parts
-        found[".".join((package, *parts)).removesuffix(".__init__")] = file
-    return found
+        names[".".join((package, *parts)).removesuffix(".__init__")] = file
+    return names
 
 
 def imports(file):
-    """Return the imports of a file, wherever in it, but those for type checkers only."""
-    return _read(file.read_text(encoding="utf-8"))[1]
+    """Return the imports of a file at any depth, except those under TYPE_CHECKING."""
+    return _parse(file.read_text(encoding="utf-8"))[1]
 
 
-def idea(file):
-    """Return what the docstring of a file says, or None."""
-    return _read(file.read_text(encoding="utf-8"))[0]
+def docstring(file):
+    """Return the docstring of a file, or None."""
+    return _parse(file.read_text(encoding="utf-8"))[0]
 
 
 @cache
-def _read(text):
-    """Return docstring and imports: many tests ask for them, each text is parsed once."""
+def _parse(source):
+    """Return the docstring and the imports of a source text, parsed once for all tests."""
 
-    def inside(nodes):
-        """Imports are statements, and stand in statements only."""
+    def statements(nodes):
         for node in nodes:
             if isinstance(node, ast.Import):
                 yield from (Import(alias.name, "") for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 yield from (Import(node.module or "", alias.name) for alias in node.names)
             elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-                yield from inside(node.orelse)
+                yield from statements(node.orelse)
             else:
                 for block in ("body", "handlers", "cases", "orelse", "finalbody"):
-                    yield from inside(getattr(node, block, ()))
+                    yield from statements(getattr(node, block, ()))
 
-    tree = ast.parse(text)
-    return ast.get_docstring(tree), tuple(inside(tree.body))
-
-
-def below(file, known):
-    """Return which of the known modules a file imports."""
-    found = set()
-    for each in imports(file):
-        found |= {each.whole} & known or {each.module} & known
-    return found
+    tree = ast.parse(source)
+    return ast.get_docstring(tree), tuple(statements(tree.body))
 
 
-def room_of(name, file):
-    """Return the folder that a module stands in, dotted; a package stands in itself."""
+def dependencies(file, names):
+    """Return which of the modules `names` a file imports."""
+    result = set()
+    for item in imports(file):
+        result |= {item.qualified} & names or {item.module} & names
+    return result
+
+
+def package_of(name, file):
+    """Return the dotted name of the package that contains a module; a package contains itself."""
     return name if file.name == "__init__.py" else name.rpartition(".")[0]
 
 
-def floors(known):
-    """Return folder -> the longest chain of modules in it that import one another in a row."""
-    rooms = {name: room_of(name, file) for name, file in known.items()}
-    files = {name for name, file in known.items() if file.name != "__init__.py"}
+def longest_chains(files):
+    """Return {package: longest chain of its modules that import one another in a row}."""
+    packages = {name: package_of(name, file) for name, file in files.items()}
+    names = {name for name, file in files.items() if file.name != "__init__.py"}
 
     @cache
     def chain(name):
-        beside = {each for each in below(known[name], files) if rooms[each] == rooms[name]}
-        return (name, *max((chain(each) for each in beside - {name}), key=len, default=()))
+        siblings = {
+            item for item in dependencies(files[name], names) if packages[item] == packages[name]
+        }
+        return (name, *max((chain(item) for item in siblings - {name}), key=len, default=()))
 
     longest = {}
-    for name in files:
-        longest[rooms[name]] = max(longest.get(rooms[name], ()), chain(name), key=len)
+    for name in names:
+        longest[packages[name]] = max(longest.get(packages[name], ()), chain(name), key=len)
     return longest
 
 
-def circles(known):
-    """Return chains of folders that import one another in a circle."""
-    rooms = {name: room_of(name, file) for name, file in known.items()}
-    above = {room: set() for room in rooms.values()}
-    for name, file in known.items():
-        if file.name != "__init__.py":  # a package collects what stands in and below it
-            above[rooms[name]] |= {rooms[each] for each in below(file, known.keys())}
-    found, done = [], set()
+def cycles(files):
+    """Return import cycles between packages, each as a tuple of dotted names."""
+    packages = {name: package_of(name, file) for name, file in files.items()}
+    graph = {package: set() for package in packages.values()}
+    for name, file in files.items():
+        if file.name != "__init__.py":  # a package re-exports names of the packages below it
+            graph[packages[name]] |= {packages[item] for item in dependencies(file, files.keys())}
+    result, visited = [], set()
 
-    def visit(room, way):
-        if room in way:
-            found.append((*way[way.index(room) :], room))
-        elif room not in done:
-            for each in sorted(above[room] - {room}):
-                visit(each, (*way, room))
-            done.add(room)
+    def visit(package, path):
+        if package in path:
+            result.append((*path[path.index(package) :], package))
+        elif package not in visited:
+            for item in sorted(graph[package] - {package}):
+                visit(item, (*path, package))
+            visited.add(package)
 
-    for room in above:
-        visit(room, ())
-    return found
+    for package in graph:
+        visit(package, ())
+    return result
 
 
-def private(known):
-    """Return imports of names that begin with an underscore, by module."""
+def private_imports(files):
+    """Return (module, name) for each import of an underscore name within the package."""
     return [
-        (name, each.whole)
-        for name, file in known.items()
-        for each in imports(file)
-        if each.name.startswith("_") and each.name != "__version__"
-        if each.module.split(".")[0] == name.split(".")[0]
+        (name, item.qualified)
+        for name, file in files.items()
+        for item in imports(file)
+        if item.name.startswith("_") and item.name != "__version__"
+        if item.module.split(".")[0] == name.split(".")[0]
     ]

@@ -1,4 +1,4 @@
-"""The layers: who may import what, and how deep; one version everywhere."""
+"""Layers: which package may import which; sizes of packages; one version number everywhere."""
 
 import re
 from pathlib import Path
@@ -8,10 +8,11 @@ import pytest
 
 import manip_dyn
 
+TESTS = Path(__file__).parent
 PACKAGE = Path(manip_dyn.__file__).parent
 MODULES = layout.modules(PACKAGE, "manip_dyn")
-FLOORS = 5
-"""Most files of a folder that import one another in a row."""
+MAX_CHAIN = 5
+"""Largest number of modules of one package that import one another in a row."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
 MAY_IMPORT = {
     "core": set(),
@@ -87,74 +88,74 @@ MAY_IMPORT = {
         "viewer",
     },
 }
-"""Folder -> folders it may import; `core` is everybody's."""
+"""Packages that a package may import; every package may import `core`."""
 
 
-def test_no_layer_is_without_a_rule():
-    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert folders == {*MAY_IMPORT, "cli"}
+def test_every_package_has_a_rule():
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert packages == {*MAY_IMPORT, "cli"}
 
 
-def forbidden(folder, name):
-    """Return whether a module of a folder may not import a dotted name."""
+def forbidden(package, name):
+    """Return whether a module of a package must not import a dotted name."""
     top, *rest = name.split(".")
     if top == "manip_dyn":
-        if rest[:1] == ["demo"] and folder not in ("demo", "cli"):
+        if rest[:1] == ["demo"] and package not in ("demo", "cli"):
             return True
-        allowed = MAY_IMPORT.get(folder)
-        # Only `bench` uses the package as others do.
+        allowed = MAY_IMPORT.get(package)
+        # Only `bench` imports `manip_dyn` itself, as users do.
         return allowed is not None and (rest[0] if rest else "bench") not in (*allowed, "core")
     if top == "pinocchio":
-        return folder not in ("robot", "bench")
+        return package not in ("robot", "bench")
     if top in ("viser", "trimesh"):
-        return folder != "viewer"
-    return bool(ROS.match(top)) and folder != "ros"
+        return package != "viewer"
+    return bool(ROS.match(top)) and package != "ros"
 
 
-def violations(known):
-    """Return what imports what it must not."""
-    found = []
-    for name, file in known.items():
+def violations(files):
+    """Return (module, import) for each import that breaks a layer rule."""
+    result = []
+    for name, file in files.items():
         parts = name.split(".")
-        folder = parts[1] if len(parts) > 2 or (file.name == "__init__.py" and parts[1:]) else ""
-        for each in layout.imports(file):
-            whole = each.whole if each.module == "manip_dyn" else each.module
-            if forbidden(folder, whole):
-                found.append((name, whole))
-    return found
+        package = parts[1] if len(parts) > 2 or (file.name == "__init__.py" and parts[1:]) else ""
+        for item in layout.imports(file):
+            imported = item.qualified if item.module == "manip_dyn" else item.module
+            if forbidden(package, imported):
+                result.append((name, imported))
+    return result
 
 
-def test_a_module_imports_only_from_its_layer_down():
+def test_modules_import_from_their_layer_or_below():
     assert violations(MODULES) == []
 
 
-def test_no_name_that_is_private_is_imported():
-    assert layout.private(MODULES) == []
+def test_private_names_are_not_imported():
+    assert layout.private_imports(MODULES) == []
 
 
-def test_tests_import_public_names_only():
-    found = [
-        (file.name, each.whole)
-        for file in Path(__file__).parent.rglob("*.py")
-        for each in layout.imports(file)
-        if each.module.startswith("manip_dyn") and each.name.startswith("_")
+def test_packages_have_no_import_cycles():
+    entry_points = ("manip_dyn", "manip_dyn.__main__")
+    files = {name: file for name, file in MODULES.items() if name not in entry_points}
+    assert layout.cycles(files) == []
+
+
+def test_import_chains_within_a_package_are_short():
+    chains = layout.longest_chains(MODULES)
+    assert {name: chain for name, chain in chains.items() if len(chain) > MAX_CHAIN} == {}
+
+
+def test_every_module_has_a_docstring():
+    assert [name for name, file in MODULES.items() if not layout.docstring(file)] == []
+
+
+def test_tests_import_no_private_names():
+    private = [
+        (file.name, item.qualified)
+        for file in TESTS.rglob("*.py")
+        for item in layout.imports(file)
+        if item.module.startswith("manip_dyn") and item.name.startswith("_")
     ]
-    assert found == []
-
-
-def test_folders_import_one_another_in_no_circle():
-    apart = ("manip_dyn", "manip_dyn.__main__")  # what users import, and what starts the command
-    rooms = {name: file for name, file in MODULES.items() if name not in apart}
-    assert layout.circles(rooms) == []
-
-
-def test_chains_of_imports_in_a_folder_are_short():
-    long = {room: chain for room, chain in layout.floors(MODULES).items() if len(chain) > FLOORS}
-    assert long == {}
-
-
-def test_every_module_says_its_one_idea():
-    assert [name for name, file in MODULES.items() if not layout.idea(file)] == []
+    assert private == []
 
 
 PLANTED = [
@@ -162,37 +163,36 @@ PLANTED = [
     ("codegen/kernels.py", "import pinocchio", violations),
     ("planning/plan.py", "import rclpy", violations),
     ("ros/run.py", "from manip_dyn.demo.scenarios import Run", violations),
-    ("clik/track.py", "from manip_dyn.clik.posture import _search", layout.private),
-    ("clik/law/settings.py", "from manip_dyn.clik.tracking.record import x", layout.circles),
+    ("clik/track.py", "from manip_dyn.clik.posture import _search", layout.private_imports),
+    ("clik/law/settings.py", "from manip_dyn.clik.tracking.record import x", layout.cycles),
 ]
 
 
-@pytest.mark.parametrize(("file", "line", "find"), PLANTED, ids=[each[0] for each in PLANTED])
-def test_a_planted_violation_is_seen(file, line, find, tmp_path):
-    for each, text in (
+@pytest.mark.parametrize(("file", "line", "rule"), PLANTED, ids=[item[0] for item in PLANTED])
+def test_rules_detect_planted_violations(file, line, rule, tmp_path):
+    for path, source in (
         (file, line),
         ("clik/tracking/record.py", "from manip_dyn.clik.law.settings import y"),
         ("clik/posture.py", ""),
     ):
-        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / each).write_text(f"{text}\n")
-    assert find(layout.modules(tmp_path, "manip_dyn"))
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(f"{source}\n")
+    assert rule(layout.modules(tmp_path, "manip_dyn"))
     (tmp_path / file).write_text("")
-    assert find(layout.modules(tmp_path, "manip_dyn")) == []
+    assert rule(layout.modules(tmp_path, "manip_dyn")) == []
 
 
-def test_a_chain_that_is_too_long_is_seen(tmp_path):
-    for k in range(FLOORS + 1):
+def test_a_chain_that_is_too_long_is_detected(tmp_path):
+    for k in range(MAX_CHAIN + 1):
         (tmp_path / f"m{k}.py").write_text(f"from manip_dyn.m{k + 1} import x\n")
-    (tmp_path / f"m{FLOORS + 1}.py").write_text("x = 1\n")
-    (longest,) = layout.floors(layout.modules(tmp_path, "manip_dyn")).values()
-    assert len(longest) == FLOORS + 2
+    (tmp_path / f"m{MAX_CHAIN + 1}.py").write_text("x = 1\n")
+    (longest,) = layout.longest_chains(layout.modules(tmp_path, "manip_dyn")).values()
+    assert len(longest) == MAX_CHAIN + 2
 
 
-def test_calls_are_formatted_by_the_formatter():
-    """Only tables of numbers keep a shape of their own."""
-    kept = sum(file.read_text().count("# fmt: skip") for file in MODULES.values())
-    assert kept < 20
+def test_few_lines_are_exempt_from_the_formatter():
+    """Only tables of numbers have a layout of their own."""
+    assert sum(file.read_text().count("# fmt: skip") for file in MODULES.values()) < 20
 
 
 def test_versions_agree():
