@@ -1,4 +1,4 @@
-"""Build and installation: pip install, pip install -e and colcon build all start here."""
+"""Package metadata for pip install, pip install -e and colcon build."""
 
 import sys
 from glob import glob
@@ -8,7 +8,8 @@ from setuptools import find_packages, setup
 
 NAME = "manip_dyn"
 URL = "https://manip-dyn.org"
-# colcon puts entry points into lib/manip_dyn, for ros2 run; bin/ is on PATH. pip puts them there.
+# colcon installs entry points into lib/manip_dyn, where ros2 run finds them, and PATH has bin/.
+# pip installs entry points into bin/ itself.
 FOR_PIP = {"bdist_wheel", "editable_wheel"} & set(sys.argv)
 
 setup(
@@ -40,65 +41,65 @@ setup(
         *([] if FOR_PIP else [("bin", [f"bin/{NAME}"])]),
     ],
     python_requires=">=3.10",
-    # Lower bounds are what Ubuntu 24.04 has, see test/oldest.txt; ROS 2 Jazzy has pinocchio 4.1.
+    # Lower bounds: versions of Ubuntu 24.04 (test/oldest.txt); ROS 2 Jazzy ships pinocchio 4.1.
     install_requires=[
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
         "numba>=0.58.1",  # compiles the generated kernels; the first for numpy 1.26
-        "llvmlite>=0.41",  # numba's compiler, which straight-line code is handed to directly
-        "pin>=3.3",  # pinocchio: reads the URDF, reference algorithms
-        "pyyaml>=6",  # the YAML beside a URDF
-        "rich>=13",  # tables and bars of the command on a terminal; loaded there only
-        "argcomplete>=3",  # completion of the command in a shell; loaded for that only
+        "llvmlite>=0.41",  # LLVM for straight-line code that is emitted without numba
+        "pin>=3.3",  # pinocchio: URDF parser and reference algorithms
+        "pyyaml>=6",  # robot extras, scenarios, studies
+        "rich>=13",  # tables and progress bars on a terminal; loaded only there
+        "argcomplete>=3",  # shell completion; loaded only for that
     ],
     extras_require={
-        # ROS 2 itself where there is no ROS installation; Jazzy's wheels.
+        # ROS 2 Jazzy from wheels, for machines without a ROS installation
         "ros": [
             "ros-jazzy-rclpy>=7.1",
             "ros-jazzy-rmw-fastrtps-cpp>=8.4",
             "ros-jazzy-common-interfaces>=5.3",
-            "xacro>=2.1",  # robots that are xacro files, as those of ROS packages are
+            "xacro>=2.1",  # robots described by xacro files, as in many ROS packages
         ],
-        # peers that `manip_dyn bench` times beside this package, and a robot to time
+        # peers that `manip_dyn bench` compares this package with, and robots to time
         "bench": [
             *("casadi>=3.6", "mujoco>=3", "drake>=1.30"),  # dynamics
-            *("pin-pink>=4", "mink>=1", "daqp>=0.8"),  # inverse kinematics, and their solver
+            *("pin-pink>=4", "mink>=1", "daqp>=0.8"),  # inverse kinematics and its QP solver
             "scikit-sundae>=1.0",  # CVODE, for stiff motions
             "toppra>=0.6",  # timing of paths
             "example-robot-data>=4.1",
         ],
-        # manip_dyn.torch_function and jax_function: kernels in the programs of these libraries
-        "torch": ["torch>=2.4"],  # the oldest that was run: gradcheck both ways, torch.func
-        "jax": ["jax>=0.5"],  # jax.ffi, by which XLA calls our machine code
-        # programs that `manip_dyn check` compares with, where they are there
+        # torch_function and jax_function: kernels as differentiable functions of these libraries
+        "torch": ["torch>=2.4"],  # the oldest tested: gradcheck forward and backward, torch.func
+        "jax": ["jax>=0.5"],  # jax.ffi: XLA calls our machine code
+        # peers that `manip_dyn check` compares with if they are installed
         "check": ["mujoco>=3", "drake>=1.30"],
-        # recordings: the MCAP format; definitions and CDR of ROS's messages, without ROS
+        # recordings: the MCAP format; ROS message definitions and CDR without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
-        "xarray": ["xarray>=2023.1"],  # `Ensemble.to_xarray`: many motions with named axes
+        "xarray": ["xarray>=2023.1"],  # `Ensemble.to_xarray`: ensembles with named axes
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
         # sweeps
         "sweep": [
-            "pyarrow>=14",  # their results as Parquet files; all that one machine needs
-            *("dask>=2024.1", "distributed>=2024.1"),  # a cluster's scheduler and workers
+            "pyarrow>=14",  # results as Parquet files; sufficient on one machine
+            *("dask>=2024.1", "distributed>=2024.1"),  # scheduler and workers of a cluster
         ],
         # the site, `make docs`
         "docs": [
-            "sphinx>=7.4",  # pages, the reference from docstrings, search
+            "sphinx>=7.4",  # pages, reference from docstrings, search
             "myst-parser>=4",  # pages in Markdown
             "furo>=2024.8",  # the theme
-            "sphinx-gallery>=0.18",  # examples/ run, as pages, pictures and notebooks
-            "sphinx-argparse>=0.5",  # commands and options from their parsers
+            "sphinx-gallery>=0.18",  # runs examples/ and renders pages, pictures and notebooks
+            "sphinx-argparse>=0.5",  # command reference from the parsers
             "sphinx-copybutton>=0.5",
             "sphinx-design>=0.6",  # cards
-            "matplotlib>=3.7",  # the examples' pictures
+            "matplotlib>=3.7",  # pictures of the examples
         ],
         "view": [
             "viser>=1.0",  # manip_dyn view: the page in the browser
             "trimesh>=4",  # meshes of URDFs
-            "pycollada>=0.7",  # those that are COLLADA files
-            "pillow>=10",  # the README's moving picture
+            "pycollada>=0.7",  # COLLADA meshes
+            "pillow>=10",  # the README's animation
         ],
-        # tests in two workers, over random robots and robots that nobody here wrote, lint, types
+        # parallel tests, property tests, robots from other authors, lint, types
         "test": [
             "pytest>=7.4",
             "pytest-xdist>=3.5",
@@ -107,7 +108,7 @@ setup(
             "matplotlib>=3.7",
             "xacro>=2.1",
             *("mcap>=1.6", "rosbags>=0.11"),
-            "mcap-ros2-support>=0.5",  # reads recordings as others do
+            "mcap-ros2-support>=0.5",  # reads recordings with an independent decoder
             "ruff>=0.6",
             "mypy>=1.8",
             "types-PyYAML",
