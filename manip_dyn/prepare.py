@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.clik import Circle, ClikSettings, PathFollower, middle_posture, posture_for, track
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.codegen import customize
 from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque

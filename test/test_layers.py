@@ -163,8 +163,8 @@ PLANTED = [
     ("codegen/kernels.py", "import pinocchio", violations),
     ("planning/plan.py", "import rclpy", violations),
     ("ros/run.py", "from manip_dyn.demo.scenarios import Run", violations),
-    ("clik/track.py", "from manip_dyn.clik.posture import _search", layout.private_imports),
-    ("clik/law/settings.py", "from manip_dyn.clik.tracking.record import x", layout.cycles),
+    ("clik/tracking.py", "from manip_dyn.clik.postures import _search", layout.private_imports),
+    ("clik/law/settings.py", "from manip_dyn.clik.samples import x", layout.cycles),
 ]
 
 
@@ -172,8 +172,8 @@ PLANTED = [
 def test_rules_detect_planted_violations(file, line, rule, tmp_path):
     for path, source in (
         (file, line),
-        ("clik/tracking/record.py", "from manip_dyn.clik.law.settings import y"),
-        ("clik/posture.py", ""),
+        ("clik/samples.py", "from manip_dyn.clik.law.settings import y"),
+        ("clik/postures.py", ""),
     ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(f"{source}\n")

@@ -1,6 +1,8 @@
 """Closed-loop inverse kinematics: paths, the law and its inverses, tracking."""
 
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.follower import PathFollower, VelocitySolver
+from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.clik.law.poses import ERRORS, Pose, task_error
 from manip_dyn.clik.law.settings import INVERSES, ClikSettings
 from manip_dyn.clik.paths import (
     Circle,
@@ -12,16 +14,10 @@ from manip_dyn.clik.paths import (
     Waypoints,
     path_from_csv,
 )
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.posture import dexterous_posture, middle_posture, tool_pose
-from manip_dyn.clik.start import posture_for
-from manip_dyn.clik.task.pose import Pose
-from manip_dyn.clik.task.task_error import ERRORS, task_error
-from manip_dyn.clik.track import track
-from manip_dyn.clik.tracking.path_follower import PathFollower
-from manip_dyn.clik.tracking.record import TrackingSample
-from manip_dyn.clik.tracking.result import TrackResult
-from manip_dyn.clik.velocity_solver import VelocitySolver
+from manip_dyn.clik.paths.targets import SmoothTarget
+from manip_dyn.clik.postures import dexterous_posture, middle_posture, tool_pose
+from manip_dyn.clik.samples import TrackingSample
+from manip_dyn.clik.tracking import TrackResult, posture_for, track
 from manip_dyn.control.computed_torque import ComputedTorque
 
 __all__ = [

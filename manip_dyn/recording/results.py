@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.clik.tracking.result import TrackResult
+from manip_dyn.clik.tracking import TrackResult
 from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.model.mechanism import Mechanism

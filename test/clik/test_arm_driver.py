@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.clik.control.arm_driver import ArmDriver
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.arm_driver import ArmDriver
+from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.simulation import Simulation, held
 

@@ -7,27 +7,26 @@ from fresh import output_of
 
 import manip_dyn as md
 from manip_dyn.clik import ClikSettings, Line, Pose, Waypoints
+from manip_dyn.clik.follower import tracking_arguments, tracking_engine
 from manip_dyn.clik.law.joint_velocity import joint_velocity
-from manip_dyn.clik.law.settings import INVERSES
-from manip_dyn.clik.law.workspace import Task, memory_of
-from manip_dyn.clik.paths.evaluate import evaluate
-from manip_dyn.clik.tracking.program import tracked, tracking_engine
-from manip_dyn.clik.tracking.record import fill_row, row_size
+from manip_dyn.clik.law.settings import INVERSES, Task, law_memory
+from manip_dyn.clik.paths.path import evaluate_path
+from manip_dyn.clik.samples import fill_row, row_size
 
 PLAIN = """
 import sys
 import numba
 import numpy as np
 from manip_dyn.clik.law.joint_velocity import joint_velocity
-from manip_dyn.clik.paths.evaluate import evaluate
-from manip_dyn.clik.tracking.record import fill_row
-from manip_dyn.clik.task.task_error import pose_error
+from manip_dyn.clik.paths.path import evaluate_path
+from manip_dyn.clik.samples import fill_row
+from manip_dyn.clik.law.poses import pose_error
 
 assert numba.config.DISABLE_JIT
 given = dict(np.load(sys.argv[1]))
 for k in range(int(given["count"])):
     q, desired, memory = (given[f"{name}{k}"] for name in ("q", "desired", "memory"))
-    evaluate(float(given["t"]), given[f"path{k}"], desired)
+    evaluate_path(float(given["t"]), given[f"path{k}"], desired)
     v, row = np.zeros(len(q) + 1), np.zeros(36 + 3 * len(q))
     v[-1] = joint_velocity(q, desired, memory, v)
     fill_row(0.0, np.append(q, 0.0), v, memory, row)
@@ -63,20 +62,20 @@ def test_another_robot_is_tracked_by_the_same_machine_code(pa10):
     heavier, path = md.load_robot("pa10", mass_scale=1.1), next(cases(pa10))[1]
     ours, theirs = (tracking_engine(each, path.function, "rk4") for each in (pa10, heavier))
     assert ours.advance is theirs.advance
-    assert tracked(pa10, path.parameters, path.parameters).kinematics != (
-        tracked(heavier, path.parameters, path.parameters).kinematics
+    assert tracking_arguments(pa10, path.parameters, path.parameters).kinematics != (
+        tracking_arguments(heavier, path.parameters, path.parameters).kinematics
     )
 
 
 def test_plain_python_computes_what_compiled_code_does(pa10, tmp_path):
     given, expected = {"t": np.float64(TIME)}, []
     for k, (settings, path, q) in enumerate(cases(pa10)):
-        memory = memory_of(pa10, settings, 0.1)
+        memory = law_memory(pa10, settings, 0.1)
         desired, v, row = Task(memory).desired, np.zeros(8), np.zeros(row_size(7))
         md.customize(pa10).in_place.kinematics(q, Task(memory).actual)
         given |= {f"q{k}": q, f"path{k}": path.parameters, f"memory{k}": memory.copy()}
         given[f"desired{k}"] = desired.copy()
-        evaluate(TIME, path.parameters, desired)
+        evaluate_path(TIME, path.parameters, desired)
         v[-1] = joint_velocity(q, desired, memory, v)
         fill_row(0.0, np.append(q, 0.0), v, memory, row)
         expected.append((v, row))
@@ -124,10 +123,10 @@ def test_the_law_is_compiled_once_for_all_robots_and_what_is_rare_when_needed():
         return found
 
     first = needed("pa10", "0.4", "0.5")
-    assert len(first["joint_velocity"]) == len(first["evaluate"]) == len(first["rate"]) == 1
-    assert not {"add_escape", "wanted_velocity", "_spline"} & first.keys()
+    assert len(first["joint_velocity"]) == len(first["evaluate_path"]) == len(first["rate"]) == 1
+    assert not {"add_escape", "desired_null_velocity", "_spline"} & first.keys()
     second = needed("cylindrical", "0.2", "0.1")
-    for name in ("joint_velocity", "evaluate", "rate", "look"):
+    for name in ("joint_velocity", "evaluate_path", "rate", "look"):
         assert second[name] == first[name]
     ready = needed("pa10", "0.4", "0.5", "ready")
-    assert {"add_escape", "wanted_velocity", "_spline"} <= ready.keys()
+    assert {"add_escape", "desired_null_velocity", "_spline"} <= ready.keys()

@@ -5,8 +5,8 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn import clik
-from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
+from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.clik.paths.targets import Bounds, SmoothTarget
 from manip_dyn.control.computed_torque import ComputedTorque, JointMotion, unstable_feedback
 
 RNG = np.random.default_rng(5)

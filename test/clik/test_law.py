@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.clik import ERRORS, INVERSES, ClikSettings, Pose, task_error
-from manip_dyn.clik.law.inverse import singular_values
-from manip_dyn.clik.law.workspace import Task
+from manip_dyn.clik.law.inverses import singular_values
+from manip_dyn.clik.law.settings import Task
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 

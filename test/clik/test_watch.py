@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.clik.tracking.record import TrackingSample
-from manip_dyn.clik.tracking.watch import TrackerWatch
+from manip_dyn.clik.diagnostics import TrackingDiagnostics
+from manip_dyn.clik.samples import TrackingSample
 
 PLANE = (True, True, False, False, False, False)
 Q = np.array([0.7, 0.9])
@@ -24,7 +24,7 @@ def sample(**changes):
 @pytest.fixture
 def watch():
     path = md.Circle([0.5, 0.0, 0.0], [0, 0, 1], [1, 0, 0], np.eye(3), 0.1)
-    return TrackerWatch(md.load_robot("ibm7535"), path, 1e-3, PLANE)
+    return TrackingDiagnostics(md.load_robot("ibm7535"), path, 1e-3, PLANE)
 
 
 def test_a_singularity_is_told_with_its_singular_value(watch):
@@ -45,7 +45,7 @@ def test_a_joint_at_its_limit_that_makes_it_is_named(watch, held, value):
 def test_the_value_is_that_of_the_joints_that_are_free():
     robot = md.load_robot("pa10")
     path = md.Circle([0.5, 0.0, 0.0], [0, 0, 1], [1, 0, 0], np.eye(3), 0.1)
-    watch = TrackerWatch(robot, path, 1e-3)
+    watch = TrackingDiagnostics(robot, path, 1e-3)
     q = np.array([0.1, 0.6, -0.2, 1.2, 0.3, 0.8, 0.1])
     watch.look(sample(q=q, v=0.0 * q, at_limit=("S3",)), gain=10.0)
     free = np.delete(md.customize(robot).jacobian(q), 2, axis=1)
@@ -57,7 +57,7 @@ def test_the_value_is_that_of_the_joints_that_are_free():
 def test_a_limit_met_on_the_way_to_a_target_is_told_while_it_holds(watch):
     """Seen: told for good, two reached targets later. On a path it is kept: laps repeat it."""
     target = md.SmoothTarget((np.zeros(3), np.eye(3)))
-    free = TrackerWatch(md.load_robot("ibm7535"), target, 1e-3, PLANE)
+    free = TrackingDiagnostics(md.load_robot("ibm7535"), target, 1e-3, PLANE)
     for each, later in ((free, ""), (watch, "joint limit met: elbow")):
         held, over = sample(damping=0.0, at_limit=("elbow",)), sample(damping=0.0, t=2.0)
         each.look(held, gain=10.0)

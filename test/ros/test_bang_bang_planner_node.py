@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.share import share_directory
 from manip_dyn.ros.joint_sentences import brought_within
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
@@ -515,14 +515,14 @@ def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():
     )
     first = md.plan_minimum_time(robot, [0.975, 0.0], [0.0, 0.0])
     before = PlannedMotion(robot, PreparedPlan.of(first, parameters), parameters)
-    before.begin(Stamped(0, *first.state(0.0)))
-    departure = before.departing(Stamped(100_000_000, *first.state(0.08)), 0.3)
+    before.begin(MeasuredState(0, *first.state(0.0)))
+    departure = before.departing(MeasuredState(100_000_000, *first.state(0.08)), 0.3)
     assert departure.stamp_ns == 400_000_000
     np.testing.assert_allclose(departure.q, first.state(0.4)[0], atol=1e-12)
     second = md.plan_minimum_time(robot, departure.q, [-0.6, 0.5], v0=departure.v)
     prepared = PreparedPlan.of(second, parameters)
     motion = PlannedMotion(robot, prepared, parameters, departure=departure)
-    measured = Stamped(departure.stamp_ns, *first.state(0.38))
+    measured = MeasuredState(departure.stamp_ns, *first.state(0.38))
     assert motion.begin(measured) == 420_000_000
     rows = motion.segments(measured)
     np.testing.assert_array_equal(rows[0].effort, before.segments(measured)[0].effort)

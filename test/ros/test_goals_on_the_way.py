@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.planning.execution.time_scaling import Pace
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.planner.lead import MARGIN, REMEMBERED, Lead
@@ -34,7 +34,7 @@ def motion(plan, **options):
 
 
 def stamped(simulation):
-    return Stamped(simulation.time_ns, simulation.q.copy(), simulation.v.copy())
+    return MeasuredState(simulation.time_ns, simulation.q.copy(), simulation.v.copy())
 
 
 def go_on(simulation, going):
@@ -68,10 +68,10 @@ def test_another_mass_changes_little(scale, asked):
     begin = after.begin(stamped(simulation))
     assert before.pace.heavier == pytest.approx(scale, abs=0.06)
     assert begin == departure.stamp_ns
-    q, v = after.planned(Stamped(begin, simulation.q, simulation.v))
+    q, v = after.planned(MeasuredState(begin, simulation.q, simulation.v))
     np.testing.assert_allclose(simulation.q, q, atol=0.01)
     np.testing.assert_allclose(simulation.v, v, atol=0.05)
-    end = 1e-9 * begin + np.sqrt(max(scale, 1.0)) * after.late(Stamped(begin, q, v)) * -1.0
+    end = 1e-9 * begin + np.sqrt(max(scale, 1.0)) * after.late(MeasuredState(begin, q, v)) * -1.0
     while simulation.time_ns < 1e9 * (end + 0.05):
         go_on(simulation, after)
     np.testing.assert_allclose(simulation.q, SECOND, atol=3e-3)
@@ -102,13 +102,13 @@ def test_what_begins_on_a_motion_that_was_left_is_lost():
 def test_a_lead_beyond_the_end_leads_to_it():
     """At rest the arm waits for what is late."""
     before = motion(first_plan())
-    before.begin(Stamped(0, np.array(START), np.zeros(2)))
-    departure = before.departing(Stamped(10_000_000, np.array(START), np.zeros(2)), 9.0)
+    before.begin(MeasuredState(0, np.array(START), np.zeros(2)))
+    departure = before.departing(MeasuredState(10_000_000, np.array(START), np.zeros(2)), 9.0)
     assert departure.stamp_ns == round(1e9 * first_plan().t_final)
     np.testing.assert_array_equal(departure.q, FIRST)
     assert not departure.moving
     after = motion(first_plan(), departure=departure)
-    late = Stamped(5_000_000_000, np.array(FIRST), np.zeros(2))
+    late = MeasuredState(5_000_000_000, np.array(FIRST), np.zeros(2))
     assert not after.is_late(late)
     assert after.begin(late) == late.stamp_ns
 

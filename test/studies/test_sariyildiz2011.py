@@ -52,7 +52,7 @@ def settings():
 def runs(settings):
     """All runs, each made once; without the words on what else would reach a path that is lost."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["manip_dyn.clik.track"], "_reach", lambda *_: "")
+        patch.setattr(sys.modules["manip_dyn.clik.tracking"], "_reachability", lambda *_: "")
         yield Runs(settings, PUBLISHED["linear_speed_m_s"], PUBLISHED["angular_speed_rad_s"])
 
 

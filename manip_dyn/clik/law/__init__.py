@@ -1,1 +1,1 @@
-"""The CLIK law: settings, inverses of the Jacobian, null space, joint velocities within limits."""
+"""The CLIK law: poses and errors, settings, inverses of the Jacobian, joint velocities."""

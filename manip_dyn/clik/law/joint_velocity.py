@@ -2,44 +2,272 @@
 
 Closed-loop inverse kinematics (Balestrino, De Maria, Sciavicco 1984; Siciliano 1990) with the
 feedback gain K of Sariyildiz et al. (2011), in the redundant form v = v_0 + J^+ (x - J v_0) of
-Liegeois (1977). Conventions: see `pose`.
+Liegeois (1977). Conventions: see `poses`.
 
-Limits. A joint may move towards its limit at most at `limit_gain` times its distance (Faverjon,
-Tournassoud 1987); one that wants more is held at that speed, and the others make up for it as far
-as they can, so that a redundant arm stays on its path. Speeds above their limits scale the whole
-velocity, which keeps its direction; the path's clock is slowed by the same scale, so that the
-tool stays on the path and arrives later.
+Limits. A joint moves towards its limit at most at `limit_gain` times its distance (Faverjon,
+Tournassoud 1987). A joint that exceeds this speed is held at it, and the others compensate as far
+as they can: a redundant arm stays on its path. Speeds above their limits scale the whole velocity,
+which preserves its direction. The path's clock is slowed by the same scale: the tool stays on the
+path and arrives later.
+
+Null-space velocities v_0:
+
+    posture         k (q_0 - q)
+    joint limits    k (middle_i - q_i): minus k times the gradient of
+                    1/2 sum_i ((q_i - middle_i) / half range_i)^2, times the half range squared
+                    (Liegeois 1977). Joints without limits are left alone.
+    manipulability  k times the gradient of w = sqrt(det J J^T) (Yoshikawa 1985)
+
+Escape from singular postures. In a singular posture the tool cannot move along the lost directions
+u, u^T J = 0: an error along one of them gives no joint velocity, and a stretched arm (or a robot
+at all zeros) would remain there. But a null-space motion v moves the tool along u in second order,
+by 1/2 v^T H v with H_ik = u . dJ_i/dq_k. The null-space direction of the fastest gain in u x is
+the eigenvector of the largest eigenvalue of P (s H) P, where P projects onto the null space and s
+is the sign of the desired u^T x. If no eigenvalue is positive, the desired motion leads out of
+reach, and no motion is added until the target allows it.
+
+The joint speed is that of the damped inverse at its worst, |u^T x| / (2 d). It fades to zero where
+the singular value reaches the threshold. (Compare Bedrossian, Flueckiger 1991, on null-space
+motions at singular postures; the eigenvector form is ours.)
 """
 
 from __future__ import annotations
 
-from manip_dyn.clik.law.escape import add_escape
-from manip_dyn.clik.law.inverse import (
+from math import isfinite
+
+from manip_dyn.clik.law.inverses import (
+    NEGLIGIBLE,
     add_decomposed,
     add_factorized,
-    factorized,
+    decompose,
+    determinant_root,
+    factorize,
+    factorize_damped,
     find_singular_values,
+    substitute,
+    write_gram_matrix,
 )
-from manip_dyn.clik.law.null_space import wanted_velocity
+from manip_dyn.clik.law.poses import TWIST, pose_error
 from manip_dyn.clik.law.settings import (
     AVOIDANCE_GAIN,
     CONTROLLED,
+    DAMPING,
     ERROR,
     ESCAPE,
+    ESCAPING,
     FREEDOM,
     GAIN,
     LIMIT_GAIN,
     MANIPULABILITY_GAIN,
+    POSTURE,
     POSTURE_GAIN,
     Q_MAX,
     Q_MIN,
+    SCALE,
+    THRESHOLD,
     V_MAX,
+    task_of,
 )
-from manip_dyn.clik.law.workspace import ESCAPING, SCALE, task_of
-from manip_dyn.clik.task.pose import TWIST
-from manip_dyn.clik.task.task_error import pose_error
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.compiled.late import late
+
+
+@inlined
+def curvature(actual, u, n, i, k):
+    """Return u . dJ_i/dq_k, from the columns of J alone, which `actual` has from 12 on by rows.
+
+    A column's linear part changes by the angular part of the one of both joints that is nearer
+    to the base, crossed with the linear part of the other; its angular part only with joints
+    before it. (Hourtash 2005 gives the kinematic Hessian; holds for prismatic joints too.)
+    """
+    low, high = (i, k) if i < k else (k, i)
+    total = _triple(actual, u, 0, n, low, high, 0)
+    if k < i:
+        total += _triple(actual, u, 3, n, k, i, 3)
+    return total
+
+
+@inlined
+def _triple(actual, u, first, n, low, high, part):
+    """Return u[first:first + 3] . (angular part of J_low x part of J_high)."""
+    a = 12 + 3 * n + low
+    b = 12 + part * n + high
+    ax, ay, az = actual[a], actual[a + n], actual[a + 2 * n]
+    x, y, z = actual[b], actual[b + n], actual[b + 2 * n]
+    return (
+        u[first] * (ay * z - az * y)
+        + u[first + 1] * (az * x - ax * z)
+        + u[first + 2] * (ax * y - ay * x)
+    )
+
+
+MEASURE_FLOOR = 1e-3
+"""Share of the damping threshold that the gradient of w takes singular values for at least."""
+
+
+@late
+def desired_null_velocity(q, memory):
+    """Write the wanted null-space velocities into ``task.wish`` (n,)."""
+    task = task_of(memory)
+    numbers, joints = task.numbers, task.joints
+    posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
+    for i in range(task.wish.size):
+        wish = 0.0
+        if posture != 0.0:
+            wish += posture * (joints[POSTURE, i] - q[i])
+        if avoidance != 0.0:
+            middle = 0.5 * (joints[Q_MIN, i] + joints[Q_MAX, i])
+            if isfinite(middle):
+                wish += avoidance * (middle - q[i])
+        task.wish[i] = wish
+    if numbers[MANIPULABILITY_GAIN] != 0.0:
+        _add_manipulability_gradient(task)
+
+
+@inlined
+def _add_manipulability_gradient(task):
+    """Add gain times dw/dq_k = w trace(J^T (J J^T)^-1 dJ/dq_k)."""
+    n, numbers = task.wish.size, task.numbers
+    write_gram_matrix(task.jacobian, numbers, task.square)
+    if not factorize(task.square, MEASURE_FLOOR * numbers[THRESHOLD], task.factor):
+        return
+    measure = determinant_root(task.factor, numbers)
+    for i in range(n):
+        for r in range(6):
+            task.rest[r] = task.jacobian[r, i]
+        substitute(task.factor, task.rest)
+        factor = numbers[MANIPULABILITY_GAIN] * measure * task.freedom[i]
+        for k in range(n):
+            task.wish[k] += factor * curvature(task.actual, task.rest, n, i, k)
+
+
+NEGLIGIBLE_EIGENVALUE = 1e-9
+"""Share of the size of H below which an eigenvalue is zero."""
+
+
+@late
+def add_escape(q, memory):
+    """Add to ``task.null`` what leads out of a singularity; needs the singular values.
+
+    ``task.rest`` is the wanted twist x (6,).
+    """
+    task = task_of(memory)
+    threshold = task.numbers[THRESHOLD]
+    lost, blocked = -1, 0.0
+    for k in range(6):
+        ratio = task.values[k] / threshold
+        share = 0.0
+        for r in range(6):
+            share += task.basis[r, k] * task.rest[r]
+        share *= max(1.0 - ratio * ratio, 0.0)
+        if abs(share) > abs(blocked):
+            lost, blocked = k, share
+    if lost < 0:
+        return
+    _write_projector(task, threshold)
+    sign = 1.0 if blocked > 0.0 else -1.0
+    _second_order(task, sign, lost)
+    largest = _largest_eigenvector(task.hessian, task.directions, task.speeds)
+    if largest < 0:
+        return
+    speed = abs(blocked) / (2.0 * max(task.numbers[DAMPING], NEGLIGIBLE))
+    task.report[ESCAPING] = speed
+    speed *= _escape_side(q, task, sign, lost, largest)
+    for i in range(task.null.size):
+        task.null[i] += speed * task.freedom[i] * task.directions[i, largest]
+
+
+@inlined
+def _write_projector(task, threshold):
+    """Write the projector on velocities that move the tool along lost directions only."""
+    projector = task.projector
+    n = projector.shape[0]
+    for i in range(n):
+        for j in range(n):
+            projector[i, j] = 1.0 if i == j and task.freedom[i] != 0.0 else 0.0
+    for k in range(6):
+        value = task.values[k]
+        if value < threshold:
+            continue
+        for i in range(n):
+            for j in range(n):
+                projector[i, j] -= task.rows[k, i] * task.rows[k, j] / (value * value)
+
+
+@inlined
+def _second_order(task, sign, lost):
+    """Write P (s H) P, symmetric, in weighted joint coordinates."""
+    actual, hessian = task.actual, task.hessian
+    n = hessian.shape[0]
+    for r in range(6):
+        task.lost[r] = task.basis[r, lost]
+    for i in range(n):
+        for k in range(i + 1):
+            both = curvature(actual, task.lost, n, i, k)
+            both += curvature(actual, task.lost, n, k, i)
+            both *= 0.5 * sign * task.freedom[i] * task.freedom[k]
+            hessian[i, k] = hessian[k, i] = both
+    _multiply_square(task.projector, hessian, task.directions)
+    _multiply_square(task.directions, task.projector, hessian)
+
+
+@inlined
+def _multiply_square(left, right, product):
+    """Write the product of two matrices (n, n)."""
+    n = left.shape[0]
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for k in range(n):
+                total += left[i, k] * right[k, j]
+            product[i, j] = total
+
+
+@inlined
+def _largest_eigenvector(matrix, vectors, values):
+    """Return the column of `vectors` of the largest eigenvalue; -1 if none is above zero.
+
+    The matrix is shifted by its size, so that singular values are eigenvalues; it is overwritten.
+    """
+    n = matrix.shape[0]
+    size = 0.0
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            total += abs(matrix[i, j])
+        size = max(size, total)
+    if size < 1e-9:
+        return -1
+    for i in range(n):
+        matrix[i, i] += size
+    decompose(matrix, vectors, values)
+    return 0 if values[0] - size > NEGLIGIBLE_EIGENVALUE * size else -1
+
+
+@inlined
+def _escape_side(q, task, sign, lost, column):
+    """Return 1 or -1: on which side of the singularity to leave it.
+
+    On the side where the arm already is; exactly in it towards the middle of the joint ranges,
+    and if that does not decide, so that the largest component is positive.
+    """
+    joints, directions = task.joints, task.directions
+    progress = middle = largest = 0.0
+    for i in range(task.null.size):
+        component = directions[i, column]
+        for r in range(6):
+            progress += sign * task.basis[r, lost] * task.jacobian[r, i] * component
+        center = 0.5 * (joints[Q_MIN, i] + joints[Q_MAX, i])
+        if abs(center) < 1e9:
+            middle += (center - q[i]) * component
+        if abs(component) > abs(largest) + 1e-6:
+            largest = component
+    decisive = largest
+    if abs(middle) > 1e-3:
+        decisive = middle
+    if abs(progress) > 1e-9:
+        decisive = progress
+    return 1.0 if decisive >= 0.0 else -1.0
 
 
 @compiled(short=True)
@@ -65,14 +293,14 @@ def joint_velocity(q, desired, memory, v):
     fill_jacobian(task)
     wanted = numbers[POSTURE_GAIN] + numbers[AVOIDANCE_GAIN] + numbers[MANIPULABILITY_GAIN] != 0.0
     if wanted:
-        wanted_velocity(q, memory)
+        desired_null_velocity(q, memory)
     for _ in range(n + 1):
         _solve(q, memory, task, wanted, v)
-        if not _hold_one(q, task, v):
+        if not _hold_worst_joint(q, task, v):
             break
         wanted = True
         fill_jacobian(task)
-    return _within_speeds(task, v)
+    return _scale_to_speed_limits(task, v)
 
 
 @inlined
@@ -89,7 +317,7 @@ def fill_jacobian(task):
 def _solve(q, memory, task, wanted, v):
     """Write v_0 + J^+ (x - J v_0) into `v`; v_0 is 0 unless some is `wanted`."""
     task.report[ESCAPING] = 0.0
-    if not factorized(task, memory):
+    if not factorize_damped(task, memory):
         _solve_decomposed(q, memory, v)
         return
     for i in range(task.freedom.size):
@@ -132,7 +360,7 @@ def _subtract_null_motion(task):
 
 
 @inlined
-def _hold_one(q, task, v):
+def _hold_worst_joint(q, task, v):
     """Hold the free joint that exceeds its position bounds most; return whether there is one."""
     joints, rate = task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
@@ -154,7 +382,7 @@ def _hold_one(q, task, v):
 
 
 @inlined
-def _within_speeds(task, v):
+def _scale_to_speed_limits(task, v):
     """Scale `v` into the speed limits, its direction kept; return the scale."""
     scale, joints = 1.0, task.joints
     for i in range(task.freedom.size):

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory
@@ -95,7 +95,7 @@ class BangBangPlannerNode:
     def _positions(self) -> Vector | None:
         return None if self._arm.measured is None else self._arm.measured.q
 
-    def _hear(self, before: Stamped | None, measured: Stamped) -> None:
+    def _hear(self, before: MeasuredState | None, measured: MeasuredState) -> None:
         if before is None:
             self._goals.show()
             if self._status.state == "waiting":

@@ -11,9 +11,9 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn.clik import TrackingSample
-from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.tracking.watch import TrackerWatch
+from manip_dyn.clik.diagnostics import TrackingDiagnostics
+from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.clik.paths.targets import SmoothTarget
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.messages import diagnostics
 from manip_dyn.ros.messages.robot_description import heard, publish_description
@@ -58,7 +58,7 @@ class ClikTrackerNode:
         tracker = tracker_from(parameters, self._robot)
         self._path, self._reference = tracker.path, JointReference(tracker)
         followed = tracker.settings.controlled
-        self._watch = TrackerWatch(self._robot, self._path, parameters.tolerance, followed)
+        self._watch = TrackingDiagnostics(self._robot, self._path, parameters.tolerance, followed)
         frame = parameters.base_frame or self._robot.base
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from manip_dyn.clik import Path, PathFollower, dexterous_posture, posture_for, tool_pose, track
-from manip_dyn.clik.control.arm_driver import ArmDriver
-from manip_dyn.clik.control.joint_reference import JointReference
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.tracking.path_follower import unstable_gain
+from manip_dyn.clik.arm_driver import ArmDriver
+from manip_dyn.clik.follower import unstable_gain
+from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.clik.paths.targets import SmoothTarget
 from manip_dyn.control.computed_torque import (
     DAMPING,
     STIFFNESS,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
-from manip_dyn.clik.paths.smooth_target import Bounds, SmoothTarget
+from manip_dyn.clik.paths.targets import Bounds, SmoothTarget
 from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.codegen import customize
 from manip_dyn.control.brake import Brake
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
 from manip_dyn.planning.execution.feedback import Feedback
@@ -35,11 +35,11 @@ class BrakingMotion:
         self._feedback = Feedback(robot, tuning_from(parameters))
         self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
         self._zero = np.zeros(robot.n)
-        self._before: Stamped | None = None
+        self._before: MeasuredState | None = None
         self._held = held
         self.arrived = False
 
-    def segments(self, measured: Stamped) -> list[Segment]:
+    def segments(self, measured: MeasuredState) -> list[Segment]:
         """Return the efforts that answer a state."""
         fastest = float(np.abs(measured.v).max())
         if self._held is None and fastest > SLOW:
@@ -50,7 +50,7 @@ class BrakingMotion:
         self.arrived = fastest <= self._rest_speed and off <= self._near
         return [Segment(0.0, self._holding(measured, self._held))]
 
-    def _holding(self, measured: Stamped, held: Vector) -> Vector:
+    def _holding(self, measured: MeasuredState, held: Vector) -> Vector:
         if self._before is not None:
             duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
             self._feedback.integrate(held - measured.q, duration)
@@ -58,10 +58,10 @@ class BrakingMotion:
         correction = self._feedback.correction(measured.q, measured.v, held, self._zero)
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 
-    def stop(self, _measured: Stamped) -> None:
+    def stop(self, _measured: MeasuredState) -> None:
         """Go on: it stops."""
 
-    def is_over(self, _measured: Stamped) -> bool:
+    def is_over(self, _measured: MeasuredState) -> bool:
         """Never: the arm is held until there is a plan."""
         return False
 

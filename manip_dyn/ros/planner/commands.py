@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.ros.planner.execution import Execution
 from manip_dyn.ros.planner.followed_motion import FollowedMotion
 from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
@@ -75,7 +75,7 @@ class Commands:
 
     # ----------------------------------------------------------------------------- trajectories
     @property
-    def measured(self) -> Stamped | None:
+    def measured(self) -> MeasuredState | None:
         """The newest state."""
         return self._planning.measured()
 
@@ -118,7 +118,7 @@ class Commands:
             self._planning.lead_to(goal, self.measured)
 
     # -------------------------------------------------------------------------------- hindrance
-    def _led(self, measured: Stamped) -> str:
+    def _led(self, measured: MeasuredState) -> str:
         """Return why an arm that moves is not to be stopped for a goal; empty if it may."""
         moves = self._planning.moves(measured)
         if moves and self._execution.efforts.others():

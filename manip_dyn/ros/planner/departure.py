@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
 from manip_dyn.planning.execution.time_scaling import Pace
@@ -23,10 +23,10 @@ class Left(Protocol):
     def stamp_at(self, time: float) -> int | None:
         """Return the stamp, ns, at which the arm is at a time of the plan, s; None: never."""
 
-    def planned(self, measured: Stamped) -> tuple[Vector, Vector]:
+    def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
 
-    def segments(self, measured: Stamped) -> list[Segment]:
+    def segments(self, measured: MeasuredState) -> list[Segment]:
         """Return the efforts that answer a state."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.efforts import trajectory_from
 from manip_dyn.ros.messages.topics import LATCHED
@@ -58,7 +58,7 @@ class Execution:
         """Command no more."""
         self.motion = self.prepared = None
 
-    def begin(self, motion: PlannedMotion | FollowedMotion, measured: Stamped) -> None:
+    def begin(self, motion: PlannedMotion | FollowedMotion, measured: MeasuredState) -> None:
         """Begin a motion at the present state, which is still to be answered."""
         self.prepared, self.motion = None, motion
         stamp = motion.begin(measured)
@@ -69,7 +69,10 @@ class Execution:
         self._status.tell("executing", beginning=motion.beginning)
 
     def answer(
-        self, measured: Stamped, wanted: Goal | None, at_rest: Callable[[Stamped], None]
+        self,
+        measured: MeasuredState,
+        wanted: Goal | None,
+        at_rest: Callable[[MeasuredState], None],
     ) -> None:
         """Answer a state by the motion.
 

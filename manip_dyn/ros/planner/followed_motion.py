@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.codegen import customize
 from manip_dyn.control import JointMotion
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, TrajectoryFollower
 from manip_dyn.planning import Segment
 from manip_dyn.robot import Robot
@@ -35,7 +35,7 @@ class FollowedMotion:
         self.outcome: Outcome | None = None
         self.told: dict[str, object] = {}
 
-    def begin(self, measured: Stamped) -> int:
+    def begin(self, measured: MeasuredState) -> int:
         """Begin at a state; return the stamp at which the trajectory begins.
 
         Raises:
@@ -55,11 +55,11 @@ class FollowedMotion:
         )
         return self._start_ns
 
-    def is_due(self, _measured: Stamped) -> bool:
+    def is_due(self, _measured: MeasuredState) -> bool:
         """Always."""
         return True
 
-    def segments(self, measured: Stamped) -> list[Segment]:
+    def segments(self, measured: MeasuredState) -> list[Segment]:
         """Return the efforts that answer a state."""
         stamp, q, v = measured
         t = 1e-9 * (stamp - self._start_ns)
@@ -69,14 +69,14 @@ class FollowedMotion:
             return self._after.segments(measured)
         return [Segment(0.0, self._following.effort(t, q, v))]
 
-    def wanted(self, measured: Stamped) -> tuple[float, JointMotion] | None:
+    def wanted(self, measured: MeasuredState) -> tuple[float, JointMotion] | None:
         """Return the time since the start, s, and the motion wanted at a state, once it began."""
         if self._follower is None:
             return None
         t = 1e-9 * (measured.stamp_ns - self._start_ns)
         return t, self._follower.splines.motion(t)
 
-    def stop(self, _measured: Stamped) -> None:
+    def stop(self, _measured: MeasuredState) -> None:
         """Brake, and stay there."""
         self.end(ABORTED)
         self._after = BrakingMotion(self._robot, self._parameters)
@@ -85,7 +85,7 @@ class FollowedMotion:
         """Note how it ended, unless it had."""
         self.outcome = self.outcome or outcome
 
-    def is_over(self, measured: Stamped) -> bool:
+    def is_over(self, measured: MeasuredState) -> bool:
         """Whether the last point has been held for as long as it is to be."""
         hold = round(1e9 * self._parameters.hold_duration)
         return bool(hold and self.reached and measured.stamp_ns >= self._ended_ns + hold)
@@ -116,7 +116,7 @@ class FollowedMotion:
         assert self._follower is not None
         return self._follower
 
-    def _judge(self, t: float, measured: Stamped) -> None:
+    def _judge(self, t: float, measured: MeasuredState) -> None:
         splines = self._following.splines
         if self._after is None and t >= splines.t_final:  # from there on with an integral
             self._after = BrakingMotion(self._robot, self._parameters, np.array(splines.goal))

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from manip_dyn import clik
-from manip_dyn.clik.task.pose import UNIT
+from manip_dyn.clik.law.poses import UNIT
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot

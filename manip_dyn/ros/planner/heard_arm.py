@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from manip_dyn.clik.control.continuity import Stamped, reset_between
+from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.joints import by_name
@@ -41,23 +41,23 @@ class HeardArm:
         node: Node,
         robot: Robot,
         parameters: BangBangPlannerParameters,
-        hear: Callable[[Stamped | None, Stamped], None],
+        hear: Callable[[MeasuredState | None, MeasuredState], None],
         drop: Callable[[object], None],
     ):
         """Call `hear` with the state before and the new one, `drop` with why one is no good."""
         self._robot, self._hear, self._drop = robot, hear, drop
         self._timeout = parameters.state_timeout
         self._longest = max(self._timeout, 10.0 * parameters.control_period)
-        self.measured: Stamped | None = None
+        self.measured: MeasuredState | None = None
         self._heard_at = self._looked_at = time.monotonic()
         # Lockstep sends no second state before the first is answered.
         self.topic = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         ).topic_name
 
-    def loss(self, before: Stamped, measured: Stamped) -> Loss | None:
+    def loss(self, before: MeasuredState, measured: MeasuredState) -> Loss | None:
         """Return why the arm was lost between two states, if it was."""
-        reset = reset_between(self._robot, before, measured)
+        reset = reset_reason(self._robot, before, measured)
         if reset:
             return Loss("reset", reset)
         gap = 1e-9 * (measured.stamp_ns - before.stamp_ns)
@@ -89,5 +89,5 @@ class HeardArm:
             return
         self._heard_at = time.monotonic()
         before = self.measured
-        self.measured = Stamped(to_nanoseconds(message.header.stamp), q, v)
+        self.measured = MeasuredState(to_nanoseconds(message.header.stamp), q, v)
         self._hear(before, self.measured)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.control import JointMotion
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, Outcome
 from manip_dyn.robot import Robot
 from manip_dyn.ros.follow_joint_trajectory import Progress
@@ -22,7 +22,7 @@ class Leader(Protocol):
     """What leads the arm to a goal."""
 
     @property
-    def measured(self) -> Stamped | None:
+    def measured(self) -> MeasuredState | None:
         """The newest state."""
 
     @property
@@ -63,7 +63,7 @@ class PlannedGoal:
             self._ended = Outcome(Code.INVALID_GOAL, self._planner.message)
         return self._ended
 
-    def judge(self, motion: PlannedMotion, measured: Stamped) -> None:
+    def judge(self, motion: PlannedMotion, measured: MeasuredState) -> None:
         """Look whether the motion that was planned for it ends it; in every control period."""
         if self._ended is not None or motion.purpose is not self:
             return

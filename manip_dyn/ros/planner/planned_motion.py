@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import PlanExecutor, Segment
 from manip_dyn.planning.execution.sampled_motion import SAME
@@ -66,7 +66,7 @@ class PlannedMotion:
         if prepared.net_work is not None:
             self.told["net work [J]"] = prepared.net_work
 
-    def is_due(self, measured: Stamped) -> bool:
+    def is_due(self, measured: MeasuredState) -> bool:
         """Whether it may begin before the state after this one."""
         if self.departure is None:
             return True
@@ -78,14 +78,14 @@ class PlannedMotion:
         """Whether the arm does not come to the place that it was to begin at any more."""
         return self.departure is not None and self.departure.stamp_ns is None
 
-    def is_late(self, measured: Stamped) -> bool:
+    def is_late(self, measured: MeasuredState) -> bool:
         """Whether it is lost, or has passed that place."""
         if self.departure is None:
             return False
         stamp = self.departure.stamp_ns
         return stamp is None or (self.departure.moving and stamp < measured.stamp_ns)
 
-    def begin(self, measured: Stamped) -> int:
+    def begin(self, measured: MeasuredState) -> int:
         """Begin at a state; return the stamp at the plan's time 0."""
         stamp, departure = measured.stamp_ns, self.departure
         if departure is not None and departure.moving:
@@ -96,7 +96,7 @@ class PlannedMotion:
         self._began_ns = stamp + self._delay_ns
         return self._began_ns
 
-    def departing(self, measured: Stamped, lead: float) -> Departure:
+    def departing(self, measured: MeasuredState, lead: float) -> Departure:
         """Return where a motion that goes by its plan can give way `lead` s after a state.
 
         It is one of the states to come, by the control period, or its end if that is before.
@@ -113,7 +113,7 @@ class PlannedMotion:
             return None
         return self._began_ns + round(1e9 * self._executor.time_of(time)) - self._delay_ns
 
-    def segments(self, measured: Stamped) -> list[Segment]:
+    def segments(self, measured: MeasuredState) -> list[Segment]:
         """Return the efforts that answer a state, see `PlanExecutor.segments`."""
         t = self._time(measured)
         if t >= 0.0 or self.departure is None:
@@ -128,23 +128,23 @@ class PlannedMotion:
         going = before.segments(measured)
         return [each for each in going if each.offset < -t - SAME] + begun
 
-    def planned(self, measured: Stamped) -> tuple[Vector, Vector]:
+    def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
         t = self._time(measured)
         return self._executor.expected(t) or self._plan.state(t)
 
-    def stop(self, measured: Stamped) -> None:
+    def stop(self, measured: MeasuredState) -> None:
         """Come to rest soonest instead, and stay there."""
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
-    def is_over(self, measured: Stamped) -> bool:
+    def is_over(self, measured: MeasuredState) -> bool:
         """Whether the goal has been held for as long as it is to be."""
         hold, arrival = self._parameters.hold_duration, self._executor.arrival_time
         if not hold or arrival is None:
             return False
         return self._time(measured) >= arrival + hold
 
-    def late(self, measured: Stamped) -> float:
+    def late(self, measured: MeasuredState) -> float:
         """Return the time since the end of the plan, s; negative before it."""
         return self._time(measured) - self._plan.t_final
 
@@ -212,5 +212,5 @@ class PlannedMotion:
     def _delay_ns(self) -> int:
         return round(1e9 * self._parameters.transport_delay) if self._executor.timed else 0
 
-    def _time(self, measured: Stamped) -> float:
+    def _time(self, measured: MeasuredState) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

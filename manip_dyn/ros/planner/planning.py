@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from rclpy.node import Node
 
-from manip_dyn.clik.control.continuity import Stamped
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.joint_sentences import fastest
@@ -43,7 +43,7 @@ class Planning:
         parameters: BangBangPlannerParameters,
         execution: Execution,
         status: PlannerStatus,
-        measured: Callable[[], Stamped | None],
+        measured: Callable[[], MeasuredState | None],
         refuse: Callable[[str, object], None],
     ):
         """Refuse bad parameters.
@@ -101,13 +101,13 @@ class Planning:
         self._worker.forget()
         self._pending = self.wanted = None
 
-    def moves(self, measured: Stamped) -> str:
+    def moves(self, measured: MeasuredState) -> str:
         """Return which joint is the fastest if the arm does not rest."""
         rests = float(np.abs(measured.v).max()) <= self.parameters.rest_speed
         return "" if rests else fastest(self._robot, measured.v)
 
     # ------------------------------------------------------------------------------- to a goal
-    def lead_to(self, goal: Goal, measured: Stamped) -> None:
+    def lead_to(self, goal: Goal, measured: MeasuredState) -> None:
         """Plan for the goal: from where the arm is, from its motion on, or after braking it."""
         execution, moves = self._execution, self.moves(measured)
         if self._left is not None:
@@ -127,7 +127,7 @@ class Planning:
         self._pending = self.wanted = goal
         self._status.tell("braking", "arm_moves", fastest=moves)
 
-    def at_rest(self, measured: Stamped) -> None:
+    def at_rest(self, measured: MeasuredState) -> None:
         """Plan for the goal that waited until the arm rests."""
         if self._pending is not None:
             self._plan(self._pending, measured)
@@ -155,7 +155,7 @@ class Planning:
             # The held arm's last state is answered: a second command would be late by a period.
             execution.prepared = result
 
-    def begin_due(self, measured: Stamped) -> None:
+    def begin_due(self, measured: MeasuredState) -> None:
         """Begin the motion that waits, if it may begin at a state, or plan once more for it."""
         prepared = self._execution.prepared
         if isinstance(prepared, PlannedMotion) and prepared.is_lost:
@@ -163,7 +163,7 @@ class Planning:
         elif prepared is not None and prepared.is_due(measured):
             self._execution.begin(prepared, measured)
 
-    def answer(self, measured: Stamped) -> None:
+    def answer(self, measured: MeasuredState) -> None:
         """Answer a state by the motion that is executed."""
         self._execution.answer(measured, self.wanted, self.at_rest)
         if self._status.code == "not_reached" and not self.under_way:
@@ -185,7 +185,9 @@ class Planning:
         own = isinstance(self._execution.motion, PlannedMotion)
         return own and self.parameters.method == "pd"
 
-    def _leave(self, motion: PlannedMotion, goal: Goal, measured: Stamped, lead: float) -> None:
+    def _leave(
+        self, motion: PlannedMotion, goal: Goal, measured: MeasuredState, lead: float
+    ) -> None:
         """Plan for the goal from a state on that the motion will have `lead` s later."""
         self._execution.prepared = self._pending = None
         self.wanted, departure = goal, motion.departing(measured, lead)
@@ -197,7 +199,7 @@ class Planning:
         task = PlanningTask(self.parameters, goal.aim, departure.q, v)
         self._start(task, goal, departure, measured)
 
-    def _leave_later(self, late: PlannedMotion, measured: Stamped) -> None:
+    def _leave_later(self, late: PlannedMotion, measured: MeasuredState) -> None:
         """Plan once more for the goal of a motion whose beginning is past, from further ahead."""
         if self._left is not None and late.departure is not None:
             lead = self._lead.seconds(2.0 * late.departure.lead)
@@ -205,7 +207,7 @@ class Planning:
         else:
             self.lead_to(late.purpose, measured)
 
-    def _plan(self, goal: Goal, measured: Stamped) -> None:
+    def _plan(self, goal: Goal, measured: MeasuredState) -> None:
         again = "new_goal" if self._worker.busy else ""
         self._execution.prepared = self._pending = None
         self._status.values = {}
@@ -215,7 +217,7 @@ class Planning:
         self._start(task, goal, None, measured)
 
     def _start(
-        self, task: PlanningTask, goal: Goal, departure: Departure | None, measured: Stamped
+        self, task: PlanningTask, goal: Goal, departure: Departure | None, measured: MeasuredState
     ) -> None:
         self._asked_ns = measured.stamp_ns
         by_process = task.parameters.method == "minimum_time"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from manip_dyn.clik.control.continuity import Stamped
 from manip_dyn.control.computed_torque import unstable_feedback
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.follow_joint_trajectory import Followed, Progress
@@ -83,7 +83,7 @@ class Trajectories:
         self._planner.follow(motion)
         return FollowedTrajectory(self._planner, motion)
 
-    def _checked(self, goal: TrajectoryGoal) -> Stamped:
+    def _checked(self, goal: TrajectoryGoal) -> MeasuredState:
         reason, measured = self._planner.in_the_way(), self._planner.measured
         gains = self._parameters.stiffness, self._parameters.damping
         reason = reason or unstable_feedback(*gains, self._parameters.control_period)

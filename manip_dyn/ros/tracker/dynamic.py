@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.clik import task_error, tool_pose
-from manip_dyn.clik.control.continuity import Stamped
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.joint_sentences import fastest, outside_limits
@@ -53,7 +53,7 @@ class DynamicMode:
         self._log = node.get_logger()
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
-        self._measured: Stamped | None = None
+        self._measured: MeasuredState | None = None
         self._unheard, self._recent = False, RecentOverruns()
         self._heard_at = self._fresh_at = time.perf_counter()
         self._repeated = 0
@@ -154,7 +154,7 @@ class DynamicMode:
         if not repeated:
             self._time(stamp, now)
             self._fresh_at = now
-        self._heard_at, self._measured = now, Stamped(stamp, q, v)
+        self._heard_at, self._measured = now, MeasuredState(stamp, q, v)
         self._unheard = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:
             # Repeated while time stands still.
@@ -164,7 +164,7 @@ class DynamicMode:
         elif not self._unheard:
             self._answer(self._measured)
 
-    def _answer(self, measured: Stamped) -> None:
+    def _answer(self, measured: MeasuredState) -> None:
         driver = self._driver
         pick_ups, resets = driver.pick_ups, driver.resets
         self._effort = driver.answer(*measured).effort

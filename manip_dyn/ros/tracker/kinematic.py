@@ -10,7 +10,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.core.checks import Vector
 from manip_dyn.ros.joint_sentences import outside_limits
 from manip_dyn.ros.messages.joints import joint_state

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
 from manip_dyn import clik
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
+from manip_dyn.clik.paths.targets import SmoothTarget
 from manip_dyn.core.checks import Vector
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.interactive_pose import InteractivePose

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from rclpy.node import Node
 
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.core.checks import Vector
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 from manip_dyn.ros.runtime.pacing import PacingStatistics

@@ -8,7 +8,7 @@ import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from manip_dyn.clik.task.pose import UNIT
+from manip_dyn.clik.law.poses import UNIT
 from manip_dyn.ros.frames import RobotFrames
 from manip_dyn.ros.messages.stamps import to_nanoseconds
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.clik import ClikSettings
-from manip_dyn.clik.law.workspace import memory_of
-from manip_dyn.clik.tracking.program import tracked, tracking_engine
+from manip_dyn.clik.follower import tracking_arguments, tracking_engine
+from manip_dyn.clik.law.settings import law_memory
 from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.stopwatch import Timed, median_seconds
 from manip_dyn.studies.report.tables import Table
@@ -47,7 +47,7 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
     robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
     engine = tracking_engine(robot, path.function, method)
     settings = ClikSettings(gain=runs.settings.gain, inverse="pseudo_inverse")
-    p = tracked(robot, path.parameters, memory_of(robot, settings, STEP))
+    p = tracking_arguments(robot, path.parameters, law_memory(robot, settings, STEP))
     start, y = np.append(q0, 0.0), np.empty(robot.n + 1)
     space, idle = engine.space(step=STEP), engine.space(step=STEP, max_steps=0.0)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.paths.line import Line
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.tracking.path_follower import PathFollower
-from manip_dyn.clik.tracking.record import TrackingSample
+from manip_dyn.clik.follower import PathFollower
+from manip_dyn.clik.paths.curves import Line
+from manip_dyn.clik.paths.targets import SmoothTarget
+from manip_dyn.clik.samples import TrackingSample
 from manip_dyn.control.computed_torque import JointMotion
 from manip_dyn.core.checks import finite_vector
 

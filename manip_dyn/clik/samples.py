@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from manip_dyn.clik.law.inverse import find_singular_values
+from manip_dyn.clik.law.inverses import find_singular_values
 from manip_dyn.clik.law.joint_velocity import fill_jacobian
-from manip_dyn.clik.law.settings import CONTROLLED
-from manip_dyn.clik.law.workspace import DAMPED, ESCAPING, SCALE, task_of
-from manip_dyn.clik.task.pose import Pose
+from manip_dyn.clik.law.poses import Pose
+from manip_dyn.clik.law.settings import CONTROLLED, DAMPED, ESCAPING, SCALE, task_of
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.clik.law.poses import task_error
 from manip_dyn.clik.paths import Path
-from manip_dyn.clik.paths.smooth_target import SmoothTarget
-from manip_dyn.clik.task.task_error import task_error
-from manip_dyn.clik.tracking.record import TrackingSample
+from manip_dyn.clik.paths.targets import SmoothTarget
+from manip_dyn.clik.samples import TrackingSample
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
-FADED = 14.0
+FADE_TIME_CONSTANTS = 14.0
 """After this many time constants 1 / gain what the start was off the path has faded, to 1e-6."""
-STUCK_FOR, PROGRESS = 1.0, 2e-3
+STUCK_TIME, PROGRESS = 1.0, 2e-3
 """A tool that gets no nearer in this time, s, than this share of its speeds is stuck."""
 
 
@@ -37,7 +37,7 @@ class Miss(NamedTuple):
         )
 
 
-class TrackerWatch:
+class TrackingDiagnostics:
     """Looks at every sample and keeps what is worth a report; `news` are sentences to log.
 
     Attributes:
@@ -100,7 +100,7 @@ class TrackerWatch:
     def _look_at_path(self, sample: TrackingSample, gain: float) -> None:
         miss = _miss(np.array(self.controlled) * sample.error, sample.desired.position, sample.t)
         off = max(miss.position, miss.orientation) > self._tolerance
-        self._followed |= not off or sample.t * gain > FADED
+        self._followed |= not off or sample.t * gain > FADE_TIME_CONSTANTS
         if off and self._followed:
             if self.worst is None or miss.position > self.worst.position:
                 self.worst = miss
@@ -118,12 +118,12 @@ class TrackerWatch:
         moved = np.any(size > self._size + self._tolerance)
         if moved or size.max() <= self._tolerance or np.any(size < self._nearest - progress):
             self._nearest, self._nearest_at, self.unreached = size, sample.t, None
-        elif sample.t - self._nearest_at > STUCK_FOR:
+        elif sample.t - self._nearest_at > STUCK_TIME:
             if self.unreached is None:
                 place = ", ".join(f"{x:.4g}" for x in sample.actual.position)
                 self.news.append(
-                    f"the target is out of reach{_held(sample)}: off by {miss}; the tool is at "
-                    f"({place}) m"
+                    f"the target is out of reach{_limit_note(sample)}: off by {miss}; the tool "
+                    f"is at ({place}) m"
                 )
             self.unreached = miss
         self._size = size
@@ -131,7 +131,7 @@ class TrackerWatch:
     def sentence(self, sample: TrackingSample) -> str:
         """Return what is wrong now, or nothing."""
         if self.unreached is not None:
-            return f"target out of reach{_held(sample)}: off by {self.unreached}"
+            return f"target out of reach{_limit_note(sample)}: off by {self.unreached}"
         if self._off:
             return f"off the path by up to {self.worst}"
         if sample.damping > 0.0:
@@ -159,7 +159,7 @@ class TrackerWatch:
         }
 
 
-def _held(sample: TrackingSample) -> str:
+def _limit_note(sample: TrackingSample) -> str:
     """Return which joint limits may be the cause."""
     return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.clik.control.continuity import Stamped, reset_between
-from manip_dyn.clik.control.joint_reference import JointReference
+from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.codegen import customize
 from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import ComputedTorque, Efforts, JointMotion
+from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.core.checks import Vector
 
 
@@ -69,7 +69,7 @@ class ArmDriver:
         self.paused, self.reason = False, ""
         self.pick_ups = self.resets = self.steps = 0
         self.news: list[str] = []
-        self._newest: Stamped | None = None
+        self._newest: MeasuredState | None = None
         self._take_up: Callable[[int, Vector], None] | None = self._begin
         self._brake = Brake(customize(self._robot), period=self._period)
         self._braked = False
@@ -92,8 +92,8 @@ class ArmDriver:
 
     def answer(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
         """Return the efforts for the period that begins at a state (n,) with a new stamp."""
-        self._look(Stamped(stamp_ns, q, v))
-        self._newest = Stamped(stamp_ns, q, v)
+        self._look(MeasuredState(stamp_ns, q, v))
+        self._newest = MeasuredState(stamp_ns, q, v)
         if self._take_up is not None and not self._too_fast(v):
             take_up, self._take_up = self._take_up, None
             take_up(stamp_ns, q)
@@ -138,12 +138,12 @@ class ArmDriver:
         return float(np.abs(v).max()) > self._max_speed * (0.5 if self._braked else 1.0)
 
     # ------------------------------------------------------------------ losing
-    def _look(self, state: Stamped) -> None:
+    def _look(self, state: MeasuredState) -> None:
         """See whether the arm is where it is expected; advance the reference if it is."""
         if self._newest is None:
             self._take_up = self._begin
             return
-        reset = reset_between(self._robot, self._newest, state)
+        reset = reset_reason(self._robot, self._newest, state)
         if reset:
             self.resets += 1
             self.reason = reset

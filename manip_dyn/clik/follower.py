@@ -1,25 +1,67 @@
-"""The follower: joint motions that follow a path, step by step in compiled code."""
+"""Followers: joint motions along a path step by step, and single velocities of the law."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik import motion
 from manip_dyn.clik.law.joint_velocity import joint_velocity
-from manip_dyn.clik.law.settings import ClikSettings, checked_settings
-from manip_dyn.clik.law.workspace import memory_of, set_constants
-from manip_dyn.clik.paths.evaluate import evaluate
-from manip_dyn.clik.paths.path import Path
-from manip_dyn.clik.tracking.program import method_of, motion_on, tracked, tracking_engine
-from manip_dyn.clik.tracking.record import TrackingSample, row_size, sample_of
+from manip_dyn.clik.law.poses import DESIRED, ROTATION, TWIST, checked_pose
+from manip_dyn.clik.law.settings import ClikSettings, checked_settings, law_memory, set_constants
+from manip_dyn.clik.paths.path import Path, evaluate_path
+from manip_dyn.clik.samples import TrackingSample, row_size, sample_of
+from manip_dyn.codegen import customize
+from manip_dyn.codegen.by_address import addresses
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled.late import compile_late
+from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integrate import METHODS, Method, Status
+from manip_dyn.integrate import METHODS, Method, Options, Status, compile_engine
+from manip_dyn.integrate.loop.engine import Engine
 from manip_dyn.integrate.methods.taylor import Taylor
 from manip_dyn.robot import Robot
+
+
+@lru_cache(maxsize=64)
+def velocity_function(robot: Robot) -> Callable[..., float]:
+    """Return `motion.velocity` for a robot."""
+    kinematics = customize(robot).in_place.kinematics
+    function: Callable[..., float] = specialized(motion, kinematics=kinematics).velocity
+    return function
+
+
+@lru_cache(maxsize=64)
+def motion_functions(path_function: Callable[..., None]) -> ModuleType:
+    """Return `motion` with rates and samples on paths with this function, for all robots."""
+    return specialized(motion, desired_pose=path_function)
+
+
+def tracking_arguments(
+    robot: Robot, parameters: Vector, memory: Vector
+) -> motion.TrackingArguments:
+    """Return what rates and samples take to be about a robot on a path."""
+    (kinematics,) = addresses(robot, "kinematics")
+    return motion.TrackingArguments(parameters, memory, kinematics)
+
+
+def method_of(method: str | Method) -> Method:
+    """Return the method of a name in `METHODS`, or one as it is."""
+    return method if isinstance(method, Method) else METHODS[method]
+
+
+def tracking_engine(
+    robot: Robot, path_function: Callable[..., None], method: str | Method
+) -> Engine:
+    """Return the compiled time loop of a method for the rate of (q, path time)."""
+    return compile_engine(
+        motion_functions(path_function).rate, method_of(method), Options(size=robot.n + 1)
+    )
 
 
 class PathFollower:
@@ -56,16 +98,16 @@ class PathFollower:
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
         self._engine = tracking_engine(robot, path.function, method)
-        self._look = motion_on(path.function).look
+        self._look = motion_functions(path.function).look
         self._settings = checked_settings(settings)
-        memory = memory_of(robot, self._settings, self.step_size)
-        self._p = tracked(robot, path.parameters, memory)
+        memory = law_memory(robot, self._settings, self.step_size)
+        self._p = tracking_arguments(robot, path.parameters, memory)
         self._rate = np.empty(robot.n + 1)
         self.reset()
         self.run(1)  # compiles what is not in the cache
         self.reset()
         if deadlines:
-            compile_late(joint_velocity, evaluate)
+            compile_late(joint_velocity, evaluate_path)
 
     @property
     def settings(self) -> ClikSettings:
@@ -170,3 +212,45 @@ def check_method(method: str | Method) -> str | Method:
     if isinstance(method_of(method), Taylor):
         raise ManipDynError(f"method is '{method}', which needs a series; expected another one")
     return method
+
+
+class JointVelocity(NamedTuple):
+    """Joint velocities (n,), rad/s or m/s, and what the speed limits left of them, 1 or less."""
+
+    velocity: Vector
+    scale: float
+
+
+class VelocitySolver:
+    """The CLIK law of one robot, called from Python.
+
+    Attributes:
+        in_place: Jitted ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
+            twist (18,) as in `clik.task.pose`, `memory` as below, velocities into v (n,).
+            Nothing is checked or allocated.
+        memory: Its constants and scratch memory; one solver serves one thread.
+    """
+
+    def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
+        """Take the robot and the law's constants; `step`, s, is how long a velocity will hold.
+
+        All that a call may ever need is compiled now.
+        """
+        positive("step", step, "s")
+        self.robot = robot
+        self.settings = checked_settings(settings)
+        self.in_place: Callable[..., float] = velocity_function(robot)
+        self.memory = law_memory(robot, self.settings, step)
+        self.in_place(np.zeros(robot.n), np.zeros(DESIRED), self.memory, np.empty(robot.n))
+        compile_late(joint_velocity)
+
+    def __call__(
+        self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6
+    ) -> JointVelocity:
+        """Return the velocities at `q` (n,) for a desired pose and twist (6,), base frame."""
+        joints = finite_vector("q", q, self.robot.n)
+        goal = checked_pose("pose", pose)
+        desired, v = np.empty(DESIRED), np.empty(self.robot.n)
+        desired[:ROTATION], desired[ROTATION:TWIST] = goal.position, goal.rotation.ravel()
+        desired[TWIST:] = finite_vector("twist", twist, 6)
+        return JointVelocity(v, float(self.in_place(joints, desired, self.memory, v)))

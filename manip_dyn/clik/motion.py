@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from manip_dyn.clik.law.joint_velocity import joint_velocity
-from manip_dyn.clik.law.workspace import task_of
-from manip_dyn.clik.paths.evaluate import evaluate as desired_pose
-from manip_dyn.clik.tracking.record import fill_row
-from manip_dyn.clik.tracking.stand_ins import kinematics
+from manip_dyn.clik.law.settings import task_of
+from manip_dyn.clik.paths.path import evaluate_path as desired_pose
+from manip_dyn.clik.placeholders import kinematics
+from manip_dyn.clik.samples import fill_row
 from manip_dyn.codegen.by_address import call_kernel
 from manip_dyn.core.arrays.views import row
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 
 
-class Tracked(NamedTuple):
+class TrackingArguments(NamedTuple):
     """What the rates are about.
 
     Attributes:

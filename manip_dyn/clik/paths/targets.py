@@ -1,10 +1,4 @@
-"""A target that follows a goal smoothly: whatever goal arrives, the joints do not jump.
-
-The wanted speed towards the goal is k e while the error e is small and sqrt(2 a e) beyond, the
-speed from which a constant deceleration a stops at the goal; speed and acceleration are bounded.
-The desired pose never gets further than a leash ahead of the tool, so that a goal out of reach
-pulls the arm as near to it as it can get, and the arm turns to a later one at once.
-"""
+"""Targets that move while they are followed."""
 
 from __future__ import annotations
 
@@ -13,10 +7,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.paths.target import Target
-from manip_dyn.clik.task.pose import Pose, checked_pose
-from manip_dyn.clik.task.task_error import task_error
+from manip_dyn.clik.law.poses import Pose, checked_pose, task_error
+from manip_dyn.clik.paths.path import Path, Timing, harmonic
 from manip_dyn.core.checks import Vector, finite_vector, positive
+
+
+class Target(Path):
+    """A pose that moves on with constant twist; `set` changes it, also while it is followed."""
+
+    def __init__(self, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6):
+        """Begin at a pose, position (3,) in m and orientation, with a twist (6,)."""
+        self.parameters = harmonic(Timing(1.0), np.zeros(3), np.eye(3))
+        self.set(pose, twist)
+
+    def set(
+        self,
+        pose: tuple[ArrayLike, ArrayLike],
+        twist: ArrayLike = (0.0,) * 6,
+        t: float = 0.0,
+    ) -> None:
+        """Let the target be at `pose` at path time `t`, s, moving with `twist` (6,) from then on.
+
+        Bad values raise `ManipDynError` and leave the target as it was.
+        """
+        now: Pose = checked_pose("target", pose)
+        velocity = finite_vector("target twist", twist, 6)
+        linear, angular = velocity[:3], velocity[3:]
+        from scipy.spatial.transform import Rotation  # slow to load
+
+        back = Rotation.from_rotvec(-t * angular).as_matrix()
+        self.parameters[:] = harmonic(
+            Timing(1.0), now.position - t * linear, back @ now.rotation, linear, turn=angular
+        )
+
 
 RATE = 8.0
 """k, how fast small errors fade, 1/s; less where the step is long."""
@@ -79,9 +102,9 @@ class SmoothTarget(Target):
             (slice(3, 6), bounds.angular_speed, bounds.angular_acceleration),
         ):
             rate = min(RATE, 0.5 / step)
-            wanted = self.goal_twist[part] + _approach(error[part], rate, acceleration)
-            change = _shortened(wanted, speed) - velocity[part]
-            velocity[part] += _shortened(change, acceleration * step)
+            wanted = self.goal_twist[part] + _approach_velocity(error[part], rate, acceleration)
+            change = _bounded(wanted, speed) - velocity[part]
+            velocity[part] += _bounded(change, acceleration * step)
         self.set(here, velocity, t)
         self._move_goal(step, here)
 
@@ -89,7 +112,7 @@ class SmoothTarget(Target):
         """Move the goal on by its twist, no further ahead than the leash."""
         if not self.goal_twist.any():
             return
-        goal = moved(self.goal, self.goal_twist * step)
+        goal = displaced(self.goal, self.goal_twist * step)
         self.goal = self._leashed(goal, here)
 
     def _leashed(self, pose: Pose, anchor: Pose) -> Pose:
@@ -100,10 +123,10 @@ class SmoothTarget(Target):
         if np.all(lengths <= leash):
             return pose
         share = np.minimum(1.0, leash / np.maximum(lengths, 1e-12))
-        return moved(anchor, ahead * np.repeat(share, 3))
+        return displaced(anchor, ahead * np.repeat(share, 3))
 
 
-def moved(pose: Pose, displacement: Vector) -> Pose:
+def displaced(pose: Pose, displacement: Vector) -> Pose:
     """Return `pose` moved by `displacement` (6,): a translation, and a turn about a fixed axis."""
     from scipy.spatial.transform import Rotation  # slow to load
 
@@ -111,7 +134,7 @@ def moved(pose: Pose, displacement: Vector) -> Pose:
     return Pose(pose.position + displacement[:3], turn @ pose.rotation)
 
 
-def _approach(error: Vector, rate: float, acceleration: float) -> Vector:
+def _approach_velocity(error: Vector, rate: float, acceleration: float) -> Vector:
     """Return the velocity (3,) towards a goal at `error` (3,)."""
     distance = float(np.linalg.norm(error))
     if rate * rate * distance <= acceleration:
@@ -120,7 +143,7 @@ def _approach(error: Vector, rate: float, acceleration: float) -> Vector:
     return error * (np.sqrt(2.0 * acceleration * (distance - near)) / distance)
 
 
-def _shortened(vector: Vector, length: float) -> Vector:
+def _bounded(vector: Vector, length: float) -> Vector:
     """Return `vector`, at most `length` long."""
     size = float(np.linalg.norm(vector))
     return vector if size <= length else vector * (length / size)

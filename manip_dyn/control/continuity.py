@@ -11,11 +11,11 @@ from manip_dyn.robot import Robot
 
 JUMP = 0.02
 """What a joint may move beyond what its speeds explain, rad or m: feedback corrects as much."""
-UNSEEN = 0.5
+LONG_GAP = 0.5
 """In a gap as long as this an arm may speed up and stop again, and neither end shows it, s."""
 
 
-class Stamped(NamedTuple):
+class MeasuredState(NamedTuple):
     """A measured state: stamp, ns, positions (n,), rad or m, and velocities (n,), per s."""
 
     stamp_ns: int
@@ -23,7 +23,7 @@ class Stamped(NamedTuple):
     v: Vector
 
 
-def reset_between(robot: Robot, before: Stamped, after: Stamped) -> str:
+def reset_reason(robot: Robot, before: MeasuredState, after: MeasuredState) -> str:
     """Return why the arm must have been reset between two states, or nothing.
 
     Time went back; or a joint moved more than twice what its two velocities make of the time
@@ -35,7 +35,7 @@ def reset_between(robot: Robot, before: Stamped, after: Stamped) -> str:
         return "time went back"
     duration = 1e-9 * (after.stamp_ns - before.stamp_ns)
     moved = after.q - before.q
-    unseen = robot.v_max if duration > UNSEEN else 0.0
+    unseen = robot.v_max if duration > LONG_GAP else 0.0
     forward = np.maximum(np.maximum(after.v, before.v), unseen)
     backward = np.minimum(np.minimum(after.v, before.v), -unseen)
     excess = np.maximum(moved - 2.0 * forward * duration, 2.0 * backward * duration - moved) - JUMP

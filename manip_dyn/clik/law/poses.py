@@ -1,11 +1,23 @@
-"""The error between a desired and an actual tool pose; frames: see `pose`.
+"""Poses of the tool, their frames, and the error between two poses.
 
-Of an angle theta about the axis a that leads from the actual to the desired orientation, the
+- Poses, twists, errors and Jacobians are those of the tool (`robot.tip`) in the robot's base
+  frame. Positions are in m along the base axes. The columns of a rotation matrix R are the tool's
+  axes: R turns tool coordinates into base coordinates.
+- A twist (6,) is the linear velocity of the tool's origin, m/s, then the angular velocity, rad/s,
+  both along the base axes: the time derivative of the pose, dR/dt = skew(w) R. The Jacobian is the
+  geometric one, J v = twist.
+- An error (6,) leads from the actual to the desired pose: position p_d - p, then orientation, a
+  rotation vector along the base axes.
+- Quaternions are (x, y, z, w), as in ROS and SciPy.
+
+In compiled code a desired pose is one array (18,): position (3), rotation by rows (9), twist (6).
+
+If the rotation from the actual to the desired orientation has the axis a and the angle theta, the
 orientation error is
 
     columns     sin(theta) a = 1/2 sum_i n_i x n_d,i over the columns of the rotation matrices
-                (Luh, Walker, Paul 1980; Sariyildiz et al. 2011); beyond 90 degrees, where the
-                sine falls to zero again and the tool would stay turned away, a itself
+                (Luh, Walker, Paul 1980; Sariyildiz et al. 2011). Beyond 90 degrees it is a: there
+                the sine decreases to zero, and the tool would remain at the wrong orientation.
     quaternion  2 sin(theta / 2) a: twice the vector part of the error quaternion (Yuan 1988)
     log         theta a: the logarithm of R_d R^T
 
@@ -15,14 +27,54 @@ All three are equal for small angles. At 180 degrees one of the two axes is chos
 from __future__ import annotations
 
 from math import atan2, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from manip_dyn.clik.task.pose import Pose
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, rotation_matrix
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.compiled.late import late
 from manip_dyn.core.errors import ManipDynError, closest
+
+POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
+"""Where the parts of a desired pose begin, and its size."""
+UNIT = 0.01
+"""How far from 1 the length of a quaternion may be."""
+
+
+class Pose(NamedTuple):
+    """A pose in the base frame: position (3,) in m and rotation matrix (3, 3)."""
+
+    position: Vector
+    rotation: Vector
+
+
+def checked_pose(name: str, value: Any) -> Pose:
+    """Return a pose of a position and an orientation as `checked_rotation` takes it."""
+    try:
+        position, orientation = value
+    except (TypeError, ValueError) as error:
+        raise ManipDynError(
+            f"{name} is {value!r}; expected a pair of a position and an orientation"
+        ) from error
+    return Pose(
+        finite_vector(f"{name} position", position, 3),
+        checked_rotation(f"{name} orientation", orientation),
+    )
+
+
+def checked_rotation(name: str, value: ArrayLike) -> Matrix:
+    """Return a rotation matrix (3, 3) of one, or of a quaternion x, y, z, w (4,)."""
+    if np.shape(value) != (4,):
+        return rotation_matrix(name, value)
+    quaternion = finite_vector(name, value, 4)
+    if abs(np.linalg.norm(quaternion) - 1.0) > UNIT:
+        raise ManipDynError(f"{name} is the quaternion {quaternion.tolist()}; expected a length 1")
+    from scipy.spatial.transform import Rotation  # slow to load, as wherever it is imported so
+
+    return Rotation.from_quat(quaternion).as_matrix()
+
 
 ERRORS = ("columns", "quaternion", "log")
 COLUMNS, QUATERNION, LOG = range(3)

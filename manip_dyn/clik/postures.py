@@ -8,16 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.task.pose import Pose, checked_pose
-from manip_dyn.clik.task.task_error import task_error
+from manip_dyn.clik.law.poses import Pose, checked_pose, task_error
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
-STARTS = 20
+RANDOM_STARTS = 20
 """Postures at random that are tried after the guess and the middle posture."""
-MANY = 150
+MORE_RANDOM_STARTS = 150
 """Postures at random from which `postures_at` looks for others."""
 REACHED, DIFFERENT = 1e-10, 0.1
 """Error of a pose that is reached; by how much a joint of another posture differs, rad or m."""
@@ -56,7 +55,7 @@ def posture_at(
     rng = np.random.default_rng(0)
     low, high = _range(robot)
     best = _descent(robot, goal, rows, first, tolerance)
-    for k in range(STARTS + 1):
+    for k in range(RANDOM_STARTS + 1):
         if np.linalg.norm(best.error) < tolerance:
             return best.q
         start = rng.uniform(low, high) if k else middle_posture(robot)
@@ -67,7 +66,7 @@ def posture_at(
         )
     if np.linalg.norm(best.error) < tolerance:
         return best.q
-    place, nearest = _shown(goal.position), _shown(goal.position - best.error[:3])
+    place, nearest = _formatted(goal.position), _formatted(goal.position - best.error[:3])
     raise ManipDynError(
         f"the pose at ({place}) m is not reached by '{robot.name}' from the given posture or "
         f"others; the nearest, at ({nearest}) m, was {np.linalg.norm(best.error[:3]):.3g} m and "
@@ -86,7 +85,7 @@ def postures_at(
     rng = np.random.default_rng(0)
     low, high = _range(robot)
     found: list[Vector] = []
-    for k in range(MANY + 1):
+    for k in range(MORE_RANDOM_STARTS + 1):
         start = rng.uniform(low, high) if k else middle_posture(robot)
         attempt = _descent(robot, goal, rows, start, REACHED)
         if np.linalg.norm(attempt.error) >= REACHED:
@@ -174,5 +173,5 @@ def _error(kernels, goal: Pose, q: Vector) -> Vector:
     return task_error(goal, Pose(matrix[:3, 3], matrix[:3, :3]), "log")
 
 
-def _shown(position: Vector) -> str:
+def _formatted(position: Vector) -> str:
     return ", ".join(f"{x:.4g}" for x in position)

@@ -1,1 +1,0 @@
-"""From a path to efforts: the joint motion that is asked for, and computed torque."""

@@ -1,0 +1,289 @@
+"""Inverses of the Jacobian: velocities of least (weighted) norm for a twist.
+
+With J (6, n), its columns divided by the square roots of the joints' weights, and singular values
+s_i with left singular vectors u_i:
+
+    pseudo_inverse  J^T (J J^T)^-1; singular values below 1e-12 of the largest count as zero
+    constant        J^T (J J^T + d^2 I)^-1 (Wampler 1986; Nakamura, Hanafusa 1986)
+    manipulability  the same with d = d_max (1 - w / w_0) if w = sqrt(det J J^T) is below w_0
+                    (Nakamura, Hanafusa 1986, eq. 22; Yoshikawa 1985)
+    filtered        sum_i v_i s_i / (s_i^2 + d_i^2) u_i^T with d_i^2 = (1 - (s_i / s_0)^2) d_max^2
+                    if s_i is below s_0. Only the directions that become singular are damped
+                    (numerical filtering, Maciejewski, Klein 1988; Chiaverini, Siciliano, Egeland
+                    1994, eq. 17). All others are followed exactly.
+
+`filtered` needs singular values only near a singularity: while the trace of (J J^T)^-1, which is
+at least 1 / s_min^2, is below 1 / s_0^2, the Cholesky solution is exact.
+
+The decompositions work in place, without LAPACK. For six rows they take fewer instructions than
+the call of a library.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from manip_dyn.clik.law.settings import (
+    CONSTANT,
+    CONTROLLED,
+    DAMPED,
+    DAMPING,
+    FILTERED,
+    INVERSE,
+    MANIPULABILITY,
+    MEASURED,
+    THRESHOLD,
+    task_of,
+)
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled.late import late
+
+SWEEPS = 30
+"""Sweeps before giving up; six rows need about six."""
+ORTHOGONAL = 1e-15
+"""Cosine of two rows that are orthogonal."""
+
+
+@compiled
+def decompose(rows, basis, values):
+    """Turn `rows` (m, n) into B = U^T rows, whose rows are orthogonal, from long to short.
+
+    One-sided Jacobi rotations (Hestenes 1958; Golub, Van Loan, Matrix Computations, section
+    8.6.3): the lengths of the rows of B are the singular values, `values` (m,), to high relative
+    accuracy, their directions the right singular vectors; the columns of `basis` (m, m) are U.
+    """
+    count, width = rows.shape
+    for a in range(count):
+        for b in range(count):
+            basis[a, b] = 1.0 if a == b else 0.0
+    for _ in range(SWEEPS):
+        turned = False
+        for a in range(count - 1):
+            for b in range(a + 1, count):
+                turned |= _rotate(rows, basis, a, b, width)
+        if not turned:
+            break
+    for a in range(count):
+        total = 0.0
+        for i in range(width):
+            total += rows[a, i] * rows[a, i]
+        values[a] = sqrt(total)
+
+
+@inlined(always=True)
+def _rotate(rows, basis, a, b, width):
+    """Make rows a and b orthogonal, the longer one first; return whether anything changed."""
+    alpha = beta = gamma = 0.0
+    for i in range(width):
+        alpha += rows[a, i] * rows[a, i]
+        beta += rows[b, i] * rows[b, i]
+        gamma += rows[a, i] * rows[b, i]
+    ordered = alpha >= beta
+    if not abs(gamma) > ORTHOGONAL * sqrt(alpha * beta):
+        cosine, sine = (1.0, 0.0) if ordered else (0.0, 1.0)
+    else:
+        ratio = (alpha - beta) / (2.0 * gamma)
+        tangent = (1.0 if ratio >= 0.0 else -1.0) / (abs(ratio) + sqrt(1.0 + ratio * ratio))
+        cosine = 1.0 / sqrt(1.0 + tangent * tangent)
+        sine = cosine * tangent
+        if not ordered:
+            cosine, sine = -sine, cosine
+    if sine == 0.0:
+        return False
+    for i in range(width):
+        x, y = rows[a, i], rows[b, i]
+        rows[a, i] = cosine * x + sine * y
+        rows[b, i] = cosine * y - sine * x
+    for i in range(rows.shape[0]):
+        x, y = basis[i, a], basis[i, b]
+        basis[i, a] = cosine * x + sine * y
+        basis[i, b] = cosine * y - sine * x
+    return True
+
+
+@inlined
+def factorize(square, damping, lower):
+    """Write L with L L^T = square + damping^2 I into `lower`, 1/l_ii on its diagonal.
+
+    Returns whether the matrix is positive definite beyond rounding.
+    """
+    n = square.shape[0]
+    size = 0.0
+    for i in range(n):
+        if square[i, i] > size:
+            size = square[i, i]
+    for i in range(n):
+        for j in range(i):
+            total = square[i, j]
+            for k in range(j):
+                total -= lower[i, k] * lower[j, k]
+            lower[i, j] = total * lower[j, j]
+        total = square[i, i] + damping * damping
+        for k in range(i):
+            total -= lower[i, k] * lower[i, k]
+        if not total > 1e-13 * size:
+            return False
+        lower[i, i] = 1.0 / sqrt(total)
+    return True
+
+
+@inlined
+def substitute(lower, x):
+    """Replace `x` (m,) by the solution y of L L^T y = x, with `lower` from `factorize`."""
+    n = x.size
+    for i in range(n):
+        total = x[i]
+        for k in range(i):
+            total -= lower[i, k] * x[k]
+        x[i] = total * lower[i, i]
+    for i in range(n - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, n):
+            total -= lower[k, i] * x[k]
+        x[i] = total * lower[i, i]
+
+
+@inlined
+def inverse_trace(lower):
+    """Return the trace of (L L^T)^-1: at least 1 / sigma_min^2, at most m times that."""
+    n = lower.shape[0]
+    total = 0.0
+    for j in range(n):
+        # Column j of L^-1 by substitution; kept in scalars of a small triangle above the diagonal.
+        lower_jj = lower[j, j]
+        total += lower_jj * lower_jj
+        for i in range(j + 1, n):
+            entry = lower[i, j] * lower_jj
+            for k in range(j + 1, i):
+                entry += lower[i, k] * lower[j, k]
+            entry = -entry * lower[i, i]
+            lower[j, i] = entry
+            total += entry * entry
+    return total
+
+
+NEGLIGIBLE = 1e-12
+"""Singular values below this share of the largest are zero."""
+
+
+@inlined
+def factorize_damped(task, memory):
+    """Factorize J J^T + d^2 I; return whether that is the inverse, without singular values."""
+    numbers = task.numbers
+    task.report[DAMPED] = 0.0
+    write_gram_matrix(task.jacobian, numbers, task.square)
+    kind, damping = numbers[INVERSE], 0.0
+    if kind == CONSTANT:
+        damping = numbers[DAMPING]
+    elif kind == MANIPULABILITY:
+        report_manipulability(memory)
+        share = 1.0 - task.report[MEASURED] / numbers[THRESHOLD]
+        damping = numbers[DAMPING] * (share if share > 0.0 else 0.0)
+    if not factorize(task.square, damping, task.factor):
+        return False
+    if kind == FILTERED:
+        limit = numbers[THRESHOLD]
+        return inverse_trace(task.factor) * limit * limit <= 1.0
+    task.report[DAMPED] = damping
+    return True
+
+
+@late
+def report_manipulability(memory):
+    """Report sqrt(det J J^T) over the controlled rows, from ``task.square``."""
+    task = task_of(memory)
+    task.report[MEASURED] = 0.0
+    if factorize(task.square, 0.0, task.factor):
+        task.report[MEASURED] = determinant_root(task.factor, task.numbers)
+
+
+@inlined
+def determinant_root(factor, numbers):
+    """Return the root of the determinant of the controlled rows from a Cholesky factor."""
+    measure = 1.0
+    for i in range(6):
+        if numbers[CONTROLLED + i] != 0.0:
+            measure /= factor[i, i]
+    return measure
+
+
+@inlined
+def find_singular_values(task):
+    """Decompose ``task.jacobian`` into ``task.rows``, ``task.basis`` and ``task.values``."""
+    for r in range(6):
+        for i in range(task.jacobian.shape[1]):
+            task.rows[r, i] = task.jacobian[r, i]
+    decompose(task.rows, task.basis, task.values)
+
+
+@inlined
+def add_factorized(task, v):
+    """Add the velocities (n,) for ``task.rest`` to `v`, from the Cholesky factor.
+
+    ``task.rest`` is overwritten.
+    """
+    x = task.rest
+    substitute(task.factor, x)
+    for i in range(task.freedom.size):
+        total = 0.0
+        for r in range(6):
+            total += task.jacobian[r, i] * x[r]
+        v[i] += task.freedom[i] * total
+
+
+@inlined
+def add_decomposed(task, v):
+    """Add the velocities (n,) for ``task.rest`` to `v`, from the singular values."""
+    smallest = NEGLIGIBLE * task.values[0]
+    for k in range(6):
+        value = task.values[k]
+        if value <= smallest:
+            continue
+        squared = damping_of(value, task.numbers)
+        task.report[DAMPED] = max(task.report[DAMPED], sqrt(squared))
+        share = 0.0
+        for r in range(6):
+            share += task.basis[r, k] * task.rest[r]
+        share /= value * value + squared
+        for i in range(task.freedom.size):
+            v[i] += task.freedom[i] * share * task.rows[k, i]
+
+
+@inlined
+def damping_of(value, numbers):
+    """Return d^2 for a singular value when the Jacobian is decomposed."""
+    kind, damping = numbers[INVERSE], numbers[DAMPING]
+    if kind == CONSTANT:
+        return damping * damping
+    ratio = value / numbers[THRESHOLD]
+    if kind != FILTERED or ratio >= 1.0:
+        return 0.0
+    return (1.0 - ratio * ratio) * (damping * damping)
+
+
+@inlined
+def write_gram_matrix(jacobian, numbers, square):
+    """Write J J^T; a row that is not controlled becomes one of the unit matrix, scaled."""
+    n, threshold = jacobian.shape[1], numbers[THRESHOLD]
+    size = 0.0
+    for r in range(6):
+        for s in range(r + 1):
+            total = 0.0
+            for i in range(n):
+                total += jacobian[r, i] * jacobian[s, i]
+            square[r, s] = square[s, r] = total
+        size += square[r, r]
+    for r in range(6):
+        if numbers[CONTROLLED + r] == 0.0:
+            unit = 1e8 * (threshold * threshold)
+            square[r, r] = size if size > unit else unit
+
+
+def singular_values(jacobian: np.ndarray) -> np.ndarray:
+    """Return the singular values (6,) of a matrix (6, n), falling."""
+    rows = np.array(jacobian, dtype=np.float64)
+    values = np.empty(6)
+    decompose(rows, np.empty((6, 6)), values)
+    return values

@@ -1,0 +1,175 @@
+"""Paths with a closed form: lines, circles and Lissajous figures."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.clik.law.poses import checked_pose, checked_rotation
+from manip_dyn.clik.paths.path import Path, Timing, harmonic
+from manip_dyn.core.checks import finite_vector, positive
+from manip_dyn.core.errors import ManipDynError
+
+
+class Line(Path):
+    """A straight line between poses; the tool turns about a fixed axis, by half a turn at most."""
+
+    def __init__(
+        self,
+        start: tuple[ArrayLike, ArrayLike],
+        end: tuple[ArrayLike, ArrayLike],
+        linear_speed: float = 0.1,
+        angular_speed: float = 0.5,
+        *,
+        ramp: float = 1.0,
+    ):
+        """Describe the line in the base frame.
+
+        Args:
+            start: Position (3,), m, and orientation: rotation matrix (3, 3) or quaternion (4,).
+            end: The same at the end.
+            linear_speed: Of the tool, at most, m/s.
+            angular_speed: Of the tool, at most, rad/s; one of the two speeds is reached.
+            ramp: Duration of the smooth start and of the stop, s; 0 for constant speed.
+        """
+        first, last = checked_pose("line start", start), checked_pose("line end", end)
+        positive("linear speed", linear_speed, "m/s")
+        positive("angular speed", angular_speed, "rad/s")
+        displacement = last.position - first.position
+        from scipy.spatial.transform import Rotation  # slow to load
+
+        turn = Rotation.from_matrix(last.rotation @ first.rotation.T).as_rotvec()
+        length, angle = float(np.linalg.norm(displacement)), float(np.linalg.norm(turn))
+        time = max(length / linear_speed, angle / angular_speed)
+        if time < 1e-9:
+            raise ManipDynError(f"the line from {first.position} ends where it starts")
+        timing = Timing(1.0 / time, ramp, 1.0)
+        self.parameters = harmonic(
+            timing, first.position, first.rotation, slope=displacement, turn=turn
+        )
+        self.duration = timing.duration
+        self.settled = timing.ramp
+
+
+class Circle(Path):
+    """A circle with constant or tangent-following tool orientation.
+
+    By default that of Sariyildiz et al. (2011): at full speed from the first moment on, lap
+    after lap. The radius follows from the two printed speeds: linear speed / angular speed.
+    """
+
+    def __init__(
+        self,
+        center: ArrayLike,
+        normal: ArrayLike,
+        start: ArrayLike,
+        rotation: ArrayLike,
+        linear_speed: float = 0.1,
+        angular_speed: float = 0.2,
+        *,
+        ramp: float = 0.0,
+        rounds: float | None = None,
+        follow_tangent: bool = False,
+    ):
+        """Describe the circle in the base frame.
+
+        Args:
+            center: Centre (3,), m.
+            normal: Axis of rotation (3,), any length.
+            start: Direction (3,) from the centre to the first point; its part along the
+                normal is ignored.
+            rotation: Orientation of the tool at the start, rotation matrix (3, 3) or quaternion.
+            linear_speed: Of the tool, m/s.
+            angular_speed: Of the radius, rad/s.
+            ramp: Duration of a smooth start (and stop, if there is an end), s.
+            rounds: After how many to stop; default: never.
+            follow_tangent: Whether the tool turns with the radius.
+        """
+        middle = finite_vector("circle center", center, 3)
+        axis = finite_vector("circle normal", normal, 3)
+        outward = finite_vector("circle start", start, 3)
+        speed = positive("linear speed", linear_speed, "m/s")
+        rate = positive("angular speed", angular_speed, "rad/s")
+        if np.linalg.norm(np.cross(axis, outward)) < 1e-9:
+            raise ManipDynError(
+                f"circle normal {axis.tolist()} and start {outward.tolist()} are parallel or "
+                "zero; expected two directions that span a plane"
+            )
+        axis /= np.linalg.norm(axis)
+        outward -= (outward @ axis) * axis
+        x = outward / np.linalg.norm(outward)
+        self.radius = speed / rate
+        end = inf if rounds is None else 2.0 * np.pi * positive("rounds", rounds)
+        timing = Timing(rate, ramp, end)
+        self.parameters = harmonic(
+            timing,
+            middle,
+            checked_rotation("tool rotation", rotation),
+            waves=(
+                (self.radius * x, 1.0, 0.5 * np.pi),
+                (self.radius * np.cross(axis, x), 1.0, 0.0),
+            ),
+            turn=axis if follow_tangent else np.zeros(3),
+        )
+        self.period = 2.0 * np.pi / rate
+        self.settled = timing.ramp
+        self.duration = timing.time_at(2.0 * np.pi) if rounds is None else timing.duration
+
+
+class Lissajous(Path):
+    """Harmonic motions along three axes, p_i = c_i + a_i sin(f_i s + g_i), s = 2 pi per period."""
+
+    def __init__(
+        self,
+        center: ArrayLike,
+        amplitudes: ArrayLike,
+        frequencies: ArrayLike,
+        rotation: ArrayLike,
+        period: float = 20.0,
+        *,
+        phases: ArrayLike = (0.0, 0.0, 0.0),
+        axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+        ramp: float = 1.0,
+        rounds: float | None = None,
+    ):
+        """Describe the figure in the base frame.
+
+        Args:
+            center: c (3,), m.
+            amplitudes: a (3,), m.
+            frequencies: f (3,), whole numbers: oscillations per period.
+            rotation: Orientation of the tool, rotation matrix (3, 3) or quaternion (4,).
+            period: Time of one lap, s.
+            phases: g (3,), rad.
+            axes: Directions of the three motions, the columns of a rotation matrix (3, 3).
+            ramp: Duration of the smooth start (and stop, if there is an end), s.
+            rounds: After how many to stop; default: never.
+        """
+        middle = finite_vector("lissajous center", center, 3)
+        sizes = finite_vector("lissajous amplitudes", amplitudes, 3)
+        counts = finite_vector("lissajous frequencies", frequencies, 3)
+        shifts = finite_vector("lissajous phases", phases, 3)
+        columns = checked_rotation("lissajous axes", axes)
+        if np.any(counts != np.round(counts)) or not np.any(counts * sizes):
+            raise ManipDynError(
+                f"lissajous frequencies are {counts.tolist()} with amplitudes {sizes.tolist()}; "
+                "expected whole numbers that give a motion"
+            )
+        end = inf if rounds is None else 2.0 * np.pi * positive("rounds", rounds)
+        self.period = positive("period", period, "s")
+        timing = Timing(2.0 * np.pi / self.period, ramp, end)
+        self.parameters = harmonic(
+            timing,
+            middle,
+            checked_rotation("tool rotation", rotation),
+            waves=[
+                (size * column, count, shift)
+                for size, column, count, shift in zip(
+                    sizes, columns.T, counts, shifts, strict=True
+                )
+            ],
+        )
+        self.settled = timing.ramp
+        self.duration = timing.time_at(2.0 * np.pi) if rounds is None else timing.duration

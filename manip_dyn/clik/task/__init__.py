@@ -1,1 +1,0 @@
-"""The task: poses, twists and the error between two poses."""

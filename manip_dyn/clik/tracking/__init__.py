@@ -1,1 +1,0 @@
-"""The law integrated along a path, and what is kept of it."""
