@@ -26,7 +26,7 @@ setup(
     maintainer_email="maintainers@manip-dyn.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
-        NAME: ["py.typed", "integrate/tableaus/*.json", "studies/*/*.json"],
+        NAME: ["py.typed", "integration/tableaus/*.json", "studies/*/*.json"],
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

@@ -1,8 +1,6 @@
 """Dynamics, kinematics and time-optimal control of robot manipulators."""
 
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.on_demand import on_demand
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from manip_dyn.export import export_c, jax_function, torch_function
     from manip_dyn.identification import Excitation, Identification, excitation, identify
     from manip_dyn.inspection import Finding, Inspection, check
-    from manip_dyn.integrate import (
+    from manip_dyn.integration import (
         METHODS,
         Events,
         Jacobian,
@@ -134,7 +132,7 @@ else:
             "export": ("export_c", "jax_function", "torch_function"),
             "identification": ("Excitation", "Identification", "excitation", "identify"),
             "inspection": ("Finding", "Inspection", "check"),
-            "integrate": (
+            "integration": (
                 "Tableau",
                 "METHODS",
                 "Events",
@@ -197,17 +195,6 @@ else:
         },
     )
 
-
-class _Package(ModuleType):
-    """This package, whose `integrate` is the function, not the folder that it comes from."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Bind a name; Python binds the name of each folder to the folder once it is loaded."""
-        if not (name == "integrate" and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 __version__ = VERSION
 

@@ -32,7 +32,7 @@ from manip_dyn.core.share import share_directory, shipped_robots
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.ensembles import simulate_many
 from manip_dyn.ensembles.sweeps import Conditions, execute
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 from manip_dyn.planning import PlanExecutor, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.path_timing import time_path

@@ -16,7 +16,7 @@ from manip_dyn.cli import prepare as prepare_command
 from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.share import share_directory
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.prepare import JOBS, USED, waves
 
 USES = """

@@ -11,7 +11,7 @@ import manip_dyn as md
 from manip_dyn.cli import COMMANDS
 
 ROOT = Path(md.__file__).parents[1]
-DOCUMENTED = ("robot", "codegen", "integrate", "control", "simulation", "clik", "planning")
+DOCUMENTED = ("robot", "codegen", "integration", "control", "simulation", "clik", "planning")
 DOCUMENTED += ("planning.path_timing", "multibody", "studies", "bench")
 DOCUMENTED += ("viewer", "recording", "inspection", "identification")
 DOCUMENTED += ("ensembles", "ensembles.sweeps", "export")

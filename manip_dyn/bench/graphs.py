@@ -11,7 +11,7 @@ import numpy as np
 from manip_dyn.codegen.programs.trace import trace
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.integrate import METHODS, RungeKutta
+from manip_dyn.integration import METHODS, RungeKutta
 from manip_dyn.robot import Robot
 
 _OPERATORS = {"add": add, "subtract": sub, "multiply": mul, "divide": truediv}

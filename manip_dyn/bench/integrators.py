@@ -26,8 +26,8 @@ from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.methods.taylor import order_for
+from manip_dyn.integration import METHODS, Options, compile_engine
+from manip_dyn.integration.methods.taylor import order_for
 from manip_dyn.robot import Robot, load_robot
 
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 32))

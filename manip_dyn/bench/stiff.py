@@ -22,7 +22,7 @@ from manip_dyn.bench.integrators import Row, error_and_time, table, time_at
 from manip_dyn.bench.peers import installed
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import METHODS, Options, compile_engine, integrate
+from manip_dyn.integration import METHODS, Options, compile_engine, integrate
 from manip_dyn.robot import Robot, load_robot
 
 START = np.array([2.0 * math.pi, -math.pi / 12, 0.0, 10.0])

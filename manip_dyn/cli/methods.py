@@ -6,7 +6,7 @@ import argparse
 
 from manip_dyn.cli.options import DONE, examples
 from manip_dyn.cli.terminal import print_table
-from manip_dyn.integrate.page import method_table
+from manip_dyn.integration.page import method_table
 
 SHORT = {
     "order": "order",

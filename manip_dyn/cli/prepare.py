@@ -11,7 +11,7 @@ from manip_dyn.cli.parser import completed_by
 from manip_dyn.cli.terminal import Bar, is_terminal
 from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.core.interruptible import tidied
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.prepare import cores, count_jobs, prepare
 
 ALL = "all"

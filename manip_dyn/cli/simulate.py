@@ -25,7 +25,7 @@ from manip_dyn.cli.outputs import (
 )
 from manip_dyn.cli.parser import completed_by
 from manip_dyn.cli.terminal import told
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.plots import plot_motion
 from manip_dyn.simulation import simulate
 

@@ -22,9 +22,9 @@ from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled.late import compile_late
 from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integrate import METHODS, Method, Options, Status, compile_engine
-from manip_dyn.integrate.loop.engine import Engine
-from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.integration import METHODS, Method, Options, Status, compile_engine
+from manip_dyn.integration.engine import Engine
+from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.extras import needed
-from manip_dyn.integrate import Status
+from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.simulate import Trajectory
 from manip_dyn.simulation.simulation import KEPT

@@ -18,7 +18,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.rows import listed, rows_of, width_of
-from manip_dyn.integrate.functions import COMPILING, jitted, not_compilable
+from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.laws import law_stand_ins

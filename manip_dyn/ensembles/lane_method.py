@@ -13,10 +13,10 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.plain import PLAIN
 from manip_dyn.ensembles.lanes.space import K, Method
 from manip_dyn.ensembles.lanes.sums import terms_of
-from manip_dyn.integrate.choices import StepControl
-from manip_dyn.integrate.loop.space import LIMITS
-from manip_dyn.integrate.methods.runge_kutta import RungeKutta
-from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.integration.loop_arrays import LIMITS
+from manip_dyn.integration.methods.runge_kutta import RungeKutta
+from manip_dyn.integration.methods.taylor import Taylor
+from manip_dyn.integration.settings import StepControl
 from manip_dyn.simulation.integrator import Integrator
 
 EVENT_TOLERANCE = 1e-12

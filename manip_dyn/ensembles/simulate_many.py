@@ -19,7 +19,7 @@ from manip_dyn.ensembles.lanes.law import SCHEDULE
 from manip_dyn.ensembles.lanes.space import Cases, Kept, Rules
 from manip_dyn.ensembles.rows import number_of_motions, rows_of
 from manip_dyn.ensembles.running import checked_threads, run_all
-from manip_dyn.integrate.steps.status import SUCCESS
+from manip_dyn.integration.methods.step_control import SUCCESS
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot

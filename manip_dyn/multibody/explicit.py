@@ -16,7 +16,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import Status
+from manip_dyn.integration import Status
 from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import needs_repartition, rates

@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.result import Result
-from manip_dyn.integrate import Status, StepControl
+from manip_dyn.integration import Status, StepControl
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
 

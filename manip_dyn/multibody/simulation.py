@@ -13,9 +13,17 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import METHODS, Events, Jacobian, Solution, Status, StepControl, integrate
-from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
-from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.integration import (
+    METHODS,
+    Events,
+    Jacobian,
+    Solution,
+    Status,
+    StepControl,
+    integrate,
+)
+from manip_dyn.integration.methods.rosenbrock import Rosenbrock
+from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.multibody.branch import Followed, followed, has_loops
 from manip_dyn.multibody.change_point import (
     BESIDE,

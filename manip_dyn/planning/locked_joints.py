@@ -18,7 +18,7 @@ import numpy as np
 from manip_dyn.codegen.by_address import addresses, call_kernel
 from manip_dyn.core.arrays.addresses import address_of
 from manip_dyn.core.compiled import compiled
-from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
+from manip_dyn.integration import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
 
 TOLERANCES: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 2000}

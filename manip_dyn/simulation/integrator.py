@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from manip_dyn.core.checks import nanoseconds, not_negative, truth
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integrate import METHODS, Method
-from manip_dyn.integrate.methods.rosenbrock import Rosenbrock
-from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER, order_for
+from manip_dyn.integration import METHODS, Method
+from manip_dyn.integration.methods.rosenbrock import Rosenbrock
+from manip_dyn.integration.methods.taylor import HIGHEST_ORDER, order_for
 
 LEAST_TOLERANCE = 1e-20
 """Of a step; numbers are rounded at 1e-16."""

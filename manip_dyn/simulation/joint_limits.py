@@ -9,7 +9,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled.specialized import specialized
-from manip_dyn.integrate import Events
+from manip_dyn.integration import Events
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import limit_distances
 

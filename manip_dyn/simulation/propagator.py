@@ -13,7 +13,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.integrate import (
+from manip_dyn.integration import (
     Engine,
     Events,
     Jacobian,
@@ -22,7 +22,7 @@ from manip_dyn.integrate import (
     compile_engine,
     rk4_step,
 )
-from manip_dyn.integrate.functions import COMPILING, jitted, not_compilable
+from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.simulation import feedback, saturated
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.joint_limits import JointLimits, joint_limits

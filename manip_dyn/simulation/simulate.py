@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
-from manip_dyn.integrate import Status
-from manip_dyn.integrate.methods.adams import Adams
+from manip_dyn.integration import Status
+from manip_dyn.integration.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule, held

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import Status
+from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule, held

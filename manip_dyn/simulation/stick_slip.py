@@ -12,7 +12,7 @@ from manip_dyn.codegen.stiction import holding_friction
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled.specialized import specialized
-from manip_dyn.integrate import Events
+from manip_dyn.integration import Events
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import sticking, with_friction
 

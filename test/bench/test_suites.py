@@ -34,7 +34,7 @@ from manip_dyn.bench.stiff import TARGETS, until_exact
 from manip_dyn.bench.timing import Candidate, compare
 from manip_dyn.cli import main
 from manip_dyn.clik import ClikSettings
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 
 
 @pytest.fixture

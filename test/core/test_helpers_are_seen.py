@@ -19,8 +19,8 @@ for text in {entries}:
 """
 ENTRIES = {
     "integrate": """
-from manip_dyn.integrate import METHODS, Options, compile_engine
-from manip_dyn.integrate.steps.stand_ins import rhs
+from manip_dyn.integration import METHODS, Options, compile_engine
+from manip_dyn.integration.methods.template_parameters import rhs
 entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).advance
 """,
     "codegen": """
@@ -81,15 +81,25 @@ def unchanged(copy):
 @pytest.mark.parametrize(
     ("layer", "file", "old", "new"),
     [
-        ("integrate", "integrate/steps/control.py", "ROUNDING = 3.6e-15", "ROUNDING = 3e-15"),
-        ("integrate", "integrate/loop/time_loop.py", "WIDTHS_AHEAD = 8", "WIDTHS_AHEAD = 9"),
+        (
+            "integrate",
+            "integration/methods/step_control.py",
+            "ROUNDING = 3.6e-15",
+            "ROUNDING = 3e-15",
+        ),
+        ("integrate", "integration/time_loop.py", "WIDTHS_AHEAD = 8", "WIDTHS_AHEAD = 9"),
         (
             "integrate",
             "core/compiled/decorators.py",
             '"error_model": "numpy"',
             '"error_model": "python"',
         ),
-        ("integrate", "integrate/steps/numbers.py", "number(types.float64)", "number()"),
+        (
+            "integrate",
+            "integration/methods/template_parameters.py",
+            "number(types.float64)",
+            "number()",
+        ),
         ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
         ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),

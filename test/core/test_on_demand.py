@@ -74,10 +74,22 @@ def test_a_simple_use_does_not_wait_for_what_it_does_not_need(steps):
     assert too_much == {}
 
 
-@pytest.mark.parametrize("before", ["", "md.simulate; ", "import manip_dyn.integrate.solve; "])
-def test_integrate_is_the_function_and_not_its_folder(before):
+@pytest.mark.parametrize("before", ["", "md.simulate; ", "import manip_dyn.integration; "])
+def test_integrate_is_the_function(before):
     said = output_of(f"import manip_dyn as md; {before}print(type(md.integrate))")
     assert said == "<class 'function'>\n"
+
+
+def test_the_old_name_of_the_package_integration_still_works():
+    printed = output_of(
+        "import warnings, manip_dyn as md\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import manip_dyn.integrate as old\n"
+        "print(caught[0].category.__name__, old.METHODS is md.METHODS)\n"
+        "print(md.integrate(lambda t, y: -y, (0.0, 1.0), [1.0], step=0.1).success)"
+    )
+    assert printed == "DeprecationWarning True\nTrue\n"
 
 
 def test_names_survive_pickling():

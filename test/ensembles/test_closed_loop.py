@@ -9,7 +9,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.ensembles.sweeps import Conditions, execute
-from manip_dyn.integrate import rk4_step
+from manip_dyn.integration import rk4_step
 
 CONDITIONS = {
     "as planned": {},

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from manip_dyn.integrate import StepControl
+from manip_dyn.integration import StepControl
 from manip_dyn.multibody import Spring, Tyre, simulate_mechanism
 from manip_dyn.multibody.equations.partition import partition
 from manip_dyn.multibody.explicit import FirstOrder

@@ -9,7 +9,7 @@ from laws import linear, swing
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.integrate import rk4_step
+from manip_dyn.integration import rk4_step
 from manip_dyn.simulation import Feedback, Integrator, Simulation, gravity_compensation, held
 
 

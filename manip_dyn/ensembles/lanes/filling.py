@@ -30,7 +30,7 @@ from manip_dyn.ensembles.lanes.space import (
     TIME_NS,
     Y,
 )
-from manip_dyn.integrate.steps.status import SUCCESS
+from manip_dyn.integration.methods.step_control import SUCCESS
 
 
 @inlined(counted=False)

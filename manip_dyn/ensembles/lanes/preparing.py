@@ -18,9 +18,13 @@ from manip_dyn.ensembles.lanes.space import (
     K,
     Y,
 )
-from manip_dyn.integrate.loop.search import BEFORE
-from manip_dyn.integrate.steps.control import ROUNDING
-from manip_dyn.integrate.steps.status import PASSED, STEP_UNDERFLOW, TOO_MANY_STEPS
+from manip_dyn.integration.event_search import BEFORE
+from manip_dyn.integration.methods.step_control import (
+    PASSED,
+    ROUNDING,
+    STEP_UNDERFLOW,
+    TOO_MANY_STEPS,
+)
 
 ENDLESS = 1 << 40
 

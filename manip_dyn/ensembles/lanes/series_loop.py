@@ -17,9 +17,8 @@ from manip_dyn.ensembles.lanes.settling import go_over
 from manip_dyn.ensembles.lanes.space import BEGIN_NS, END_NS, ENDED, IDLE, MOTION, PENDING, U, Y
 from manip_dyn.ensembles.lanes.step_ends import pass_on
 from manip_dyn.ensembles.lanes.sums import all_finite
-from manip_dyn.integrate.loop.search import AFTER, BEFORE, another_trial
-from manip_dyn.integrate.steps.control import ROUNDING
-from manip_dyn.integrate.steps.status import NON_FINITE, PASSED, STEP_UNDERFLOW
+from manip_dyn.integration.event_search import AFTER, BEFORE, another_trial
+from manip_dyn.integration.methods.step_control import NON_FINITE, PASSED, ROUNDING, STEP_UNDERFLOW
 
 
 @compiled(short=True, counted=False)

@@ -15,9 +15,15 @@ from manip_dyn.ensembles.lanes.space import (
     K,
     U,
 )
-from manip_dyn.integrate.loop.search import AFTER, BEFORE, another_trial, copy_row, crosses
-from manip_dyn.integrate.steps.control import judge, plan_next
-from manip_dyn.integrate.steps.status import EVENT, FAILED, NON_FINITE, PASSED
+from manip_dyn.integration.event_search import AFTER, BEFORE, another_trial, copy_row, crosses
+from manip_dyn.integration.methods.step_control import (
+    EVENT,
+    FAILED,
+    NON_FINITE,
+    PASSED,
+    judge,
+    plan_next,
+)
 
 
 @inlined(always=True, counted=False)

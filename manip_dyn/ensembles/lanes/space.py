@@ -13,8 +13,8 @@ import numpy as np
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.plain import PLAIN
-from manip_dyn.integrate.loop.search import KINDS, SIGNAL_ROWS
-from manip_dyn.integrate.loop.space import STATE, cleared
+from manip_dyn.integration.event_search import KINDS, SIGNAL_ROWS
+from manip_dyn.integration.loop_arrays import STATE, cleared
 
 U, Y, SCRATCH, ZERO, MEAN, LOW, HIGH, K = range(8)
 """Rows of a block: end of the step, its start, scratch, zeros; integral, least and most of the

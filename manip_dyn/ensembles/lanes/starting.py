@@ -6,7 +6,7 @@ from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.law import evaluate
 from manip_dyn.ensembles.lanes.space import BEGIN_NS, END_NS, IDLE, MOTION, SCRATCH, K, U, Y
-from manip_dyn.integrate.steps.control import unit
+from manip_dyn.integration.methods.step_control import unit
 
 
 @inlined(always=True, counted=False)

@@ -9,7 +9,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
-from manip_dyn.integrate import Space
+from manip_dyn.integration import Space
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.motion import Samples, held_samples
 from manip_dyn.planning.zero_net_work.replay import Nodes

@@ -12,7 +12,7 @@ from manip_dyn.core.arrays.addresses import address_of, call_returning
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.rebuilt import Rebuilt
-from manip_dyn.integrate import METHODS, Engine, Options, compile_engine
+from manip_dyn.integration import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
 
 

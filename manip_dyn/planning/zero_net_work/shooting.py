@@ -22,7 +22,7 @@ from manip_dyn.core.arrays.by_reference import value_of
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.numerics.linear_solve import factorize, solve
-from manip_dyn.integrate import Space
+from manip_dyn.integration import Space
 
 NUDGE = 1e-6
 """How far a state is moved for a difference, rad, m and per s."""

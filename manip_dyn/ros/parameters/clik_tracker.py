@@ -18,8 +18,8 @@ from manip_dyn.control.computed_torque import (
 )
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.methods.taylor import Taylor
+from manip_dyn.integration import METHODS
+from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.law import LawParameters, settings_from
 from manip_dyn.ros.parameters.path import PathParameters, path_from

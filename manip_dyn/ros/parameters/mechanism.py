@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.multibody.simulation import RTOL, MechanismSimulation
 from manip_dyn.ros.parameters.recorded import RecordedParameters
 from manip_dyn.ros.parameters.rows import default_of, parameter

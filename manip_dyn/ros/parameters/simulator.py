@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.control import Brake, JointDrive
-from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.methods.taylor import HIGHEST_ORDER
+from manip_dyn.integration import METHODS
+from manip_dyn.integration.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.ros.parameters.recorded import RecordedParameters
 from manip_dyn.ros.parameters.robot import RobotParameters, joint_array

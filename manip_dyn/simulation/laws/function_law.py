@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.core.checks import Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate.functions import failing
+from manip_dyn.integration.user_functions import failing
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 

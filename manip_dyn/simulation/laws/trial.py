@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate.functions import failing
+from manip_dyn.integration.user_functions import failing
 
 
 def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:

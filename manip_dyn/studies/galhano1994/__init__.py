@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from manip_dyn.bench.timing import setting
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.studies.galhano1994.claims import claims
 from manip_dyn.studies.galhano1994.curves import Curve, Figure
 from manip_dyn.studies.galhano1994.customizing import custom_claims, custom_rows, shared_stages

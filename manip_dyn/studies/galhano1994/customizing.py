@@ -19,7 +19,7 @@ from manip_dyn.codegen.programs.build import robot_module
 from manip_dyn.codegen.report import operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.compiled import compiled
-from manip_dyn.integrate import METHODS, RungeKutta
+from manip_dyn.integration import METHODS, RungeKutta
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem, Trial
 from manip_dyn.studies.galhano1994.settings import Settings
 from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import METHODS, Method, RungeKutta
+from manip_dyn.integration import METHODS, Method, RungeKutta
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
 from manip_dyn.studies.galhano1994.problem import InitialValueProblem, Trial
 from manip_dyn.studies.galhano1994.settings import Settings

@@ -16,7 +16,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import (
+from manip_dyn.integration import (
     METHODS,
     Engine,
     Method,

@@ -11,7 +11,7 @@ import numpy as np
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.yaml_file import mapping
-from manip_dyn.integrate import METHODS, tableaus
+from manip_dyn.integration import METHODS, tableaus
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.report.settings import by_name, checked, count, each, known, numbers, text
 
@@ -80,7 +80,7 @@ class Settings:
         safety: sigma of eq. 14.
         safeties: Values of sigma that are compared.
         safety_methods: Embedded methods that it is compared on.
-        alternatives: Order -> tables of other coefficients of that order, in ``tableaux.json``.
+        alternatives: Order -> tables of other coefficients of that order, in ``tableaus.json``.
         most_steps: Steps, failed ones included, before a run gives up.
         taylor_orders: Orders p of T_pp and T_p,p-1.
         methods: Figure -> names in the registry.

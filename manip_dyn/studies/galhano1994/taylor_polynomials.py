@@ -12,7 +12,7 @@ from typing import Any
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.compiled import compiled
-from manip_dyn.integrate import Series
+from manip_dyn.integration import Series
 
 
 def heuristic_series(kernels: Kernels) -> Series:

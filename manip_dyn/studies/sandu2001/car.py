@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import StepControl
+from manip_dyn.integration import StepControl
 from manip_dyn.multibody.explicit import simulate_by_adams
 from manip_dyn.multibody.linearization import linearize
 from manip_dyn.multibody.model.hmmwv import hmmwv

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.integrate import METHODS
-from manip_dyn.integrate.tableaus.rosenbrock_tableau import RosenbrockTableau, order_four
+from manip_dyn.integration import METHODS
+from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau, order_four
 from manip_dyn.studies.report.claims import Claim, Evidence
 from manip_dyn.studies.sandu2001.rows import PUBLISHED
 

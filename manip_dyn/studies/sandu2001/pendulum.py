@@ -14,7 +14,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.integrate import Jacobian, integrate
+from manip_dyn.integration import Jacobian, integrate
 from manip_dyn.multibody import (
     Joint,
     Mechanism,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from manip_dyn.core.checks import positive
-from manip_dyn.integrate import StepControl
+from manip_dyn.integration import StepControl
 from manip_dyn.studies.report.settings import checked, read_settings
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from manip_dyn.integrate import Jacobian, StepControl
+from manip_dyn.integration import Jacobian, StepControl
 from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.mechanism import Mechanism

@@ -13,7 +13,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import Jacobian, StepControl, integrate
+from manip_dyn.integration import Jacobian, StepControl, integrate
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.sandu2001.pendulum import DURATION, Run, errors, start
 from manip_dyn.studies.sandu2001.rows import MatrixRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from manip_dyn.integrate.methods.adams import Adams
+from manip_dyn.integration.methods.adams import Adams
 
 COARSE, FINE = 1.0, 0.1
 """The printed sampling periods that the claims are about, s."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.integrate import METHODS
+from manip_dyn.integration import METHODS
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.cases import (

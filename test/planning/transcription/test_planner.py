@@ -8,7 +8,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integrate import rk4_step
+from manip_dyn.integration import rk4_step
 from manip_dyn.planning.interior_points.node_scheme import cubic_spline
 from manip_dyn.planning.transcription.floor import not_slower
 from manip_dyn.planning.transcription.planner import converged_plan, from_straight

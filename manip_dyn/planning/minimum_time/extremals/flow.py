@@ -11,7 +11,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
-from manip_dyn.integrate import METHODS, Engine, Options, Space, compile_engine
+from manip_dyn.integration import METHODS, Engine, Options, Space, compile_engine
 from manip_dyn.planning.minimum_time.extremals.canonical import (
     arc_of,
     canonical,

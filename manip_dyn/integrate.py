@@ -1,0 +1,33 @@
+"""Deprecated name of the package `manip_dyn.integration`; to be removed in 0.4.
+
+The function `manip_dyn.integrate` has the same name. Once this module is imported, the name refers
+to it. The module can therefore be called.
+"""
+
+import sys
+import warnings
+from types import ModuleType
+from typing import Any
+
+from manip_dyn import integration
+
+warnings.warn(
+    "manip_dyn.integrate is deprecated as a package: import manip_dyn.integration instead.",
+    DeprecationWarning,
+    stacklevel=2,
+)
+
+
+class _Callable(ModuleType):
+    """A module with the names of `manip_dyn.integration` that is also the function `integrate`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> integration.Solution:
+        """Call `manip_dyn.integrate`."""
+        return integration.integrate(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a name of `manip_dyn.integration`."""
+        return getattr(integration, name)
+
+
+sys.modules[__name__].__class__ = _Callable

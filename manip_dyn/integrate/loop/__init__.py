@@ -1,1 +1,0 @@
-"""The time loop that all methods share: its memory, its stops, its search for events."""

@@ -1,1 +1,0 @@
-"""One step of each kind of method, compiled; specialized for each right-hand side."""

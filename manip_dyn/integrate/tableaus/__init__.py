@@ -1,1 +1,0 @@
-"""Coefficients of methods, exact, and what follows from them."""

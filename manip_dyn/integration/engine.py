@@ -1,0 +1,271 @@
+"""Engines: a method and a right-hand side compiled together into one time loop.
+
+Other numba code runs an engine in place::
+
+    engine = compile_engine(rhs, METHODS["rk4"], Options(size=2))
+    space = engine.space(step=1e-3)
+    run = engine.run                # njit: run(t, t_end, p, y, space) -> status
+
+    @njit
+    def advance_one_second(p, y, space):
+        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or at space.state.t
+
+`space` are arrays that the caller owns, see `Space`; the loop allocates nothing. Afterwards
+``space.state`` has the time reached, ``t``, and ``steps``, ``failures`` and ``evaluations``.
+
+The loop, the step of the method and the functions of the user are compiled separately. LLVM then
+links them into one function, see `core.linking`. With the compiler off they are bound by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from numpy.typing import ArrayLike
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.compiled.machine_code import is_kept
+from manip_dyn.core.compiled.specialized import specialized
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.linking.linked import linked
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.integration import time_loop, whole_run
+from manip_dyn.integration.event_search import SIGNAL_ROWS
+from manip_dyn.integration.loop_arrays import (
+    LIMITS,
+    RECORD,
+    STATE,
+    Record,
+    Space,
+    begin,
+    cleared,
+    record_of,
+)
+from manip_dyn.integration.methods import template_parameters as template
+from manip_dyn.integration.methods.method import Method, Options, Step
+
+Loop = Callable[..., int]
+STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
+"""What `time_loop` calls of a method's part."""
+
+
+def assembled(
+    method: Method, options: Options, functions: Mapping[str, Any]
+) -> tuple[Loop, Loop, Step]:
+    """Return `advance` and `run`, see `Engine`, and the method's part.
+
+    Args:
+        method: The method.
+        options: What the loop is for.
+        functions: The compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``; None for
+            what there is not.
+    """
+    return (_plain if PLAIN else _linked)(method, options, functions)
+
+
+def _linked(
+    method: Method, options: Options, functions: Mapping[str, Any]
+) -> tuple[Loop, Loop, Step]:
+    step = method.step(options, method.stand_in, template.jacobian)
+    part = {getattr(template, name): getattr(step.module, name) for name in STEP}
+    if not options.dense:
+        part[template.interpolate] = template.interpolate
+    known = {getattr(template, name): value for name, value in _numbers(options, step).items()}
+    loop = specialized(time_loop, EVENTS=options.events > 0)
+    whole = linked(loop.advance, part | dict(step.fills) | known)
+    slots = {name: getattr(template, name) for name in functions} | {"rhs": method.stand_in}
+    advance = linked(whole, {slot: functions[name] or slot for name, slot in slots.items()})
+    return advance, linked(whole_run.run, {template.advance: advance}), step
+
+
+def _plain(
+    method: Method, options: Options, functions: Mapping[str, Any]
+) -> tuple[Loop, Loop, Step]:
+    step = method.step(options, functions["rhs"], functions["jacobian"])
+    bound = {name: functions[name] for name in ("signal", "act") if functions[name]}
+    bound |= {name: getattr(step.module, name) for name in STEP}
+    known = _numbers(options, step).items()
+    bound |= {name: lambda value=value: value for name, value in known}
+    bound["EVENTS"] = options.events > 0
+    advance = specialized(time_loop, **bound).advance
+    return advance, specialized(whole_run, advance=advance).run, step
+
+
+def _numbers(options: Options, step: Step) -> dict[str, int]:
+    """Return what a loop has to know, by the names in `template_parameters`."""
+    return {
+        "size": options.size,
+        "rate_row": step.module.RATE,
+        "event_count": options.events,
+        "adaptive": int(options.adaptive),
+        "dense": int(options.dense),
+        "acts": int(options.acts),
+    }
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A compiled time loop.
+
+    Attributes:
+        method: Its method.
+        options: What it was generated for.
+        advance: ``advance(p, y, space) -> status``: goes on from what `space` says.
+        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly; for
+            compiled code, Python has `go`.
+        rows: Rows of the work array.
+        degree: Degree of its dense output.
+        scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
+    """
+
+    method: Method
+    options: Options
+    advance: Callable[..., int]
+    run: Callable[..., int]
+    rows: int
+    degree: int
+    scratch: tuple[int, int]
+
+    @property
+    def cached(self) -> bool:
+        """Whether the machine code is kept on disk."""
+        return is_kept(self.advance)
+
+    def space(
+        self,
+        *,
+        step: float = 0.0,
+        rtol: ArrayLike = 0.0,
+        atol: ArrayLike = 0.0,
+        first_step: float = 0.0,
+        min_step: float = 0.0,
+        max_step: float = np.inf,
+        max_steps: float = np.inf,
+        fac: float = 0.9,
+        facmin: float = 0.1,
+        facmax: float = 5.0,
+        event_tolerance: float = 1e-12,
+        kinds: ArrayLike = (0, 1),
+        orders: tuple[int, int] = (0, 0),
+        stops: int = 1,
+        every_step: bool = False,
+        room: tuple[int, int, int] = (0, 0, 0),
+    ) -> Space:
+        """Return the arrays that the loop works with.
+
+        Args:
+            step: The fixed step, s.
+            rtol: Relative tolerance, scalar or (m,).
+            atol: Absolute tolerance, scalar or (m,), in the units of the state.
+            first_step: First step of a controlled method, s; 0 to find one.
+            min_step: Smallest step, s.
+            max_step: Largest step, s.
+            max_steps: Steps, failed ones included, before giving up.
+            fac: Safety factor of the step control.
+            facmin: Least factor between two steps.
+            facmax: Largest factor between two steps.
+            event_tolerance: How well the time of an event is found, s.
+            kinds: Directions and terminal flags of the events, (2,) or (2, k).
+            orders: Orders of a Taylor series while the relative and while the absolute
+                tolerance rules; with fixed steps the first counts.
+            stops: For how many stops there is room.
+            every_step: Whether every step is recorded, or only the marked stops.
+            room: Rows for recorded states, polynomials and events; a record without room is
+                not kept, a full one pauses the loop.
+        """
+        if not self.options.adaptive and not step > 0.0:
+            raise ManipDynError(f"step is {step!r} s; expected a number above 0")
+        if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
+            raise ManipDynError("rtol and atol are both 0; expected one above 0")
+        size, events = self.options.size, max(self.options.events, 1)
+        rules = np.zeros(1, LIMITS)
+        rules[0] = (
+            *(step, min_step, max_step, first_step, max_steps, fac, facmin, facmax),
+            *(event_tolerance, every_step, *orders),
+        )
+        terms = max(orders) + 1 if max(orders) else 0
+        tolerances = np.empty((2, size))
+        tolerances[0], tolerances[1] = rtol, atol
+        signals = np.zeros((SIGNAL_ROWS, events))
+        signals[4:6].T[:] = np.transpose(kinds)
+        return Space(
+            rules,
+            tolerances,
+            np.zeros(1, STATE),
+            np.zeros((stops, 4)),
+            cleared(self.rows + terms, size),
+            cleared(self.scratch[0] or terms, self.scratch[1]),
+            signals,
+            *self.record(*room, degree=max(self.degree, *orders)),
+        )
+
+    @staticmethod
+    def start(space: Space, t: float, stops: ArrayLike) -> None:
+        """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
+        begin(space, t, stops)
+
+    def go(self, t: float, t_end: float, p: Any, y: Vector, space: Space) -> int:
+        """Do as `run` does, without machine code of its own.
+
+        Args:
+            t: Time at the start, s.
+            t_end: Time to reach, s.
+            p: The parameters.
+            y: The state (m,), changed.
+            space: The arrays; one stop is enough.
+        """
+        self.start(space, t, (t_end, -np.inf, np.inf, RECORD))
+        return self.advance(p, y, space)
+
+    def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
+        """Return empty arrays for states, polynomials of a degree and events."""
+        return record_of(self.options.size, rows, spans, events, degree)
+
+
+@lru_cache(maxsize=256)
+def compile_engine(
+    rhs: Dispatcher,
+    method: Method,
+    options: Options,
+    signal: Dispatcher | None = None,
+    act: Dispatcher | None = None,
+    scratch: int = 0,
+    jacobian: Dispatcher | None = None,
+) -> Engine:
+    """Return the engine of a right-hand side; it is compiled when it is first called.
+
+    Args:
+        rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.
+        method: The method.
+        options: What the loop is for.
+        signal: The function of `Events`, if there are any.
+        act: Their action.
+        scratch: Columns of scratch that a `Series` needs.
+        jacobian: The function of a `Jacobian`, if there is one.
+
+    Raises:
+        ManipDynError: If a function is not compiled.
+    """
+    functions = {"rhs": rhs, "signal": signal, "act": act, "jacobian": jacobian}
+    for name, function in functions.items():
+        if function is not None and not is_compiled(function):
+            raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
+        if isinstance(function, Dispatcher):
+            # Numba would have it count references as its caller does: not at all.
+            function.targetoptions.setdefault("_nrt", True)
+    advance, run, step = assembled(method, options, functions)
+    return Engine(
+        method,
+        options,
+        advance,
+        run,
+        step.rows,
+        step.degree,
+        step.scratch if any(step.scratch) else (0, scratch),
+    )

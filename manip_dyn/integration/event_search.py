@@ -1,0 +1,101 @@
+"""The search for zero crossings of event functions.
+
+A step over which a function changes its sign is tried again with other lengths, from the same
+start, until the crossing is known to within the tolerance; the last trial then is the step.
+
+In the state of a loop `low` and `high` are the lengths of the bracket, s, `high_lands` says
+whether the longer one ends at the stop, `probe` is the next length, `rounds` counts, and `settled`
+means that the trial that is on will be the step.
+"""
+
+from __future__ import annotations
+
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.integration.methods.step_control import ROUNDING
+
+BEFORE, AFTER, LEFT, RIGHT, KINDS, ACTED = 0, 1, 2, 3, 4, 6
+"""Rows of the signals: values at the start and end of the step and at both ends of the bracket,
+directions and terminal flags, and whether the action at the start was this function's."""
+SIGNAL_ROWS = 7
+
+
+@inlined(counted=False)
+def crosses(before, after, direction):
+    """Return whether a function crosses zero upwards, downwards or, for direction 0, at all."""
+    if direction >= 0 and before < 0.0 <= after:
+        return True
+    return direction <= 0 and before > 0.0 >= after
+
+
+@inlined(counted=False)
+def any_crosses(signals):
+    """Return whether one of k functions crosses zero in the step."""
+    found = False
+    for j in range(signals.shape[1]):
+        found = found or crosses(signals[BEFORE, j], signals[AFTER, j], signals[KINDS, j])
+    return found
+
+
+@inlined(counted=False)
+def copy_row(signals, source, target):
+    """Copy a row of the signals to another one."""
+    for j in range(signals.shape[1]):
+        signals[target, j] = signals[source, j]
+
+
+@inlined(counted=False)
+def next_trial(now, signals, width):
+    """Return the next length to try in the bracket, s.
+
+    Regula falsi on the earliest of the crossings, or the middle in every third trial; never
+    closer to an end than half of the `width`, s, so that the bracket closes from both sides.
+    """
+    low, high = now.low, now.high
+    bisect = now.rounds % 3 == 0
+    trial = 0.5 * (low + high) if bisect else high
+    if not bisect:
+        for j in range(signals.shape[1]):
+            left, right = signals[LEFT, j], signals[RIGHT, j]
+            if crosses(left, right, signals[KINDS, j]):
+                zero = low + (high - low) * left / (left - right)
+                if abs(zero) < abs(trial):
+                    trial = zero
+    sign = 1.0 if high > 0.0 else -1.0
+    return sign * min(max(abs(trial), abs(low) + 0.5 * width), abs(high) - 0.5 * width)
+
+
+@compiled(short=True, python=False)
+def another_trial(now, signals, tolerance):
+    """Return whether the step has to be tried again with another length, ``now.h``.
+
+    Args:
+        now: State of the loop; the step has just been tried.
+        signals: Values of the event functions at its start and its end, and more.
+        tolerance: How well the time of a crossing has to be found, s.
+    """
+    crossed = any_crosses(signals)
+    if now.settled != 0 or not (now.locating != 0 or crossed):
+        return False
+    if now.locating == 0:
+        now.locating = 1
+        now.rounds = 0
+        now.low = now.ahead
+        now.high_lands = now.landing
+        copy_row(signals, BEFORE, LEFT)
+    elif crossed:
+        now.high_lands = 0
+    if crossed:
+        now.high = now.h
+        copy_row(signals, AFTER, RIGHT)
+    else:
+        now.low = now.h
+        copy_row(signals, AFTER, LEFT)
+    width = max(tolerance, ROUNDING * abs(now.t))
+    now.rounds += 1
+    now.settled = abs(now.high - now.low) <= width
+    now.probe = now.high
+    if now.settled == 0:
+        now.probe = next_trial(now, signals, width)
+    now.h = now.probe
+    now.landing = 1 if now.settled != 0 and now.high_lands != 0 else 0
+    return True

@@ -1,0 +1,232 @@
+"""Linear combinations of stages and of Taylor terms, emitted as LLVM code.
+
+A stage is u = y + h sum_j a_ij k_j and k_i = f(t + c_i h, u). The sums have all their terms in one
+expression, without those that are zero: as loops over a table of coefficients they would take
+longer than many a right-hand side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from manip_dyn.core.arrays.views import VECTOR, borrowed
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.integration.methods.tableaus import Tableau
+
+FLAGS = ("contract",)
+_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
+U, K = 0, 1
+"""Rows of the work array: the argument of the next stage, and the first stage."""
+
+
+def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) -> Any:
+    """Return ``stages(t, h, first, last, y, p, work)`` for a tableau.
+
+    For compiled code: needs the first stage in row `K` of `work`; writes the other ones into the
+    rows behind it, and the state at the end of the step into row `U`.
+
+    Args:
+        table: The coefficients.
+        live: The stages that are wanted, the first one included.
+        rhs: Compiled ``rhs(t, y, p, out)``.
+        size: Length of the state.
+    """
+    if PLAIN:
+        return _plain_stages(table, live, rhs)
+    rows = [(i, _terms(table.a[i]), table.c[i]) for i in live[1:]]
+    end = () if table.fsal else _terms(table.b)
+
+    @intrinsic
+    def stages(typing, t, h, first, last, y, p, work):
+        function = types.Dispatcher(rhs)
+        called = function.get_call_type(typing, (types.float64, VECTOR, p, VECTOR), {})
+
+        def generate(context, builder, signature, values):
+            t, h, first, last, y, p, work = values
+            start = arrayobj.make_array(signature.args[4])(context, builder, y).data
+            data = arrayobj.make_array(signature.args[6])(context, builder, work).data
+            evaluate = context.get_function(function, called)
+            length = ir.Constant(_INDEX, size)
+
+            def place(row: int) -> Any:
+                return builder.gep(data, [ir.Constant(_INDEX, row * size)])
+
+            def combine(terms) -> None:
+                weighted = [(weight, place(K + j)) for weight, j in terms]
+                _emit_sum(builder, length, start, h, weighted, place(U))
+
+            for i, terms, c in rows:
+                combine(terms)
+                time = _emit_time(builder, t, h, first, last, c)
+                u, rate = (borrowed(context, builder, place(row), [length]) for row in (U, K + i))
+                evaluate(builder, [time, u, p, rate])
+            if end:
+                combine(end)
+            context.add_linking_libs(getattr(evaluate, "libs", ()))
+            return context.get_dummy_value()
+
+        return types.void(t, h, first, last, y, p, work), generate
+
+    return stages
+
+
+def weighted_sum(weights: Sequence[float], rows: Sequence[int], size: int) -> Any:
+    """Return ``combine(base, factor, work, out)``: out = base + factor sum_j w_j work[rows_j].
+
+    For compiled code: `base` and `out` (m,), rows of `work` (.., m).
+    """
+    if PLAIN:
+        return _plain_sum(weights, rows)
+    terms = [(w, row) for w, row in zip(weights, rows, strict=True) if w]
+
+    @intrinsic
+    def combine(_typing, base, factor, work, out):
+        def generate(context, builder, signature, values):
+            start, data, end = (
+                arrayobj.make_array(signature.args[k])(context, builder, values[k]).data
+                for k in (0, 2, 3)
+            )
+            weighted = [
+                (weight, builder.gep(data, [ir.Constant(_INDEX, row * size)]))
+                for weight, row in terms
+            ]
+            _emit_sum(builder, ir.Constant(_INDEX, size), start, values[1], weighted, end)
+            return context.get_dummy_value()
+
+        return types.void(base, factor, work, out), generate
+
+    return combine
+
+
+def _terms(row: Sequence[Fraction]) -> tuple[tuple[float, int], ...]:
+    return tuple((float(weight), j) for j, weight in enumerate(row) if weight)
+
+
+def _emit_sum(builder, length, start, factor, weighted, end) -> None:
+    """Emit end[i] = start[i] + factor * sum of weight * row[i], for all i."""
+    with cgutils.for_range(builder, length) as loop:
+
+        def load(data) -> Any:
+            return builder.load(builder.gep(data, [loop.index]))
+
+        total = ir.Constant(_NUMBER, 0.0)
+        for count, (weight, row) in enumerate(weighted):
+            term = load(row)
+            if abs(weight) != 1.0:
+                term = builder.fmul(ir.Constant(_NUMBER, abs(weight)), term, flags=FLAGS)
+            if count == 0:
+                total = term if weight > 0.0 else builder.fneg(term)
+            else:
+                add = builder.fadd if weight > 0.0 else builder.fsub
+                total = add(total, term, flags=FLAGS)
+        moved = builder.fmul(factor, total, flags=FLAGS)
+        value = builder.fadd(load(start), moved, flags=FLAGS)
+        builder.store(value, builder.gep(end, [loop.index]))
+
+
+def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
+    """Return t + c h; at the ends of the step on the inner side of a switch."""
+    if c in (0, 1):
+        return last if c else first
+    moved = builder.fmul(ir.Constant(_NUMBER, float(c)), h, flags=FLAGS)
+    return builder.fadd(t, moved, flags=FLAGS)
+
+
+def _plain_stages(table: Tableau, live: Sequence[int], rhs: Callable[..., None]) -> Any:
+    a, b, c = (np.array(each, dtype=np.float64) for each in (table.a, table.b, table.c))
+
+    def stages(t, h, first, last, y, p, work):
+        u, k = work[U], work[K : K + table.stages]
+        for i in live[1:]:
+            u[:] = y + h * (a[i, :i] @ k[:i])
+            rhs({0.0: first, 1.0: last}.get(c[i], t + c[i] * h), u, p, k[i])
+        if not table.fsal:
+            u[:] = y + h * (b @ k)
+
+    return stages
+
+
+def _plain_sum(weights: Sequence[float], rows: Sequence[int]) -> Any:
+    def combine(base, factor, work, out):
+        out[:] = base + factor * (np.array(weights) @ work[list(rows)])
+
+    return combine
+
+
+WIDEST = 8
+
+
+def power_sum(size: int) -> Any:
+    """Return ``sum_up(h, order, terms, out)``: out = the sum of h^k terms[k] over k = 0..order.
+
+    For compiled code: `terms` (.., size), `out` (size,); by Horner's rule.
+    """
+    if PLAIN:
+        return _plain_power_sum
+
+    @intrinsic
+    def sum_up(context, h, order, terms, out):
+        def generate(context, builder, signature, values):
+            h, order, terms, out = values
+            order = context.cast(builder, order, signature.args[1], types.intp)
+            rows = arrayobj.make_array(signature.args[2])(context, builder, terms).data
+            end = arrayobj.make_array(signature.args[3])(context, builder, out).data
+            _emit_power_sum(builder, size, h, order, rows, end)
+            return context.get_dummy_value()
+
+        return types.void(h, order, terms, out), generate
+
+    return sum_up
+
+
+def _blocks(size: int) -> list[tuple[int, int]]:
+    """Return the first component and the number of components of each vector."""
+    blocks, first, lanes = [], 0, WIDEST
+    while first < size:
+        while lanes > size - first:
+            lanes //= 2
+        blocks.append((first, lanes))
+        first += lanes
+    return blocks
+
+
+def _emit_power_sum(builder, size: int, h, order, rows, end) -> None:
+    blocks = _blocks(size)
+
+    def place(data, row, block) -> Any:
+        first, lanes = block
+        at = builder.add(builder.mul(row, ir.Constant(_INDEX, size)), ir.Constant(_INDEX, first))
+        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(_NUMBER, lanes).as_pointer())
+
+    def spread(lanes: int) -> Any:
+        vector = ir.Constant(ir.VectorType(_NUMBER, lanes), ir.Undefined)
+        for lane in range(lanes):
+            vector = builder.insert_element(vector, h, ir.Constant(ir.IntType(32), lane))
+        return vector
+
+    factors = [spread(lanes) for _, lanes in blocks]
+    last = [builder.load(place(rows, order, block), align=8) for block in blocks]
+    totals = [cgutils.alloca_once_value(builder, value) for value in last]
+    with cgutils.for_range(builder, order) as loop:
+        row = builder.sub(builder.sub(order, ir.Constant(_INDEX, 1)), loop.index)
+        for block, factor, total in zip(blocks, factors, totals, strict=True):
+            moved = builder.fmul(builder.load(total), factor, flags=FLAGS)
+            term = builder.load(place(rows, row, block), align=8)
+            builder.store(builder.fadd(moved, term, flags=FLAGS), total)
+    for block, total in zip(blocks, totals, strict=True):
+        builder.store(builder.load(total), place(end, ir.Constant(_INDEX, 0), block), align=8)
+
+
+def _plain_power_sum(h, order, terms, out):
+    total = terms[order]
+    for k in range(order - 1, -1, -1):
+        total = total * h + terms[k]
+    out[:] = total

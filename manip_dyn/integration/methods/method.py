@@ -1,0 +1,181 @@
+"""What every integration method is: a name, its figures, and the functions of one step.
+
+A family of methods is a subclass; its `step` is what the time loop calls, see `time_loop`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
+
+from manip_dyn.core.compiled.specialized import specialized
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.integration.methods import step_control, template_parameters
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a time loop is generated for.
+
+    Attributes:
+        size: Length m of the state.
+        adaptive: Whether the step follows from tolerances.
+        dense: Whether each step leaves a polynomial.
+        controller: ``"pi"`` or ``"paper"``, see `control`.
+        norm: ``"max"`` or ``"rms"``: how an error vector becomes a number.
+        events: Number of event functions.
+        acts: Whether events have an action.
+        positions: Number n of positions of a second-order system, see `Jacobian`.
+        jacobian: Whether a function gives the Jacobian; otherwise differences do.
+        mass: Whether its rows come multiplied by a mass matrix, see `Jacobian`.
+        estimate: ``"plain"`` or ``"scaled"``: error estimates of Rosenbrock methods.
+    """
+
+    size: int
+    adaptive: bool = False
+    dense: bool = False
+    controller: str = "pi"
+    norm: str = "max"
+    events: int = 0
+    acts: bool = False
+    positions: int = 0
+    jacobian: bool = False
+    mass: bool = False
+    estimate: str = "plain"
+
+
+class Step(NamedTuple):
+    """A method's part of a time loop.
+
+    Attributes:
+        module: Its functions, see `time_loop`.
+        rows: Rows (m,) that it needs of the work array, the first for the state at the end of the
+            step; those of a Taylor series come on top.
+        degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
+        scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
+        fills: What the module leaves open besides the motion: slots and what fills them.
+    """
+
+    module: ModuleType
+    rows: int
+    degree: int
+    scratch: tuple[int, int] = (0, 0)
+    fills: Mapping[Any, Any] = MappingProxyType({})
+
+
+def numbers_of(options: Options, power: int, paper_power: int) -> dict[str, float]:
+    """Return what a step and its control have to know, by the names in `template_parameters`."""
+    return {
+        "size": options.size,
+        "dense": int(options.dense),
+        "rms": int(options.norm == "rms"),
+        "paper": int(options.controller == "paper"),
+        "power": float(power),
+        "paper_power": float(paper_power),
+    }
+
+
+def open_step(
+    module: ModuleType,
+    motion: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+    emitted: Mapping[str, Any] = MappingProxyType({}),
+    **constants: Any,
+) -> tuple[ModuleType, Mapping[Any, Any]]:
+    """Return a method's part of a time loop, and what fills it.
+
+    Args:
+        module: Where it stands; it plans its first step by `plan_first`.
+        motion: ``rhs`` and what else it calls of the motion; bound with the compiler off.
+        numbers: Numbers and tables (r, c) by their names in `template_parameters`.
+        emitted: Functions of the method by their names, None for what it has not.
+        constants: What the module is bound to before it is compiled.
+    """
+    if not PLAIN:
+        open_there = {getattr(module, name): each for name, each in {**numbers, **emitted}.items()}
+        fills = {slot: slot if each is None else each for slot, each in open_there.items()}
+        return specialized(module, **constants) if constants else module, fills
+    bound = {name: partial(_element, value) for name, value in numbers.items()}
+    plan_first = specialized(step_control, rhs=motion["rhs"]).plan_first
+    return specialized(
+        module, **motion, plan_first=plan_first, **bound, **emitted, **constants
+    ), {}
+
+
+def _element(value: Any, *place: int) -> Any:
+    return value[place] if place else value
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """An integration method; frozen.
+
+    Attributes:
+        name: Its name in the registry.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def family(self) -> str:
+        """What kind it is, for people."""
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """Who published its coefficients, when."""
+
+    @property
+    @abstractmethod
+    def order(self) -> int | None:
+        """Order of the solution; None if the user chooses."""
+
+    @property
+    def embedded_order(self) -> int | None:
+        """Order of the solution that it is compared with; None without."""
+        return None
+
+    @property
+    @abstractmethod
+    def stages(self) -> int:
+        """Evaluations of the right-hand side that a step needs, the first one included."""
+
+    @property
+    def fsal(self) -> bool:
+        """Whether the last stage is the first one of the next step."""
+        return False
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it can choose its steps from tolerances."""
+        return self.embedded_order is not None
+
+    @property
+    @abstractmethod
+    def dense_order(self) -> int | None:
+        """Order of the error between the steps in dense output; None if the user chooses."""
+
+    @property
+    @abstractmethod
+    def stability_interval(self) -> float | None:
+        """Largest x such that steps on y' = -s y do not grow for 0 <= h s <= x; None if open."""
+
+    @property
+    def stand_in(self) -> Any:
+        """What its step calls until a right-hand side is given."""
+        return template_parameters.rhs
+
+    @abstractmethod
+    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+        """Return the compiled functions of a step.
+
+        Args:
+            options: What the loop is for.
+            rhs: The compiled right-hand side, or what stands in for it.
+            jacobian: The compiled function of a `Jacobian`, what stands in for it, or None.
+        """

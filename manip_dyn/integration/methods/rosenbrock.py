@@ -1,0 +1,116 @@
+"""Rosenbrock methods: linearly implicit steps for stiff systems, and their Nystrom form.
+
+With J1 = df/dy and J2 = df/dy' at the start of a step on y'' = f(t, y, y'), stage i solves
+
+    (I / gamma - h J2 - h^2 gamma J1) z_i = h f(t + alpha_i h, Y_i, Y'_i) + sum_j c_ij z_j
+            + h^2 gamma_i df/dt + h^2 J1 (gamma_i y' + sum_j delta_ij z_j),
+    Y_i = y + h (alpha_i y' + sum_j theta_ij z_j),   Y'_i = y' + sum_j a_ij z_j,
+
+all sums over j < i, and y grows by h y' + h sum mu_i z_i, y' by sum m_i z_i: Sandu et al. (2001),
+theorem 2.1, divided by gamma. One factorization serves all stages and the error estimate.
+
+With a mass matrix M at the start of the step everything is multiplied by it, as in eq. 43 to 45;
+but f stays the acceleration: M(y) f(Y_i) is not the force at Y_i that eq. 45 prints, and with that
+the method falls to order 1 wherever M depends on y.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.integration.methods import implicit_step
+from manip_dyn.integration.methods.method import Method, Options, Step, numbers_of, open_step
+from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau
+
+
+@dataclass(frozen=True)
+class Rosenbrock(Method):
+    """A Rosenbrock method; it keeps its order with the exact Jacobian, or, if `w`, with any.
+
+    Attributes:
+        tableau: Its coefficients.
+        w: Whether its order needs no exact Jacobian.
+    """
+
+    tableau: RosenbrockTableau
+    w: bool = False
+
+    @property
+    def family(self) -> str:
+        """Rosenbrock-Nystrom, or W-method."""
+        return "W-method" if self.w else "Rosenbrock-Nystrom"
+
+    @property
+    def source(self) -> str:
+        """What the tableau says."""
+        return self.tableau.source
+
+    @property
+    def order(self) -> int:
+        """Order of the solution that is carried on."""
+        return self.tableau.order
+
+    @property
+    def embedded_order(self) -> int:
+        """Order of the solution that it is compared with."""
+        return self.tableau.embedded_order
+
+    @property
+    def stages(self) -> int:
+        """Evaluations of the right-hand side; the Jacobian comes on top."""
+        return sum(not self.tableau.repeats(i) for i in range(self.tableau.stages))
+
+    @property
+    def dense_order(self) -> int:
+        """Order of the error between the steps."""
+        return min(self.order, 4)
+
+    @property
+    def stability_interval(self) -> float:
+        """Infinite: both are L-stable."""
+        return math.inf
+
+    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+        """Return the compiled functions of a step."""
+        table, size, n = self.tableau, options.size, options.positions
+        unknowns = n or size
+        power = self.embedded_order + 1
+        numbers = {
+            **numbers_of(options, power, power),
+            "adaptive": int(options.adaptive),
+            "positions": n,
+            "exact": int(options.jacobian),
+            "mass": int(options.mass),
+            "scaled": int(options.estimate == "scaled"),
+            **_coefficients(table),
+        }
+        motion = {"rhs": rhs, "jacobian": jacobian}
+        module, fills = open_step(implicit_step, motion, numbers)
+        scratch = (size - n + unknowns, size + (n if options.mass else 0))
+        return Step(module, implicit_step.Z + table.stages, degree=3, scratch=scratch, fills=fills)
+
+
+def _coefficients(table: RosenbrockTableau) -> dict[str, Any]:
+    """Return the coefficients as floats, by their names in `template_parameters`."""
+    difference = tuple(x - y for x, y in zip(table.b, table.b_hat, strict=True))
+    moves = [
+        weights
+        for b in (table.b, difference)
+        for weights in (table.position_weights(b), table.weights(b))
+    ]
+    repeats = [table.repeats(i) for i in range(table.stages)]
+    of_stage = [table.alpha_sums, table.gamma_sums, repeats]
+    tables = {
+        "of_stage": of_stage,
+        "a": table.a,
+        "c": table.c,
+        "theta": table.theta,
+        "delta": table.delta,
+        "moves": moves,
+    }
+    found = {name: np.array(rows, dtype=np.float64) for name, rows in tables.items()}
+    return {"stage_count": table.stages, "gamma": float(table.diagonal), **found}

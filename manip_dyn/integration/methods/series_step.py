@@ -1,0 +1,119 @@
+"""One step of a Taylor series; linked with each motion, see `taylor`."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+from typing import Any
+
+from manip_dyn.core.arrays.views import row, rows
+from manip_dyn.core.compiled import inlined
+from manip_dyn.integration.methods.dense_output import finish_piece
+from manip_dyn.integration.methods.step_control import (
+    NON_FINITE,
+    PASSED,
+    STEP_UNDERFLOW,
+    finite,
+    unit,
+)
+from manip_dyn.integration.methods.template_parameters import series
+
+U, TERMS = 0, 1
+"""Rows of the work array: the state at the end of the step, and the first term of the series."""
+RATE = TERMS + 1
+"""Row of the derivative at the start of the step."""
+
+# Bound for each engine.
+SIZE, ADAPTIVE = 1, False
+"""Length of the state; whether tolerances rule the steps."""
+sum_up: Any = None
+"""Emitted: the sum of the series, see `power_sum`."""
+
+
+@inlined(always=True, counted=False)
+def prepare(y, p, now, limits, tolerances, work, scratch):
+    """Write the series about the start of the step, and plan the step from it.
+
+    A search for an event sums the same series again.
+    """
+    if now.known != 0:
+        return PASSED
+    now.order = limits.order
+    size = 0.0
+    if ADAPTIVE:
+        for i in range(SIZE):
+            size = max(size, abs(y[i]))
+        now.order = order_of_step(tolerances, limits, size)
+    count = work.shape[0] - TERMS
+    series(now.first, y, p, now.order, scratch, rows(work, TERMS, count))
+    now.evaluations += 1
+    now.known = 1
+    if not finite(row(work, TERMS + now.order), SIZE):
+        return NON_FINITE
+    if ADAPTIVE:
+        length = length_of_step(work, tolerances, now.order, size)
+        now.planned = now.sign * min(limits.max_step, length)
+        if abs(now.planned) < limits.min_step:
+            return STEP_UNDERFLOW
+    return PASSED
+
+
+@inlined(always=True, counted=False)
+def order_of_step(tolerances, limits, size):
+    """Return the order for the tolerance that rules where the largest component is `size`."""
+    for i in range(SIZE):
+        if tolerances[0, i] * size > tolerances[1, i]:
+            return limits.order
+    return limits.absolute_order
+
+
+@inlined(always=True, counted=False)
+def length_of_step(work, tolerances, order, size):
+    """Return a step, s, from the last two terms of the series that are not zero.
+
+    Symmetric motions have series in which terms vanish; looked at alone, the last two would
+    then allow any step. Only where the whole upper half vanishes is the motion a polynomial, and
+    any step is right. As in the source, the relative tolerance is one of the largest component.
+    """
+    level = inf  # the step's logarithm
+    k = order
+    looked = 0
+    while k > order // 2 - 1 and k > 0 and looked < 2:
+        term = 0.0
+        for i in range(SIZE):
+            term = max(term, abs(work[TERMS + k, i]) / unit(tolerances, i, size))
+        if term > 0.0:
+            level = min(level, -log(term) / k)
+            looked += 1
+        k -= 1
+    return exp(level - 0.7 / (order - 1))
+
+
+@inlined(always=True, counted=False)
+def attempt(y, p, now, limits, tolerances, work, scratch):
+    """Sum the series at the end of the step, by Horner's rule."""
+    u = row(work, U)
+    sum_up(now.h, now.order, rows(work, TERMS, work.shape[0] - TERMS), u)
+    return PASSED if finite(u, SIZE) else NON_FINITE
+
+
+@inlined(always=True, counted=False)
+def interpolate(y, p, now, work, spans, polynomials):
+    """Keep the series as the polynomial of the step."""
+    power = 1.0
+    for k in range(polynomials.shape[1]):
+        for i in range(SIZE):
+            inside = k <= now.order
+            polynomials[now.pieces, k, i] = power * work[TERMS + k, i] if inside else 0.0
+        power *= now.h
+    finish_piece(now, spans)
+
+
+@inlined(always=True, counted=False)
+def close(now, work):
+    """The next step has a series of its own."""
+    now.known = 0
+
+
+@inlined(always=True, counted=False)
+def adapt(now, limits):
+    """The next step is planned from its own series."""

@@ -1,0 +1,188 @@
+"""Status codes, step size control and the first step.
+
+With e the norm of the error estimate over the tolerances, and k the power of h in that error:
+
+    paper   h_new = fac h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
+    pi      h_new = fac h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)
+
+Rosenbrock methods use k instead of max(p, q) + 1 in "paper", as eq. 15 of Sandu et al. (2001).
+A step with e > 1 fails and is repeated with a shorter one. By eq. 13 of Galhano (1994) the error
+is proportional to h^k with k = min(p, q) + 1, which is not the exponent of eq. 14; "paper" uses
+eq. 14 as printed. Neither source limits the change of the step. Here the factor stays in
+[facmin, facmax], as in eq. 16 of Sandu et al. (2001). Defaults: fac 0.9, facmin 0.1, facmax 5.
+
+Gustafsson, Control theoretic techniques for stepsize selection in explicit Runge-Kutta methods,
+ACM Trans. Math. Software 17 (1991). First step: Hairer, Norsett, Wanner, Solving ODEs I, section
+II.4, "Starting step size".
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from math import exp, isfinite, log, sqrt
+
+from manip_dyn.core.compiled import inlined
+from manip_dyn.integration.methods.template_parameters import rhs
+
+
+class Status(IntEnum):
+    """Why an integration stopped."""
+
+    SUCCESS = 0
+    """The end of the time span was reached."""
+    EVENT = 1
+    """A terminal event was found."""
+    NON_FINITE = 2
+    """The right-hand side or the state became infinite or NaN."""
+    STEP_UNDERFLOW = 3
+    """The tolerances would need a step below the smallest one."""
+    TOO_MANY_STEPS = 4
+    """The number of steps, failed ones included, reached its limit."""
+    PAUSED = 5
+    """A record is full: make room and go on; `integrate` never returns it."""
+    OFF_PATH = 6
+    """The tool did not follow its path; of `track` alone."""
+
+    @property
+    def meaning(self) -> str:
+        """The same in words."""
+        return MEANINGS[self]
+
+
+MEANINGS = {
+    Status.SUCCESS: "the end was reached",
+    Status.EVENT: "a terminal event was found",
+    Status.NON_FINITE: "numbers became infinite or NaN",
+    Status.STEP_UNDERFLOW: "the tolerances need too small a step",
+    Status.TOO_MANY_STEPS: "too many steps",
+    Status.PAUSED: "a record is full",
+    Status.OFF_PATH: "the path was lost",
+}
+
+
+SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED, _ = (int(s) for s in Status)
+PASSED, FAILED = -1, -2
+"""What a part of a step says, if not one of these: go on, or try again with a shorter step."""
+
+
+CONTROLLERS = ("pi", "paper")
+NORMS = ("max", "rms")
+ESTIMATES = ("plain", "scaled")
+ROUNDING = 3.6e-15
+"""16 units in the last place of 1."""
+
+
+@inlined(always=True, counted=False)
+def finite(x, size):
+    """Return whether all of x (size,) is finite."""
+    total = 0.0
+    for i in range(size):
+        total += 0.0 * x[i]  # NaN for an infinite number too
+    return total == 0.0
+
+
+@inlined(always=True, counted=False)
+def unit(tolerances, i, magnitude):
+    """Return what an error in component i of this magnitude is measured by; never zero."""
+    return tolerances[1, i] + tolerances[0, i] * magnitude + 1e-300
+
+
+@inlined(always=True, counted=False)
+def error_norm(y, u, wrong, tolerances, size, rms):
+    """Return the norm of the estimate `wrong` (size,) of a step from y to u; NaN as u."""
+    error = 0.0
+    for i in range(size):
+        scale = unit(tolerances, i, max(abs(y[i]), abs(u[i])))
+        ratio = abs(wrong[i]) / scale + 0.0 * u[i]
+        if rms:
+            error += ratio * ratio
+        elif ratio > error or ratio != ratio:  # a NaN stays, whatever follows
+            error = ratio
+    if rms:
+        error = sqrt(error / size)
+    return error
+
+
+@inlined(always=True, counted=False)
+def judge(now, limits, power):
+    """Let a step pass, or plan a shorter one; during a search for an event any error passes."""
+    error = now.error
+    if error <= 1.0 or (now.locating != 0 and error == error):
+        return PASSED
+    now.failures += 1
+    now.rejected = 1
+    now.locating = 0
+    factor = limits.facmin
+    if isfinite(error):
+        factor = max(limits.facmin, limits.fac * exp(-log(error) / power))
+    now.planned = factor * now.h
+    if abs(now.planned) < max(limits.min_step, ROUNDING * abs(now.t) + 1e-30):
+        return STEP_UNDERFLOW if isfinite(error) else NON_FINITE
+    return FAILED
+
+
+@inlined(always=True, counted=False)
+def plan_next(now, limits, power, paper, paper_power):
+    """Plan the step after one that passed; not after a search for an event.
+
+    Args:
+        now: State of the loop.
+        limits: Its limits.
+        power: The power k of the step that the error goes with.
+        paper: Whether the control is "paper", otherwise "pi".
+        paper_power: The power of the step in "paper".
+    """
+    if now.locating != 0:
+        return
+    level = log(max(now.error, 1e-12))
+    exponent = -level / paper_power if paper else (0.4 * now.memory - 0.7 * level) / power
+    factor = min(limits.facmax, max(limits.facmin, limits.fac * exp(exponent)))
+    if now.rejected != 0:
+        factor = min(factor, 1.0)
+    wanted = factor * abs(now.h)
+    if abs(now.h) < abs(now.planned):  # cut short by a stop, not by the error
+        wanted = max(wanted, abs(now.planned))
+    now.planned = now.sign * min(limits.max_step, max(limits.min_step, wanted))
+    now.memory = level
+    now.rejected = 0
+
+
+@inlined(short=True, counted=False)
+def plan_first(y, p, now, limits, tolerances, u, rate, later, size, power):
+    """Plan the first step from the derivative at the start and one a little later.
+
+    Args:
+        y: State at the start (size,).
+        p: Parameters.
+        now: State of the loop.
+        limits: Its limits.
+        tolerances: Relative and absolute (2, size).
+        u: Scratch (size,).
+        rate: The derivative at the start (size,).
+        later: Scratch (size,).
+        size: Length of the state.
+        power: The power of the step that its error goes with.
+    """
+    longest = min(limits.max_step, abs(now.end - now.t))
+    place = slope = bend = 0.0
+    for i in range(size):
+        scale = unit(tolerances, i, abs(y[i]))
+        place = max(place, abs(y[i]) / scale)
+        slope = max(slope, abs(rate[i]) / scale)
+    guess = 1e-6 if place < 1e-5 or slope < 1e-5 else 0.01 * place / slope
+    guess = min(guess, longest)
+    for i in range(size):
+        u[i] = y[i] + now.sign * guess * rate[i]
+    rhs(min(max(now.t + now.sign * guess, now.earliest), now.latest), u, p, later)
+    now.evaluations += 1
+    for i in range(size):
+        scale = unit(tolerances, i, abs(y[i]))
+        bend = max(bend, abs(later[i] - rate[i]) / (guess * scale))
+    steepest = max(slope, bend)
+    length = max(1e-6, 1e-3 * guess)
+    if steepest > 1e-15:
+        length = (0.01 / steepest) ** (1.0 / power)
+    length = min(length, 100.0 * guess, longest)
+    if not length > 0.0:
+        length = guess
+    now.planned = now.sign * max(length, limits.min_step)

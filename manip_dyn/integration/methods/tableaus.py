@@ -1,0 +1,201 @@
+"""Butcher tableaus: exact coefficients, their checks, and real stability intervals.
+
+One step of an explicit Runge-Kutta method with s stages (Hairer, Norsett, Wanner, Solving
+ODEs I, eq. II.1.8; Galhano (1994), eq. 8 and 10):
+
+    k_i = f(t + c_i h, y + h sum_{j<i} A_ij k_j),   y_new = y + h sum_i b_i k_i
+
+On y' = -s y a step multiplies y by R(-s h). The stability interval is where |R| <= 1 (Hairer,
+Wanner, Solving ODEs II, section IV.2).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from manip_dyn.core.errors import ManipDynError
+
+Row = tuple[Fraction, ...]
+_ROUNDING = Fraction(1, 10**16)
+"""What printed coefficients may be off by; less than a float can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """The coefficients of an explicit Runge-Kutta method of s stages, as exact fractions.
+
+    Equal only to itself, so that looking up a compiled engine does not hash every fraction.
+
+    Attributes:
+        key: Short name.
+        c: Abscissas (s,).
+        a: Strictly lower triangular matrix (s, s), rows first.
+        b: Weights (s,) of the solution that is carried on.
+        b_hat: Weights (s,) of the solution it is compared with, or None.
+        order: Order of `b`.
+        embedded_order: Order of `b_hat`, or None.
+        source: Author and year.
+        bump: Weights (s,) of the quartic term of the continuous extension, see `dense`, or None.
+    """
+
+    key: str
+    c: Row
+    a: tuple[Row, ...]
+    b: Row
+    b_hat: Row | None
+    order: int
+    embedded_order: int | None
+    source: str
+    bump: Row | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse coefficients that are no explicit, consistent method."""
+        s = len(self.c)
+        rows = [*self.a, self.b, *([] if self.b_hat is None else [self.b_hat])]
+        faults = {
+            "is not square": len(self.a) != s or any(len(row) != s for row in rows),
+            "is not explicit": any(any(row[i:]) for i, row in enumerate(self.a)),
+            "has rows that do not sum to c": any(
+                abs(_sum(row) - c) > _ROUNDING for row, c in zip(self.a, self.c, strict=False)
+            ),
+            "has weights that do not sum to 1": any(
+                abs(_sum(row) - 1) > _ROUNDING for row in rows[len(self.a) :]
+            ),
+            "has a stage outside of its step": any(not 0 <= c <= 1 for c in self.c),
+            "has one of b_hat and its order": (self.b_hat is None)
+            != (self.embedded_order is None),
+        }
+        for fault, found in faults.items():
+            if found:
+                raise ManipDynError(f"the tableau '{self.key}' {fault}")
+
+    @property
+    def stages(self) -> int:
+        """The number of stages s."""
+        return len(self.c)
+
+    @cached_property
+    def fsal(self) -> bool:
+        """Whether the last stage is the first one of the next step."""
+        return self.stages > 1 and self.c[-1] == 1 and self.a[-1] == self.b
+
+    @cached_property
+    def error_weights(self) -> Row | None:
+        """The weights b - b_hat (s,) of the local error estimate."""
+        if self.b_hat is None:
+            return None
+        return tuple(b - b_hat for b, b_hat in zip(self.b, self.b_hat, strict=True))
+
+    def needed(self, *weights: Row | None) -> list[int]:
+        """Return the stages that the given weights (s,) depend on, in order."""
+        wanted = {i for row in weights if row for i, weight in enumerate(row) if weight}
+        for i in reversed(range(self.stages)):
+            if i in wanted:
+                wanted |= {j for j, weight in enumerate(self.a[i]) if weight}
+        return sorted(wanted | {0})
+
+
+@cache
+def tableaus() -> MappingProxyType[str, Tableau]:
+    """Return every tableau of ``tableaus.json`` by its key.
+
+    The file's numbers are fractions, or decimals of at least 60 digits where a coefficient is
+    irrational; both are read exactly and become floats when a step is generated.
+    """
+    path = Path(__file__).parent / "tableaus.json"
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return MappingProxyType({entry["key"]: _tableau(entry) for entry in entries})
+
+
+def _tableau(entry: dict[str, Any]) -> Tableau:
+    embedded, key = entry["b_hat"], entry["key"]
+    return Tableau(
+        key=key,
+        c=_row(entry["c"]),
+        a=tuple(_row(row) for row in entry["A"]),
+        b=_row(entry["b"]),
+        b_hat=None if embedded is None else _row(embedded),
+        order=entry["order"],
+        embedded_order=entry["embedded_order"],
+        source=entry["source"],
+        bump=_row(entry["bump"]) if "bump" in entry else None,
+    )
+
+
+def _row(numbers: list[str]) -> Row:
+    return tuple(map(_number, numbers))
+
+
+_number = cache(Fraction)
+"""Most of the numbers are zeros, and others stand there twice."""
+
+
+def _sum(row: Row) -> Fraction:
+    return sum(filter(None, row), Fraction(0))
+
+
+def euler_trapezoidal(corrections: int = 1) -> Tableau:
+    """Return Euler's predictor with `corrections` passes of the trapezoidal corrector.
+
+    P(EC)^n: y_1 = y + h f(t, y), then n times y_{i+1} = y + h/2 (f(t, y) + f(t + h, y_i)). Each
+    pass is a stage, so that it is a Runge-Kutta method of order 2; one pass, as in Sariyildiz
+    (2011), does the arithmetic of Heun's method.
+    """
+    half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
+    size = corrections + 1
+    rows = [(zero,) * size, (one, *(zero,) * (size - 1))]
+    for i in range(2, size):
+        rows.append(tuple(half if j in (0, i - 1) else zero for j in range(size)))
+    return Tableau(
+        key="euler_trapezoidal",
+        c=(zero, *(one,) * corrections),
+        a=tuple(rows),
+        b=tuple(half if j in (0, corrections) else zero for j in range(size)),
+        b_hat=None,
+        order=2,
+        embedded_order=None,
+        source=f"Euler predictor, {corrections} trapezoidal correction, as Sariyildiz (2011)",
+    )
+
+
+_SLACK = 1e-9
+"""Growth that is rounding: |R(-s)| touches 1 at s = 0."""
+
+
+def growth_polynomial(table: Tableau) -> list[float]:
+    """Return the coefficients of R(z) = 1 + sum_k z^k b^T A^(k-1) 1, lowest first."""
+    coefficients, powers = [1.0], [Fraction(1)] * table.stages
+    for _ in range(table.stages):
+        coefficients.append(float(sum(b * x for b, x in zip(table.b, powers, strict=True))))
+        powers = [
+            sum((a * x for a, x in zip(row, powers, strict=True)), Fraction(0)) for row in table.a
+        ]
+    return coefficients
+
+
+def stability_interval(coefficients: Sequence[float]) -> float:
+    """Return the largest x such that |R(-s)| <= 1 for 0 <= s <= x."""
+    growth = Polynomial(coefficients)
+    return first_growth(lambda s: abs(growth(-s)))
+
+
+def first_growth(growth: Callable[[float], float], longest: float = 100.0) -> float:
+    """Return the first s > 0 at which growth(s), at most 1 before, exceeds 1."""
+    before = 0.0
+    for s in np.arange(0.01, longest, 0.01):
+        if growth(s) > 1.0 + _SLACK:
+            from scipy.optimize import brentq  # takes longer to load than all of this folder
+
+            return float(brentq(lambda x: growth(x) - 1.0 - _SLACK, before, s))
+        before = float(s)
+    return longest

@@ -1,0 +1,206 @@
+"""The time loop that all methods share; linked with each method's part and right-hand side.
+
+A method's part is a module with these functions, of the state y (m,), the parameters p, and
+the parts of the caller's `Space`:
+
+    prepare(y, p, now, limits, tolerances, work, scratch)
+        brings what is known at the start of the step up to date
+    attempt(y, p, now, limits, tolerances, work, scratch)
+        tries the step ``now.h``: the state at its end goes into the first row of `work`
+    interpolate(y, p, now, work, spans, polynomials)
+        keeps a polynomial over the step, for dense output
+    close(now, work)
+        keeps what the next step can use, and says so in ``now.known``
+    adapt(now, limits)
+        plans the next step
+
+and RATE, the row of `work` with the derivative at the start of the step. The first two return
+PASSED, the second also FAILED once it has planned a shorter step, or else how the integration
+ends.
+"""
+
+from __future__ import annotations
+
+from manip_dyn.core.arrays.views import row, unowned
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.integration.event_search import (
+    ACTED,
+    AFTER,
+    BEFORE,
+    KINDS,
+    another_trial,
+    copy_row,
+    crosses,
+)
+from manip_dyn.integration.loop_arrays import EARLIEST, LATEST, MARK, TIME, only
+from manip_dyn.integration.methods.step_control import (
+    EVENT,
+    FAILED,
+    PASSED,
+    PAUSED,
+    ROUNDING,
+    STEP_UNDERFLOW,
+    SUCCESS,
+    TOO_MANY_STEPS,
+)
+from manip_dyn.integration.methods.template_parameters import (
+    act,
+    acts,
+    adapt,
+    adaptive,
+    attempt,
+    close,
+    dense,
+    event_count,
+    interpolate,
+    prepare,
+    rate_row,
+    signal,
+    size,
+)
+
+# Bound for each kind of loop, see `assembly`.
+EVENTS = False
+"""Whether there are events: the search for them is much of the loop."""
+WIDTHS_AHEAD = 8
+"""How many times the width of a located crossing one looks ahead after an action."""
+
+
+@compiled(counted=False)
+def advance(p, y, space):
+    """Move the state y (m,) on from where `space` says; return how it ended."""
+    p, y, space = unowned(p), unowned(y), unowned(space)
+    limits, now = only(space.rules), only(space.clock)
+    tolerances, stops = space.tolerances, space.stops
+    work, scratch, signals = space.work, space.scratch, space.signals
+    times, spans, event_times = space.times, space.spans, space.event_times
+    now.end = stops[-1, TIME]
+    now.sign = 1.0 if now.end > now.t else -1.0
+    now.step = limits.step
+    now.planned = now.sign * abs(now.planned)
+    now.rejected = now.locating = now.settled = 0
+    while True:
+        if now.stop == stops.shape[0]:
+            return SUCCESS
+        if now.steps + now.failures >= limits.max_steps:
+            return TOO_MANY_STEPS
+        if (
+            0 < times.shape[0] <= now.rows
+            or 0 < spans.shape[0] <= now.pieces
+            or 0 < event_times.shape[0] < now.found + event_count()
+        ):
+            return PAUSED  # a record has no room for another step
+        target, remaining = stops[now.stop, TIME], stops[now.stop, TIME] - now.t
+        now.earliest, now.latest = stops[now.stop, EARLIEST], stops[now.stop, LATEST]
+        now.first = min(max(now.t, now.earliest), now.latest)
+        verdict = prepare(y, p, now, limits, tolerances, work, scratch)
+        if verdict != PASSED:
+            return verdict
+        if EVENTS and now.armed == 0:
+            arm(y, p, now, work, signals)
+        if adaptive():
+            if abs(now.planned) < ROUNDING * abs(now.t) + 1e-30:
+                return STEP_UNDERFLOW
+            now.landing = abs(remaining) <= 1.01 * abs(now.planned)
+            now.h = now.planned
+        else:  # fixed steps are counted, so that none drifts
+            left = target - now.origin - (now.since + 1) * (now.sign * now.step)
+            now.landing = left * now.sign <= 1e-6 * now.step
+            now.h = now.sign * now.step
+        if now.landing != 0:
+            now.h = remaining
+        while True:
+            reached = target if now.landing != 0 else now.t + now.h
+            now.last = min(max(reached, now.earliest), now.latest)
+            verdict = attempt(y, p, now, limits, tolerances, work, scratch)
+            if not EVENTS or verdict != PASSED:
+                break
+            signal(now.last, row(work, 0), p, row(signals, AFTER))
+            if not another_trial(now, signals, limits.event_tolerance):
+                break
+        if verdict == FAILED:
+            now.settled = 0
+            continue
+        if verdict != PASSED:
+            return verdict
+        now.steps += 1
+        if dense():
+            interpolate(y, p, now, work, spans, space.polynomials)
+        close(now, work)
+        now.since += 1
+        if now.landing == 0 and not adaptive() and now.locating == 0:
+            now.t = now.origin + now.since * (now.sign * now.step)
+        else:
+            now.t = reached
+            if now.locating != 0:
+                now.origin = reached
+                now.since = 0
+        for i in range(size()):
+            y[i] = work[0, i]
+        mark = int(stops[now.stop, MARK]) if now.landing != 0 else 0
+        if (limits.every_step != 0 or mark >= 2) and now.rows < times.shape[0]:
+            times[now.rows] = now.t
+            for i in range(size()):
+                space.states[now.rows, i] = y[i]
+            now.rows += 1
+        adapt(now, limits)
+        if now.landing != 0:
+            now.stop += 1
+            now.origin = now.t
+            now.since = 0
+            if mark % 2 == 1:
+                now.known = 0
+                now.memory = 0.0
+        if EVENTS and happen(y, p, now, limits.event_tolerance, signals, space):
+            return EVENT
+
+
+@inlined(counted=False)
+def arm(y, p, now, work, signals):
+    """Read the signals at the start of the step.
+
+    The action of an impact leaves the state on the far side, or on zero, and turns the motion
+    back. Which side such a function is on is seen a little later.
+    """
+    signal(now.first, y, p, row(signals, BEFORE))
+    now.armed = 1
+    if acts() and now.ahead != 0.0:
+        u, rate = row(work, 0), row(work, rate_row())
+        for i in range(size()):
+            u[i] = y[i] + now.ahead * rate[i]
+        signal(now.first + now.ahead, u, p, row(signals, AFTER))
+        for j in range(event_count()):
+            if signals[ACTED, j] != 0.0:
+                signals[BEFORE, j] = signals[AFTER, j]
+
+
+@inlined(counted=False)
+def happen(y, p, now, tolerance, signals, space):
+    """Keep the events at the end of the step and act on them; return whether one is terminal."""
+    ended = False
+    now.ahead = 0.0
+    for j in range(event_count()):
+        signals[ACTED, j] = 0.0
+    for j in range(event_count()):
+        direction = signals[KINDS, j]
+        if not crosses(signals[BEFORE, j], signals[AFTER, j], direction):
+            continue
+        if now.found < space.event_times.shape[0]:
+            space.event_times[now.found] = now.t
+            space.event_indices[now.found] = j
+            for i in range(size()):
+                space.event_states[now.found, i] = y[i]
+            now.found += 1
+        now.known = 0
+        now.memory = 0.0
+        ended = ended or signals[KINDS + 1, j] != 0.0
+        if acts() and not ended:
+            act(j, now.t, y, p)
+            now.armed = 0
+            if direction != 0.0:
+                width = max(tolerance, ROUNDING * abs(now.t))
+                signals[ACTED, j] = 1.0
+                now.ahead = now.sign * WIDTHS_AHEAD * width
+    now.locating = now.settled = 0
+    copy_row(signals, AFTER, BEFORE)
+    return ended

@@ -1,0 +1,151 @@
+"""Engines in place: callable from numba, without allocation, cached on disk."""
+
+import os
+import sys
+
+import numpy as np
+import problems
+import pytest
+from fresh import output_of
+from numba import njit
+from problems import (
+    CLASSICAL,
+    NO_SCRIPT,
+    allocations,
+    curve,
+    oscillator,
+    scripted,
+    scripted_engine,
+)
+
+import manip_dyn as md
+from manip_dyn.integration import METHODS, Options, compile_engine
+
+NOTHING = np.empty(0)
+
+
+@pytest.mark.parametrize("name", CLASSICAL)
+def test_no_loop_allocates(name):
+    """As many allocations for one step as for a thousand: those of handing arrays over."""
+    engine, counts = scripted_engine(name), []
+    for t_end in (0.001, 1.0):
+        space = engine.space(step=0.001, atol=1e-6, max_step=0.001)
+        engine.start(space, 0.0, np.array([t_end, -np.inf, np.inf, 0.0]))
+
+        def go(space=space, engine=engine, t_end=t_end):
+            engine.start(space, 0.0, np.array([t_end, -np.inf, np.inf, 0.0]))
+            assert engine.advance(NO_SCRIPT, curve(0.0), space) == 0
+
+        counts.append(allocations(go))
+    assert counts[0] == counts[1] <= 20
+
+
+def test_other_numba_code_runs_an_engine_in_place():
+    engine = compile_engine(oscillator, METHODS["rkdp54"], Options(size=2, adaptive=True))
+    run, space, y, p = engine.run, engine.space(rtol=1e-9, atol=1e-9), np.zeros(2), NOTHING
+
+    @njit
+    def turns(count, p, y, space):
+        """Go round `count` times; the time step of a sampled controller, say."""
+        y[0], y[1] = 1.0, 0.0
+        worst, steps = 0, 0
+        for _ in range(count):
+            worst = max(worst, run(0.0, 2.0 * np.pi, p, y, space))
+            steps += space.state.steps
+        return worst, steps
+
+    assert turns(10, p, y, space)[0] == 0
+    np.testing.assert_allclose(y, [1.0, 0.0], atol=1e-6)
+    assert space.state.t == 2.0 * np.pi
+    assert allocations(turns, 1, p, y, space) == allocations(turns, 1000, p, y, space)
+    turns(1, p, y, space)
+    same, other = np.array([1.0, 0.0]), engine.space(rtol=1e-9, atol=1e-9)
+    for _ in range(2):  # whatever has been before
+        same[:] = 1.0, 0.0
+        assert engine.go(0.0, 2.0 * np.pi, p, same, other) == md.Status.SUCCESS
+    np.testing.assert_array_equal(same, y)
+    assert other.clock == space.clock
+
+
+def test_ten_million_steps_leave_the_memory_flat():
+    def peak():
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+    if not os.path.exists("/proc/self/status"):
+        pytest.skip("no /proc")
+    md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, sampling=[1.0])
+    before = peak()
+    found = md.integrate(
+        oscillator, (0.0, 1e5), [1.0, 0.0], method="rk4", step=0.01, sampling=[1e5]
+    )
+    assert found.steps == 10_000_000
+    assert found.t[-1] == 1e5
+    assert peak() - before < 2_000  # kB
+    np.testing.assert_allclose(found.y_last, [np.cos(1e5), -np.sin(1e5)], atol=1e-5)
+
+
+def test_a_full_record_pauses_the_loop_and_more_room_goes_on():
+    engine = compile_engine(oscillator, METHODS["rk4"], Options(size=2))
+    y, space = np.array([1.0, 0.0]), engine.space(step=0.1, every_step=True, room=(4, 0, 0))
+    engine.start(space, 0.0, np.array([1.0, -np.inf, np.inf, 0.0]))
+    assert engine.advance(NOTHING, y, space) == md.Status.PAUSED
+    assert space.state.t == pytest.approx(0.4)
+    space.state.rows = 0  # read the rows, then use them again
+    assert engine.advance(NOTHING, y, space) == md.Status.PAUSED
+    space = space.keeping(engine.record(10, 0, 0, degree=3))
+    space.state.rows = 0
+    assert engine.advance(NOTHING, y, space) == md.Status.SUCCESS
+    assert space.state.t == 1.0
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import numpy as np
+from numba import njit
+import problems
+from manip_dyn.integration import METHODS, Options, compile_engine
+engine = compile_engine(problems.oscillator, METHODS["rk4"], Options(size=2))
+assert engine.cached
+space = engine.space(step=1e-3)
+y = np.array([1.0, 0.0])
+engine.start(space, 0.0, np.array([np.pi, -np.inf, np.inf, 0.0]))
+begin = time.perf_counter()
+assert engine.advance(np.empty(0), y, space) == 0
+hits = sum(engine.advance.stats.cache_hits.values())
+print(hits, y[0], time.perf_counter() - begin)
+closure = njit(lambda t, y, p, out: None)
+assert compile_engine(closure, METHODS["rk1"], Options(size=2)).cached  # told apart by its code
+"""
+
+
+def test_another_process_loads_the_machine_code(tmp_path):
+    script = SCRIPT.format(folder=os.path.dirname(problems.__file__))
+    hits = []
+    for _ in range(2):
+        hit, end, _ = output_of(script, MANIP_DYN_CACHE=str(tmp_path / "cache")).split()
+        assert float(end) == pytest.approx(-1.0, abs=1e-7)
+        hits.append(int(hit))
+    assert hits == [0, 1]
+
+
+def test_an_engine_is_found_again_and_depends_on_what_its_function_uses(tmp_path, monkeypatch):
+    options = Options(size=2)
+    assert compile_engine(scripted, METHODS["rk1"], options) is compile_engine(
+        scripted, METHODS["rk1"], options
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    # Two files of one length within a second have the same bytecode for Python.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    source = (
+        "from numba import njit\nRATE = {rate}\n@njit\ndef rhs(t, y, p, out):\n    out[0] = RATE\n"
+    )
+    ends = []
+    for rate in (1.0, 2.0):
+        (tmp_path / "rates.py").write_text(source.format(rate=rate))
+        sys.modules.pop("rates", None)
+        import rates  # written just above
+
+        ends.append(md.integrate(rates.rhs, (0, 1), [0.0], method="rk1", step=1.0).y_last[0])
+    assert ends == [1.0, 2.0]

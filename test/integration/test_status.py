@@ -1,0 +1,262 @@
+"""What goes wrong on the way is a status with a sentence; what a user does wrong is an error."""
+
+import numpy as np
+import pytest
+from numba import njit
+from problems import NO_SCRIPT, curve, oscillator, scripted
+
+import manip_dyn as md
+from manip_dyn.integration import METHODS, RungeKutta, Series, right_hand_side
+
+
+@njit
+def troubled(t, y, p, out):
+    """Without p y' = y^2: y = 1 / (1 - t) leaves for infinity at 1 s.
+
+    With p[0] a derivative that is NaN after it; with p[1], too, a stiff one.
+    """
+    if p.size == 0:
+        out[0] = y[0] * y[0]
+    elif p.size == 1:
+        out[0] = np.sqrt(p[0] - t)
+    else:
+        out[0] = -p[1] * (y[0] - np.cos(t))
+
+
+HOW = {
+    "rk4": {"method": "rk4", "step": 0.01},
+    "rkdp54": {"method": "rkdp54", "rtol": 1e-8},
+}
+
+
+@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
+def test_a_nan_at_the_start_ends_at_the_start(how):
+    found = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([-1.0]), **how)
+    assert found.status is md.Status.NON_FINITE
+    assert not found.success
+    assert found.t_last == 0.0
+    assert found.steps == 0
+    assert found.reason.startswith("the derivative at t = 0 s is [nan]")
+
+
+@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
+def test_a_nan_in_mid_flight_keeps_the_last_good_state(how):
+    found = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([0.505]), **how)
+    assert found.status is md.Status.NON_FINITE
+    assert 0.49 < found.t_last <= 0.505
+    assert np.isfinite(found.y).all()
+    assert found.y_last[0] == pytest.approx(2.0 / 3.0 * 0.505**1.5, abs=1e-3)
+    assert "finite" in found.reason
+
+
+def test_a_blow_up_in_finite_time_is_a_step_underflow():
+    found = md.integrate(troubled, (0.0, 2.0), [1.0], method="rkdp54", rtol=1e-8)
+    assert found.status is md.Status.STEP_UNDERFLOW
+    assert found.t_last == pytest.approx(1.0, abs=1e-6)
+    assert "step below" in found.reason
+    assert "t = " in found.reason
+
+
+def test_a_blow_up_with_fixed_steps_is_not_finite():
+    found = md.integrate(troubled, (0.0, 2.0), [1.0], method="rk4", step=0.01)
+    assert found.status is md.Status.NON_FINITE
+    assert 1.0 < found.t_last < 1.2
+
+
+def test_a_smallest_step_that_is_too_large_is_an_underflow():
+    found = md.integrate(
+        troubled,
+        (0.0, 2.0),
+        [1.0],
+        method="rkdp54",
+        rtol=1e-8,
+        control=md.StepControl(min_step=1e-3),
+    )
+    assert found.status is md.Status.STEP_UNDERFLOW
+    assert found.t_last < 0.999
+
+
+@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
+def test_too_many_steps(how):
+    p, control = np.array([0.0, 1e6]), md.StepControl(max_steps=17)
+    found = md.integrate(troubled, (0.0, 10.0), [1.0], p=p, control=control, **how)
+    assert found.status in (md.Status.TOO_MANY_STEPS, md.Status.NON_FINITE)
+    if how["method"] == "rkdp54":
+        assert found.status is md.Status.TOO_MANY_STEPS
+        assert found.steps + found.failures == 17
+        assert "max_steps = 17" in found.reason
+
+
+def test_the_longest_step_is_kept_and_the_count_may_be_met():
+    found = md.integrate(
+        oscillator,
+        (0.0, 1.0),
+        [1.0, 0.0],
+        method="rkdp54",
+        rtol=1e-3,
+        control=md.StepControl(max_step=0.0625),
+    )
+    assert np.diff(found.t).max() <= 0.0625 * 1.011
+    again = md.integrate(
+        oscillator,
+        (0.0, 1.0),
+        [1.0, 0.0],
+        method="rk4",
+        step=0.1,
+        control=md.StepControl(max_steps=10),
+    )
+    assert again.success
+
+
+def test_zero_components_with_relative_tolerance_only_are_no_failure():
+    found = md.integrate(oscillator, (0.0, 1.0), [0.0, 0.0], method="rkdp54", rtol=1e-6, atol=0.0)
+    assert found.success
+
+
+def flat(t, y):
+    return -y
+
+
+def long(t, y):
+    return np.zeros(3)
+
+
+def opaque(t, y):
+    return object()
+
+
+def test_plain_functions_are_compiled():
+    found = md.integrate(flat, (0.0, 1.0), [1.0], rtol=1e-10)
+    assert found.y_last[0] == pytest.approx(np.exp(-1.0), rel=1e-9)
+    assert right_hand_side(flat, 0.0, np.ones(1)) is right_hand_side(flat, 1.0, np.zeros(1))
+    rate = 2.0
+    found = md.integrate(
+        lambda t, y: np.array([-rate * y[0]]), (0.0, 1.0), [1.0], method="rk4", step=0.01
+    )
+    assert found.y_last[0] == pytest.approx(np.exp(-2.0), rel=1e-7)
+
+
+BAD = [
+    ({"method": "rkdp78"}, r"method is 'rkdp78'; .*did you mean 'rkdp87'\?"),
+    ({"method": "rk4"}, "step is missing, but method 'rk4' has no error estimate"),
+    ({"method": "rk4", "rtol": 1e-6}, "rtol or atol are given, but method 'rk4'"),
+    ({"method": "rk4", "step": -1.0}, "step is -1 s; expected a number above 0"),
+    ({"step": 0.1, "rtol": 1e-6}, "step is 0.1 s beside rtol or atol"),
+    ({"y0": [1.0, np.nan]}, r"y0 is \[1.0, nan\]; expected finite numbers"),
+    ({"y0": [[1.0, 0.0]]}, r"y0 has shape \(1, 2\); expected \(2,\)"),
+    ({"y0": []}, "y0 has no numbers"),
+    ({"t_span": (0.0, 0.0)}, "expected two different times"),
+    ({"t_span": 1.0}, "t_span is 1.0; expected 2 numbers"),
+    ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
+    ({"rtol": [1e-6, 1e-6, 1e-6]}, r"rtol has shape \(3,\); expected \(2,\)"),
+    ({"rtol": 0.0, "atol": 0.0}, "rtol and atol are both 0"),
+    ({"control": "pid"}, "control is 'pid'; expected an md.StepControl"),
+    ({"order": 5}, "order is 5; expected none"),
+    ({"sampling": [0.0, 2.0]}, "sampling.times holds 2 s; expected times inside"),
+    ({"sampling": [0.5, 0.2]}, "sampling.times goes back"),
+    ({"p": ["a"]}, r"p is \['a'\]; expected numbers"),
+    ({"p": {"k": 1.0}}, "expected numbers, a float64 array"),
+    ({"p": object()}, "that numba can type"),
+    ({"events": 3}, "events.function is 3"),
+    ({"rhs": 3}, "rhs is 3; expected a Python function"),
+    ({"rhs": lambda t: t}, r"rhs is <lambda>\(t\); expected a function rhs"),
+    ({"rhs": long}, r"rhs returns an array of shape \(3,\); expected \(2,\)"),
+    ({"rhs": opaque}, "rhs cannot be compiled by numba: .*object"),
+    ({"method": "taylor"}, "expected an md.Series"),
+    ({"rhs": Series(flat)}, "rhs is a Series"),
+    ({"rhs": Series(flat), "method": "taylor"}, r"series.function is flat\(t, y\)"),
+    (
+        {"method": "rk4", "step": 0.1, "control": md.StepControl(first_step=0.1)},
+        "first_step is 0.1; expected none",
+    ),
+]
+BAD_CONTROL = [
+    ({"controller": "pid"}, "controller is 'pid'; expected pi or paper"),
+    ({"norm": "mean"}, "norm is 'mean'"),
+    ({"estimate": "sacled"}, "estimate is 'sacled'; .*did you mean 'scaled'"),
+    ({"first_step": 0.0}, "first_step is 0 s"),
+    ({"fac": 1.2}, "fac, facmin and facmax are 1.2, 0.1 and 5; expected fac up to 1"),
+    ({"facmin": 1.0}, "fac, facmin and facmax are 0.9, 1 and 5; expected .*facmin below 1"),
+    ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
+    ({"min_step": -1.0}, "min_step is -1 s"),
+    ({"max_steps": 0}, "max_steps is 0"),
+    ({"fac": 0.0}, "fac is 0"),
+    (
+        {"facmax": 0.9},
+        "fac, facmin and facmax are 0.9, 0.1 and 0.9; expected .*facmax above",
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "told"), BAD_CONTROL)
+def test_a_step_control_that_no_step_can_follow_is_told(values, told):
+    with pytest.raises(md.ManipDynError, match=told):
+        md.StepControl(**values)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"), BAD, ids=lambda x: "-".join(x) if type(x) is dict else ""
+)
+def test_bad_arguments_are_told_in_one_sentence(change, told):
+    arguments = {"rhs": oscillator, "t_span": (0.0, 1.0), "y0": [1.0, 0.0]} | change
+    with pytest.raises(md.ManipDynError, match=told) as caught:
+        md.integrate(
+            arguments.pop("rhs"), arguments.pop("t_span"), arguments.pop("y0"), **arguments
+        )
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_events_are_told():
+    for change, told in (
+        ({"direction": 2}, "events.direction is 2"),
+        ({"terminal": (True, False)}, "events.terminal is"),
+        ({"count": 0}, "events.count is 0"),
+        ({"tolerance": -1.0}, "events.tolerance is -1"),
+        ({"action": 1}, "events.action is 1"),
+    ):
+        with pytest.raises(md.ManipDynError, match=told):
+            md.Events(flat, **change)
+
+
+def test_only_the_span_that_was_reached_can_be_asked_for():
+    found = md.integrate(
+        scripted,
+        (0.0, 1.0),
+        curve(0.0),
+        p=NO_SCRIPT,
+        method="rk4",
+        step=0.1,
+        sampling=md.Sampling(dense=True),
+    )
+    np.testing.assert_allclose(found(0.55), curve(0.55), atol=1e-5)
+    with pytest.raises(md.ManipDynError, match="expected times from 0 to 1 s"):
+        found(1.5)
+    with pytest.raises(md.ManipDynError, match="expected dense=True"):
+        md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)(0.5)
+
+
+def test_the_registry_cannot_be_changed_by_accident():
+    with pytest.raises(TypeError):
+        METHODS["mine"] = METHODS["rk4"]
+    with pytest.raises(AttributeError):
+        METHODS["rk4"].name = "mine"
+
+
+def test_indices_out_of_range_are_told():
+    """Compiled code would read what lies behind the arrays."""
+
+    def decay(t, y, p, out):
+        out[0] = -p[0] * y[0]
+
+    def too_long(t, y):
+        return np.array([y[1], -y[2]])
+
+    with pytest.raises(md.ManipDynError, match=r"rhs uses an index out of range: .* p 0"):
+        md.integrate(decay, (0.0, 1.0), [1.0], rtol=1e-8)
+    with pytest.raises(md.ManipDynError, match=r"rhs uses an index out of range: .* y has 2"):
+        md.integrate(too_long, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)
+
+
+def test_unknown_tableaus_are_told():
+    with pytest.raises(md.ManipDynError, match="no tableau 'rk99'"):
+        RungeKutta.of("rk99")

@@ -1,0 +1,208 @@
+"""Tableaus: order conditions at 50 digits, and the same coefficients in the compiled step."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from problems import EMBEDDED, advance_evenly, scripted_engine
+from rooted_trees import density, trees
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.integration import METHODS, RungeKutta, Tableau, tableaus
+from manip_dyn.integration.methods.tableaus import euler_trapezoidal
+
+ALL = sorted(tableaus())
+REGISTERED = [name for name, method in METHODS.items() if isinstance(method, RungeKutta)]
+DIGITS = 70
+ONE = 10**DIGITS
+"""Coefficients are whole numbers of 1e-70 here: exact enough, and quicker than fractions."""
+
+
+def whole(row):
+    return np.array([number.numerator * ONE // number.denominator for number in row], object)
+
+
+def worst_condition(a, weights, order):
+    """Return the largest |sum_i b_i Phi_i - 1 / density| over the trees of an order."""
+    matrix = np.array([whole(row) for row in a])
+    known = {(): whole([Fraction(1)] * len(a))}
+
+    def stages(tree):
+        """Return prod over branches of sum_j a_ij Phi_j(branch), for each stage i."""
+        if tree not in known:
+            inner = [matrix.dot(stages(branch)) // ONE for branch in tree]
+            product = inner[0]
+            for factor in inner[1:]:
+                product = product * factor // ONE
+            known[tree] = product
+        return known[tree]
+
+    b = whole(weights)
+    return max(
+        abs(int(b.dot(stages(tree))) // ONE - ONE // density(tree)[1]) for tree in trees(order)
+    )
+
+
+def test_the_trees_are_all_there():
+    """Sequence A000081: the number of rooted trees."""
+    assert [len(trees(order)) for order in range(1, 11)] == [1, 1, 2, 4, 9, 20, 48, 115, 286, 719]
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_order_conditions_hold_to_the_claimed_order_and_no_further(key):
+    table = tableaus()[key]
+    allowed = 10 ** (DIGITS - 50) if key != "rkdp87_printed" else 10 ** (DIGITS - 16)
+    for weights, order in ((table.b, table.order), (table.b_hat, table.embedded_order)):
+        if weights is not None:
+            conditions = [worst_condition(table.a, weights, k) for k in range(1, order + 1)]
+            assert max(conditions) < allowed
+            if order < 10:
+                assert worst_condition(table.a, weights, order + 1) > 10 ** (DIGITS - 9)
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_rows_sum_to_the_abscissas(key):
+    table = tableaus()[key]
+    allowed = Fraction(1, 10**50) if key != "rkdp87_printed" else Fraction(1, 10**16)
+    assert all(abs(sum(row) - c) < allowed for row, c in zip(table.a, table.c, strict=True))
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_the_compiled_step_has_the_coefficients_of_the_tableau(name):
+    """A right-hand side that answers 1 in one stage and 0 in the others shows a column."""
+    table, engine, step = METHODS[name].tableau, scripted_engine(name), 0.25
+    start, s = 0.5, METHODS[name].tableau.stages
+
+    def one_step(*answering, tolerance=1e9):
+        rows, log = np.zeros((s, 2)), np.zeros((s, 2))
+        rows[list(answering), 0] = 1.0
+        y, p = np.zeros(2), (np.zeros(1, dtype=np.int64), rows, log)
+        space = advance_evenly(engine, y, start, start + step, 1, p, tolerance)
+        assert p[0][0] == s  # every stage is evaluated once
+        return y[0] / step, log, space
+
+    for j in range(s):
+        weight, log, _ = one_step(j)
+        assert weight == pytest.approx(float(table.b[j]), rel=1e-15, abs=1e-300)
+        column = [float(row[j]) for row in table.a]
+        np.testing.assert_allclose(log[:, 1] / step, column, rtol=1e-15)
+        np.testing.assert_allclose(log[:, 0], start + step * np.array(table.c, float), rtol=1e-15)
+    if name in EMBEDDED:
+        check_error_weights(table, one_step, step)
+
+
+def check_error_weights(table, one_step, step):
+    """Check b - b_hat through the size of the error, which the control remembers as log e."""
+    weights, tolerance = np.array(table.error_weights, float), 16.0
+    largest = int(np.abs(weights).argmax())
+    for j in range(table.stages):
+        for answering in {(j,), tuple({j, largest})}:  # alone, and for the sign beside another
+            _, _, space = one_step(*answering, tolerance=tolerance)
+            error = np.exp(space.state.memory) * tolerance / step
+            assert error == pytest.approx(abs(weights[list(answering)].sum()), rel=1e-12, abs=1e-9)
+
+
+def test_the_continuous_extension_of_rkdp54_has_order_4_everywhere():
+    """sum_i b_i(theta) Phi_i = theta^order / density at more points than its degree."""
+    table = tableaus()["rkdp54"]
+    for theta in (Fraction(k, 7) for k in range(8)):
+        cubic = theta**2 * (3 - 2 * theta)
+        weights = [
+            cubic * b + theta**2 * (1 - theta) ** 2 * d
+            for b, d in zip(table.b, table.bump, strict=True)
+        ]
+        weights[0] += theta * (1 - theta) ** 2
+        weights[-1] -= theta**2 * (1 - theta)
+        assert sum(weights) == theta
+        for order in range(1, 5):
+            for tree in trees(order):
+                phi = sum(w * x for w, x in zip(weights, exact_stages(table.a, tree), strict=True))
+                assert phi == theta**order / density(tree)[1]
+
+
+def exact_stages(a, tree):
+    product = [Fraction(1)] * len(a)
+    for branch in tree:
+        inner = exact_stages(a, branch)
+        sums = [sum(x * y for x, y in zip(row, inner, strict=True)) for row in a]
+        product = [x * y for x, y in zip(product, sums, strict=True)]
+    return product
+
+
+def test_methods_derive_their_figures():
+    assert METHODS["rkdp54"].fsal
+    assert METHODS["rkdp54"].stages == 7
+    assert not METHODS["rkf45"].fsal
+    assert METHODS["euler"] is METHODS["rk1"]
+    # Galhano (1994), table 1.
+    stages = {
+        "rk1": 1,
+        "rk4": 4,
+        "rk5": 6,
+        "rk6": 7,
+        "rk7": 9,
+        "rk8": 11,
+        "rk10": 17,
+        "rkb12": 2,
+        "rkf12": 3,
+        "rkf23": 3,
+        "rkb24": 4,
+        "rkf34": 5,
+        "rkb34": 5,
+        "rkf45": 6,
+        "rkb45": 7,
+        "rkf56": 8,
+        "rkv56": 8,
+        "rkb56": 9,
+        "rkv67": 10,
+        "rkf78": 13,
+        "rkv78": 13,
+        "rkdp87": 13,
+    }
+    assert {name: METHODS[name].stages for name in stages} == stages
+
+
+def test_stability_intervals_are_the_known_ones():
+    """Hairer, Wanner II, section IV.2, and 3/10 for Bashforth; that of abm4 is our own number."""
+    known = {
+        "rk1": 2.0,
+        "rk2": 2.0,
+        "rk3": 2.5127,
+        "rk4": 2.7853,
+        "rkdp54": 3.3066,
+        "ab4": 0.3,
+        "abm4": 1.285,
+    }
+    for name, interval in known.items():
+        assert METHODS[name].stability_interval == pytest.approx(interval, abs=1e-3), name
+
+
+def test_more_trapezoidal_corrections_stay_a_method_of_order_2():
+    for corrections in (1, 2, 3):
+        table = euler_trapezoidal(corrections)
+        assert table.stages == corrections + 1
+        assert worst_condition(table.a, table.b, 2) == 0
+
+
+def test_a_tableau_refuses_what_is_no_method():
+    half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
+    good = {
+        "key": "mine",
+        "c": (zero, half),
+        "a": ((zero, zero), (half, zero)),
+        "b": (zero, one),
+        "b_hat": None,
+        "order": 2,
+        "embedded_order": None,
+        "source": "here",
+    }
+    assert Tableau(**good).stages == 2
+    for change, fault in (
+        ({"b": (one,)}, "not square"),
+        ({"a": ((zero, zero), (zero, half))}, "not explicit"),
+        ({"c": (zero, one)}, "do not sum to c"),
+        ({"b": (one, one)}, "do not sum to 1"),
+        ({"embedded_order": 1}, "b_hat and its order"),
+    ):
+        with pytest.raises(ManipDynError, match=fault):
+            Tableau(**(good | change))
