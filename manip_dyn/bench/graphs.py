@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.codegen.programs.trace import trace
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.integration import METHODS, RungeKutta
 from manip_dyn.robot import Robot

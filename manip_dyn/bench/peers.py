@@ -18,10 +18,9 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench.timing import Call, Candidate
-from manip_dyn.codegen.rigid_body import algorithms
+from manip_dyn.codegen.rigid_body import dynamics
+from manip_dyn.codegen.rigid_body.bodies import joint_poses, rigid_bodies
 from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.codegen.rigid_body.inertia import rigid_bodies
-from manip_dyn.codegen.rigid_body.kinematics import joint_poses
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 from manip_dyn.robot.bare import without_shapes
@@ -94,9 +93,9 @@ def _articulated(robot: Robot) -> Callable:
     def forward_dynamics(q, v, tau):
         poses = joint_poses(robot.bodies, q)
         resting, gravity = [0.0 * each for each in v], robot.gravity.tolist()
-        bias = algorithms.inverse_dynamics(robot.bodies, rigid, poses, v, resting, gravity)
+        bias = dynamics.inverse_dynamics(robot.bodies, rigid, poses, v, resting, gravity)
         left = [t - b - d * s for t, b, d, s in zip(tau, bias, robot.damping, v, strict=True)]
-        return algorithms.solve_by_articulated_bodies(robot.bodies, rigid, poses, armature, left)
+        return dynamics.solve_by_articulated_bodies(robot.bodies, rigid, poses, armature, left)
 
     return forward_dynamics
 

@@ -17,7 +17,7 @@ from manip_dyn.clik.law.settings import ClikSettings, checked_settings, law_memo
 from manip_dyn.clik.paths.path import Path, evaluate_path
 from manip_dyn.clik.samples import TrackingSample, row_size, sample_of
 from manip_dyn.codegen import customize
-from manip_dyn.codegen.by_address import addresses
+from manip_dyn.codegen.kernel_addresses import addresses
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled.late import compile_late
 from manip_dyn.core.compiled.specialized import specialized

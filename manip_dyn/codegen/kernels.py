@@ -9,19 +9,42 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.codegen.batch import Batch
-from manip_dyn.codegen.checked import Checked
-from manip_dyn.codegen.in_place import InPlace
-from manip_dyn.codegen.programs.build import kernel_module
-from manip_dyn.codegen.programs.description import describe
-from manip_dyn.codegen.report import Report, operation_report
+from manip_dyn.codegen.generation.kernel_modules import kernel_module
+from manip_dyn.codegen.generation.taylor_series import Taylor
+from manip_dyn.codegen.interfaces import Batch, Checked, InPlace, describe
+from manip_dyn.codegen.operation_counts import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
-from manip_dyn.codegen.stiction import holding_friction
-from manip_dyn.codegen.taylor.taylor import Taylor
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.numerics.box_minimum import box_minimum
 from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.robot.model import checked_robot
+
+
+def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vector) -> Vector:
+    """Return what holds joints at rest (n,), 0 for the others; it is unique.
+
+    Those that are held do not accelerate; the others are at their static level, against the
+    direction in which they begin to slide. This is the least of f' A f / 2 - f' a over
+    |f| <= Fs, with A the part of M^-1 of the resting joints and a what they would accelerate by
+    (Moreau, "Unilateral contact and dry friction in finite freedom dynamics", 1988).
+
+    Args:
+        static: Greatest friction Fs (n,) at rest.
+        mass: M (n, n).
+        drive: Efforts less bias and friction of sliding joints (n,).
+        resting: Which joints rest (n,).
+    """
+    held = np.zeros_like(drive)
+    joints = np.flatnonzero(resting)
+    if joints.size:
+        inverse = np.linalg.inv(mass)
+        force, most = np.zeros(joints.size), np.ascontiguousarray(static[joints])
+        mobility = np.ascontiguousarray(inverse[np.ix_(joints, joints)])
+        box_minimum(mobility, -(inverse @ drive)[joints], -most, most, force)
+        held[joints] = force
+    return held
+
 
 NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 

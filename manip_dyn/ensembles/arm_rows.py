@@ -10,10 +10,8 @@ from numba.core import types
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import checked_payload, customize
-from manip_dyn.codegen.rigid_body.base_parameters import regrouped
-from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
-from manip_dyn.codegen.rigid_body.kinematics import JointPose
-from manip_dyn.codegen.taylor.lane_series import LaneSeries, lane_series
+from manip_dyn.codegen.generation.taylor_series import LaneSeries, lane_series
+from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, regrouped, rigid_bodies
 from manip_dyn.core.arrays.addresses import address_for
 from manip_dyn.core.arrays.views import MATRIX
 from manip_dyn.core.checks import Matrix, Tensor

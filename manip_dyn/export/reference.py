@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.codegen.programs.emit import program_text
-from manip_dyn.codegen.programs.trace import Function
+from manip_dyn.codegen.generation.kernel_modules import program_text
+from manip_dyn.codegen.rigid_body.catalogue import Function
 from manip_dyn.core.checks import Vector
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from manip_dyn.codegen.graph.expression import Graph
-from manip_dyn.codegen.programs.trace import Function, trace
 from manip_dyn.codegen.rigid_body.catalogue import (
     BY_NAME,
     LONGEST,
     Declaration,
+    Function,
+    trace,
 )
 from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen.rigid_body.graph import Graph
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 

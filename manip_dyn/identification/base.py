@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from manip_dyn.codegen.rigid_body.base_parameters import with_base_parameters
+from manip_dyn.codegen.rigid_body.bodies import with_base_parameters
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.identification.regressor import (
     OF_A_JOINT,

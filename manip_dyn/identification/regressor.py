@@ -11,9 +11,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from manip_dyn.codegen.rigid_body.algorithms import body_motions, force_on, to_parent
-from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
-from manip_dyn.codegen.rigid_body.kinematics import JointPose
+from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, rigid_bodies
+from manip_dyn.codegen.rigid_body.dynamics import body_motions, force_on, to_parent
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.codegen.by_address import addresses
-from manip_dyn.codegen.stiction import holding_friction
+from manip_dyn.codegen.kernel_addresses import addresses
+from manip_dyn.codegen.kernels import holding_friction
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled.specialized import specialized

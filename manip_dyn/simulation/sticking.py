@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.arrays.views import part
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled

@@ -6,9 +6,8 @@ import pytest
 from arms import load, random_state, random_tree
 
 import manip_dyn as md
-from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates
-from manip_dyn.codegen.graph.expression import Graph
 from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen.rigid_body.graph import Graph, derivatives, gradient, rates
 
 ROBOTS = ("rr", "ibm7535", "pa10", "ur5", "tree2")
 STEP = 1e-6

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manip_dyn.codegen.graph.expression import Graph, Scalar, cosine, sine
+from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, cosine, sine
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from arms import ARM, SHIPPED, changed, load, random_state, random_tree, write
 from bodies import Bodies
 
 import manip_dyn as md
-from manip_dyn.codegen.programs.description import ARGUMENTS
+from manip_dyn.codegen.interfaces import ARGUMENTS
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, argument_size
 
 ROBOTS = (*SHIPPED, "ur5", "tree2")

@@ -7,7 +7,7 @@ from fresh import output_of
 from numba.core.errors import TypingError
 
 import manip_dyn as md
-from manip_dyn.codegen.loops import dynamics
+from manip_dyn.codegen.generation import long_chain_dynamics as dynamics
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, LONGEST, LONGEST_MASS
 from manip_dyn.robot import Oracle
 
@@ -150,9 +150,8 @@ PLAIN = """
 import sys
 import numpy as np
 import manip_dyn as md
-from manip_dyn.codegen.loops import dynamics
-from manip_dyn.codegen.loops.tree import tree_of
-from manip_dyn.codegen.loops.workspace import workspace_size
+from manip_dyn.codegen.generation import long_chain_dynamics as dynamics
+from manip_dyn.codegen.generation.long_chain_workspace import tree_of, workspace_size
 from manip_dyn.robot import Oracle
 robot = md.load_robot(sys.argv[1])
 q, v, tau = np.random.default_rng(0).normal(size=(3, robot.n))

@@ -7,11 +7,10 @@ import pytest
 from arms import load
 
 import manip_dyn as md
-from manip_dyn.codegen.graph.expression import Graph
-from manip_dyn.codegen.programs.emit import module_text
-from manip_dyn.codegen.programs.trace import trace
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
+from manip_dyn.codegen.generation.kernel_modules import module_text
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
 from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen.rigid_body.graph import Graph
 
 
 def by_hand():

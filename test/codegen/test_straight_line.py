@@ -8,8 +8,8 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
-from manip_dyn.codegen.backend import pieces
-from manip_dyn.codegen.backend.program import Program
+from manip_dyn.codegen.backend import statements as pieces
+from manip_dyn.codegen.backend.statements import Program
 from manip_dyn.codegen.backend.straight_line import (
     LANES,
     many_states,

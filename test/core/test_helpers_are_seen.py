@@ -27,7 +27,9 @@ entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).a
 import manip_dyn as md
 entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
 """,
-    "long chains": "from manip_dyn.codegen.loops.dynamics import linear_motion as entry",
+    "long chains": (
+        "from manip_dyn.codegen.generation.long_chain_dynamics import linear_motion as entry"
+    ),
     "simulation": "from manip_dyn.simulation.feedback import rates as entry",
     "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
     "planning": "from manip_dyn.planning.zero_net_work.search import search as entry",
@@ -101,7 +103,7 @@ def unchanged(copy):
             "number()",
         ),
         ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
-        ("long chains", "codegen/loops/spatial.py", "def ", "def  "),
+        ("long chains", "codegen/generation/long_chain_workspace.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/inverses.py", "SWEEPS = 30", "SWEEPS = 29"),
         ("planning", "core/numerics/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),

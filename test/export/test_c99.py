@@ -13,7 +13,7 @@ import pytest
 from arms import load, random_chain
 
 import manip_dyn as md
-from manip_dyn.codegen.backend import pieces
+from manip_dyn.codegen.backend import statements as pieces
 from manip_dyn.export.c99.source import kernels as c_kernels
 from manip_dyn.export.c99.source.names import SIGNIFICANT, c_name, letters, prefix_for
 from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_preamble, sines_text

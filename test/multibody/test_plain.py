@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fresh import output_of
 
-from manip_dyn.codegen.graph.expression import sine
+from manip_dyn.codegen.rigid_body.graph import sine
 from manip_dyn.multibody import (
     Joint,
     Mechanism,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.codegen.graph.expression import sine
+from manip_dyn.codegen.rigid_body.graph import sine
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
 from manip_dyn.multibody.equations.state_space import linearized
 from manip_dyn.multibody.kernels.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE

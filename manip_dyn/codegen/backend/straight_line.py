@@ -1,15 +1,12 @@
-"""Straight-line functions compiled for one state, or for many side by side in SIMD lanes.
-
-Numba's own front end takes most of the time that compiling a long list of assignments costs,
-and LLVM does not vectorize such a list over a batch. So the text of a program goes directly
-to LLVM here, once with numbers and once with vectors of `LANES` numbers in its operations.
-The rest, types, arrays, calls and the cache on disk, remains numba's.
-"""
+"""Straight-line code compiled for one state, or for many states in SIMD lanes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import cos, sin
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -17,30 +14,89 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.backend import plain_program
-from manip_dyn.codegen.backend.order import depth_first
-from manip_dyn.codegen.backend.pieces import (
+from manip_dyn.codegen.backend.statements import (
     PIECE,
+    Program,
     Statement,
+    depth_first,
     in_pieces,
     is_long,
     length,
     parsed,
     slots_between,
 )
-from manip_dyn.codegen.backend.program import Program
 from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator, rows_of
+from manip_dyn.codegen.backend.vectors import LANES, check_arrays
 from manip_dyn.core.compiler.whole_library import mark_long
 from manip_dyn.core.plain import PLAIN
 
-LANES = 8
+
+def plain_one_state(program: Program) -> Callable[..., None]:
+    """Return ``(inputs, out)`` that runs a program."""
+    run = _plain_function(program)
+
+    def for_one(inputs, out):
+        run(**dict(zip(program.inputs, inputs, strict=True)), out=out)
+
+    return for_one
+
+
+def plain_many_states(program: Program, lanes: int) -> Callable[..., None]:
+    """Return ``(inputs, out, column)`` for `lanes` states from a column on."""
+    run = plain_one_state(program)
+
+    def for_many(inputs, out, column):
+        for each in range(column, column + lanes):
+            run([array[..., each] for array in inputs], out[..., each])
+
+    return for_many
+
+
+def plain_one_coefficient(program: Program, order: int | None = None) -> Callable[..., None]:
+    """Return ``(inputs, out, k)`` for Taylor coefficients of order k, or of `order`."""
+    run = _plain_function(program)
+
+    def for_order(_inputs, out, k):
+        row = k if order is None else order
+        run(start=out[0], previous=out[row - 1], out=out[row], order=float(row))
+
+    return for_order
+
+
+def plain_lane_coefficient(
+    program: Program, products: tuple[tuple[int, int], ...], lanes: int, order: int | None = None
+) -> Callable[..., None]:
+    """Return ``(inputs, out, k)`` for Taylor coefficients of many motions, see `straight_line`."""
+    run = _plain_function(program)
+
+    def for_order(inputs, out, k):
+        rows, row = out.reshape(len(out), -1, lanes), k if order is None else order
+        given = dict(zip(program.inputs, inputs, strict=True))
+        made = {"start": rows[0], "previous": rows[row - 1], "out": rows[row]}
+        sums = [(rows[1:row, a] * rows[1:row, b][::-1]).sum(axis=0) for a, b in products]
+        run(**given, **made, sums=sums, order=float(row), sin=np.sin, cos=np.cos)
+
+    return for_order
+
+
+def _plain_function(program: Program) -> Callable[..., None]:
+    """Return the program's lines as a function of the arrays that they name."""
+    code = compile(program.text, f"<program {program.name}>", "exec")
+
+    def run(**names: Any) -> None:
+        with np.errstate(all="ignore"):  # what is not finite comes out as such
+            exec(code, {"sin": sin, "cos": cos, **names})
+
+    return run
+
+
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
 def one_state(program: Program) -> Any:
     """Return an intrinsic ``(inputs, out)`` that runs a program."""
     if PLAIN:
-        return plain_program.one_state(program)
+        return plain_one_state(program)
 
     @intrinsic
     def run(_context, inputs, out):
@@ -63,7 +119,7 @@ def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
         shape: Of its output.
     """
     if PLAIN:
-        return plain_program.one_state(program)
+        return plain_one_state(program)
 
     @intrinsic
     def run(_context, inputs, out):
@@ -108,7 +164,7 @@ def many_states(program: Program, lanes: int) -> Any:
     The arrays have one axis more than the program says, the last one, with a state per column.
     """
     if PLAIN:
-        return plain_program.many_states(program, lanes)
+        return plain_many_states(program, lanes)
 
     return _at_place(program, Layout(lanes), "column")
 
@@ -124,7 +180,7 @@ def one_coefficient(
     The columns of a vector are written together; what the program leaves out there is zero.
     """
     if PLAIN:
-        return plain_program.one_coefficient(program, order)
+        return plain_one_coefficient(program, order)
 
     return _at_place(program, Layout(width=width, vectors=vectors), "row", order)
 
@@ -150,7 +206,7 @@ def lane_coefficient(
         order: The order, instead of k.
     """
     if PLAIN:
-        return plain_program.lane_coefficient(program, products, LANES, order)
+        return plain_lane_coefficient(program, products, LANES, order)
 
     layout = Layout(LANES, width=width, products=products, sums=sums)
     return _at_place(program, layout, "row", order)
@@ -190,17 +246,6 @@ def _check(program: Program, inputs, out, extra: int) -> None:
     check_arrays(program.name, names, wanted)
     if not out.mutable:
         raise TypingError(f"{program.name}: out is read-only; expected an array to write to")
-
-
-def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
-    """Refuse types that are not C-contiguous float64 arrays of the given `dimensions`."""
-    for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
-        good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
-        if not (good and kind.dtype == types.float64):
-            raise TypingError(
-                f"{name}: {argument} is {kind}; expected a C-contiguous float64 array "
-                f"of {ndim} dimension(s)"
-            )
 
 
 def _emit(program, context, builder, signature, values, layout: Layout) -> None:

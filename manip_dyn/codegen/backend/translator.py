@@ -8,27 +8,16 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from manip_dyn.codegen.backend.lane_convolution import unrolled_sums, vector_at
-from manip_dyn.codegen.backend.pieces import Statement
+from manip_dyn.codegen.backend.convolution import unrolled_sums
+from manip_dyn.codegen.backend.statements import Statement
 from manip_dyn.codegen.backend.trigonometry import sine_and_cosine, sines_and_cosines
+from manip_dyn.codegen.backend.vectors import FLAGS, in_all_lanes, vector_at
 
-# Fused multiply-add may be used; nothing may assume that numbers are finite.
-FLAGS = ("contract",)
 TOGETHER = 8
 """Angles of one state whose sines and cosines are made side by side, at most."""
 SUMS = 16
 """Sums of products that are made together, so that factors are read once."""
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-
-
-def in_all_lanes(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
-    """Return a number as a vector of so many; as it is for one lane."""
-    if lanes == 1:
-        return value
-    none = ir.Constant(ir.VectorType(_NUMBER, lanes), ir.Undefined)
-    single = builder.insert_element(none, value, _INDEX(0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes), None)
-    return builder.shuffle_vector(single, none, mask)
 
 
 class Layout(NamedTuple):

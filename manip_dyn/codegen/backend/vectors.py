@@ -1,19 +1,54 @@
-"""Vectors of a number for each of `LANES`, for code that goes to LLVM as it stands."""
+"""LLVM emitters: vectors in SIMD lanes, sums of rows, arrays on the stack."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+from numba.np import arrayobj
 
-from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.codegen.backend.translator import FLAGS, in_all_lanes
+from manip_dyn.core.plain import PLAIN
 
+LANES = 8
+"""Numbers in a vector."""
+# Fused multiply-add may be used; nothing may assume that numbers are finite.
+FLAGS = ("contract",)
 NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
-_INDEX = ir.IntType(64)
+_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 _ZERO = ir.Constant(NUMBERS, None)
+
+
+def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
+    """Refuse types that are not C-contiguous float64 arrays of the given `dimensions`."""
+    for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
+        good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
+        if not (good and kind.dtype == types.float64):
+            raise TypingError(
+                f"{name}: {argument} is {kind}; expected a C-contiguous float64 array "
+                f"of {ndim} dimension(s)"
+            )
+
+
+def in_all_lanes(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
+    """Return a number as a vector of so many; as it is for one lane."""
+    if lanes == 1:
+        return value
+    none = ir.Constant(ir.VectorType(_NUMBER, lanes), ir.Undefined)
+    single = builder.insert_element(none, value, _INDEX(0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes), None)
+    return builder.shuffle_vector(single, none, mask)
+
+
+def vector_at(builder: ir.IRBuilder, data: Any, place: Any, lanes: int) -> Any:
+    """Return the pointer to a vector, the place of whose first number is given."""
+    kind = ir.VectorType(_NUMBER, lanes)
+    return builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
 
 
 def constant(value: float) -> ir.Constant:
@@ -100,3 +135,140 @@ def function_of(
     emit(builder, function.args)
     builder.ret_void()
     return function
+
+
+_ROWS_IN_LOOP = 4
+"""Vectors summed in one loop: as many chains of additions hide their latency."""
+
+
+def add_rows(total, scale, factors, rows, first, last):
+    """Set total = scale total + sum(factors[k] rows[k]) over k from `first` up to `last`.
+
+    Args:
+        total: Not one of the rows summed, (m,), m a multiple of `LANES`; lies densely.
+        scale: A number.
+        factors: (`last`,) or longer, with any strides.
+        rows: (`last`, m) or more rows, each of which lies densely.
+        first: The first row.
+        last: The row after the last.
+    """
+    total *= scale
+    for k in range(first, last):
+        total += factors[k] * rows[k]
+
+
+@overload(add_rows, inline="always")
+def _add_rows_compiled(total, scale, factors, rows, first, last):
+    def run(total, scale, factors, rows, first, last):
+        _add_rows(total, float(scale), factors, rows, first, last)
+
+    return run
+
+
+def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
+    for array, axes in ((total, 1), (factors, 1), (rows, 2)):
+        good = isinstance(array, types.Array) and array.ndim == axes
+        if not (good and array.dtype == types.float64):
+            raise TypingError(
+                f"expected an array of float64 with {axes} axis or axes, not {array}"
+            )
+
+    def generate(context, builder, signature, values):
+        arrays = [
+            arrayobj.make_array(signature.args[i])(context, builder, values[i]) for i in (0, 2, 3)
+        ]
+        sums, scaled, summed = arrays
+        bounds = [context.cast(builder, values[i], signature.args[i], types.intp) for i in (4, 5)]
+        passed = [
+            sums.data,
+            builder.extract_value(sums.shape, 0),
+            values[1],
+            scaled.data,
+            builder.extract_value(scaled.strides, 0),
+            summed.data,
+            builder.extract_value(summed.strides, 0),
+            *bounds,
+        ]
+        kinds = [value.type for value in passed]
+        name = "manip_dyn_add_rows"
+        builder.call(
+            function_of(builder.module, name, "linkonce_odr", kinds, _emit_row_sums), passed
+        )
+        return context.get_dummy_value()
+
+    return types.void(total, scale, factors, rows, first, last), generate
+
+
+_add_rows: Any = intrinsic(_add_rows_intrinsic)
+
+
+def _emit_row_sums(builder, given) -> None:
+    """Emit the function: its loops over the vectors of a row."""
+    columns = builder.sdiv(given[1], _INDEX(LANES))
+    in_blocks(
+        builder,
+        columns,
+        _ROWS_IN_LOOP,
+        lambda first, count: _emit_row_block(
+            builder, given, builder.mul(first, _INDEX(LANES)), count
+        ),
+    )
+
+
+def _emit_row_block(builder, given, column, count: int) -> None:
+    """Emit the sums of `count` vectors from a column on."""
+    total, _, scale, factors, factor_stride, rows, row_stride, first, last = given
+    number, byte = ir.DoubleType().as_pointer(), ir.IntType(8).as_pointer()
+
+    def place(data, index, stride):
+        """Return the pointer `index` strides, in bytes, behind `data`."""
+        moved = builder.gep(builder.bitcast(data, byte), [builder.mul(index, stride)])
+        return builder.bitcast(moved, number)
+
+    def term(index):
+        k = builder.add(first, index)
+        factor = spread(builder, builder.load(place(factors, k, factor_stride), align=8))
+        return factor, vectors_at(builder, place(rows, k, row_stride), column, count)
+
+    targets, factor = vectors_at(builder, total, column, count), spread(builder, scale)
+    starts = [
+        builder.fmul(factor, builder.load(target, align=8), flags=FLAGS) for target in targets
+    ]
+    ends = added(builder, starts, builder.sub(last, first), term)
+    for target, end in zip(targets, ends, strict=True):
+        builder.store(end, target, align=8)
+
+
+def on_stack(*shape: int) -> Any:
+    """Return an intrinsic ``()`` for an array of float64 that lives as long as its function runs.
+
+    Each call of the function has its own, and within it each place of the call; what is in it
+    at first is not defined.
+    """
+    if PLAIN:
+        return lambda: np.empty(shape)
+    number, index = ir.DoubleType(), ir.IntType(64)
+    size, width = math.prod(shape), 8
+    strides = [width * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+    @intrinsic
+    def make(_context):
+        kind = types.Array(types.float64, len(shape), "C")
+
+        def generate(context, builder, _signature, _values):
+            memory = cgutils.alloca_once(builder, number, size=ir.Constant(index, size))
+            memory.align = 64
+            array = arrayobj.make_array(kind)(context, builder)
+            arrayobj.populate_array(
+                array,
+                data=memory,
+                shape=[ir.Constant(index, extent) for extent in shape],
+                strides=[ir.Constant(index, stride) for stride in strides],
+                itemsize=ir.Constant(index, width),
+                meminfo=None,
+            )
+            return array._getvalue()  # Numba's own name for what its models make.
+
+        return kind(), generate
+
+    return make

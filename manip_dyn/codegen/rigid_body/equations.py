@@ -1,4 +1,4 @@
-"""A robot's equations over any scalar: its own numbers put into the algorithms.
+"""A robot's equations over any scalar: its own numbers put into the dynamics.
 
 Joint vectors are lists of n scalars. Over floats these are the slow reference; over
 expressions they are what the generated kernels compute.
@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from manip_dyn.codegen.graph import vectors
-from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates, substitute
-from manip_dyn.codegen.graph.expression import Scalar
-from manip_dyn.codegen.rigid_body import algorithms
-from manip_dyn.codegen.rigid_body import kinematics as motion
-from manip_dyn.codegen.rigid_body.base_parameters import kept_parameters, with_base_parameters
-from manip_dyn.codegen.rigid_body.factorization import Factors, factorized, inverted, solved
-from manip_dyn.codegen.rigid_body.inertia import Rigid, rigid_bodies
-from manip_dyn.codegen.rigid_body.kinematics import JointPose
-from manip_dyn.codegen.rigid_body.sensitivities import (
-    Sensitivities,
-    inverse_dynamics_sensitivities,
+from manip_dyn.codegen.rigid_body import bodies, dynamics, vectors
+from manip_dyn.codegen.rigid_body.bodies import (
+    JointPose,
+    Rigid,
+    kept_parameters,
+    rigid_bodies,
+    with_base_parameters,
 )
+from manip_dyn.codegen.rigid_body.dynamics import (
+    Factors,
+    Sensitivities,
+    factorized,
+    inverse_dynamics_sensitivities,
+    inverted,
+    solved,
+)
+from manip_dyn.codegen.rigid_body.graph import Scalar, derivatives, gradient, rates, substitute
 from manip_dyn.robot import Frame, Robot
 
 Matrix = list[list[Any]]
@@ -46,13 +50,13 @@ class Equations:
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
         """Return the frame's pose in the base frame, homogeneous (4, 4), m."""
-        rotation, origin = motion.frame_pose(self.frame, self._world(q))
+        rotation, origin = bodies.frame_pose(self.frame, self._world(q))
         rows = [[*row, place] for row, place in zip(rotation, origin, strict=True)]
         return [*rows, [0.0, 0.0, 0.0, 1.0]]
 
     def jacobian(self, q: Sequence[Any]) -> Matrix:
         """Return the frame's geometric Jacobian (6, n)."""
-        return motion.jacobian(self.bodies, self.frame, self._world(q))
+        return bodies.jacobian(self.bodies, self.frame, self._world(q))
 
     def kinematics(self, q: Sequence[Any]) -> list[Any]:
         """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
@@ -60,8 +64,8 @@ class Equations:
         For closed-loop inverse kinematics: sines, cosines and poses are computed once for all.
         """
         world = self._world(q)
-        rotation, origin = motion.frame_pose(self.frame, world)
-        rows = motion.jacobian(self.bodies, self.frame, world)
+        rotation, origin = bodies.frame_pose(self.frame, world)
+        rows = bodies.jacobian(self.bodies, self.frame, world)
         return [*origin, *(x for row in (*rotation, *rows) for x in row)]
 
     def jacobian_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
@@ -167,8 +171,8 @@ class Equations:
         """Return kinetic and potential energy, J, with `Rigid.numbers` of the bodies (10 n,)."""
         places = [slice(10 * i, 10 * i + 10) for i in range(self.n)]
         rigid = [Rigid.of_numbers(inertias[place]) for place in places]
-        poses = motion.joint_poses(self.bodies, q)
-        kinetic = algorithms.kinetic_energy(self.bodies, rigid, poses, v)
+        poses = bodies.joint_poses(self.bodies, q)
+        kinetic = dynamics.kinetic_energy(self.bodies, rigid, poses, v)
         rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
         potential = 0.0 * q[0]
         for each, (rotation, origin) in zip(rigid, self._world(q), strict=True):
@@ -235,11 +239,11 @@ class Equations:
 
     # --------------------------------------------------------------------- the parts
     def _world(self, q) -> list:
-        return motion.world_poses(self.bodies, motion.joint_poses(self.bodies, q))
+        return bodies.world_poses(self.bodies, bodies.joint_poses(self.bodies, q))
 
     def _efforts(self, q, v, a, rigid: Sequence[Rigid]) -> list[Any]:
-        poses = motion.joint_poses(self.bodies, q)
-        efforts = algorithms.inverse_dynamics(self.bodies, rigid, poses, v, a, self.gravity)
+        poses = bodies.joint_poses(self.bodies, q)
+        efforts = dynamics.inverse_dynamics(self.bodies, rigid, poses, v, a, self.gravity)
         passive = self._passive(q, v)
         return [efforts[i] + self.armature[i] * a[i] - passive[i] for i in range(self.n)]
 
@@ -267,8 +271,8 @@ class Equations:
         factored = solved(self._factors(q, rigid), left)
         if not isinstance(q[0], Scalar):
             return factored
-        poses = motion.joint_poses(self.bodies, q)
-        articulated = algorithms.solve_by_articulated_bodies(
+        poses = bodies.joint_poses(self.bodies, q)
+        articulated = dynamics.solve_by_articulated_bodies(
             self.bodies, rigid, poses, self.armature, left
         )
         graph = q[0].graph
@@ -289,22 +293,22 @@ class Equations:
         return solved(factorized(mass, self.parents), left)
 
     def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
-        poses = motion.joint_poses(self.bodies, q)
-        return algorithms.mass_matrix(self.bodies, rigid, poses, self.armature)
+        poses = bodies.joint_poses(self.bodies, q)
+        return dynamics.mass_matrix(self.bodies, rigid, poses, self.armature)
 
     def _kinetic_energy(self, q, v) -> Any:
         """Return the kinetic energy by the mass matrix; that of long chains from body to body."""
         if self.n <= LONGEST_MASS_ENERGY:
             return 0.5 * vectors.dot(v, [vectors.dot(row, v) for row in self.mass_matrix(q)])
         rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
-        poses = motion.joint_poses(self.bodies, q)
-        return rotors + algorithms.kinetic_energy(self.bodies, self.rigid, poses, v)
+        poses = bodies.joint_poses(self.bodies, q)
+        return rotors + dynamics.kinetic_energy(self.bodies, self.rigid, poses, v)
 
     def _factors(self, q, rigid: Sequence[Rigid]) -> Factors:
         return factorized(self._mass_matrix(q, rigid), self.parents)
 
     def _sensitivities(self, q, v, a) -> Sensitivities:
-        poses = motion.joint_poses(self.bodies, q)
+        poses = bodies.joint_poses(self.bodies, q)
         result = inverse_dynamics_sensitivities(self.bodies, self.rigid, poses, v, a, self.gravity)
         for i in range(self.n):
             result.by_position[i][i] += self.stiffness[i]
@@ -328,7 +332,7 @@ class Equations:
 
     def _wrench_efforts(self, q, wrench: Sequence[Any]) -> list[Any]:
         """Return the efforts (n,) of force and moment (6,) on the tool, in base axes."""
-        columns = vectors.transposed(motion.jacobian(self.bodies, self.tip_frame, self._world(q)))
+        columns = vectors.transposed(bodies.jacobian(self.bodies, self.tip_frame, self._world(q)))
         return [vectors.dot(wrench, column) for column in columns]
 
     def _lifted(self, q: Sequence[Scalar], rows: Matrix) -> list[Scalar]:

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.programs.trace import Function
-from manip_dyn.codegen.rigid_body.catalogue import argument_size
+from manip_dyn.codegen.rigid_body.catalogue import Function, argument_size
 from manip_dyn.core.checks import Matrix
 from manip_dyn.export.c99.source.precision import SINGLE, Precision
 from manip_dyn.export.c99.source.series import Series

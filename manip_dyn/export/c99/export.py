@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from manip_dyn.codegen.programs.trace import Function
+from manip_dyn.codegen.rigid_body.catalogue import Function
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.export.c99.cases import cases_of, series_cases

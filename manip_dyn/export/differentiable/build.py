@@ -8,10 +8,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from manip_dyn.codegen.backend.stack import on_stack
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.codegen.programs.build import robot_module
-from manip_dyn.codegen.programs.emit import module_text
+from manip_dyn.codegen.backend.vectors import on_stack
+from manip_dyn.codegen.generation.kernel_modules import module_text, robot_module
 from manip_dyn.codegen.rigid_body.catalogue import BATCH
 from manip_dyn.core.cache.generated import source_of
 from manip_dyn.core.checks import Matrix

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import carray, types
 
-from manip_dyn.codegen.backend.stack import on_stack
+from manip_dyn.codegen.backend.vectors import on_stack
 from manip_dyn.core.compiled import compiled
 from manip_dyn.export.differentiable.pointers import numbers_at, words_at
 

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from manip_dyn.codegen.graph import vectors
-from manip_dyn.codegen.graph.derivatives import gradient, rates
-from manip_dyn.codegen.graph.expression import Graph, Scalar
-from manip_dyn.codegen.programs.trace import Function
-from manip_dyn.codegen.rigid_body.catalogue import Declaration, Shape, argument_size
+from manip_dyn.codegen.rigid_body import vectors
+from manip_dyn.codegen.rigid_body.catalogue import Declaration, Function, Shape, argument_size
 from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, gradient, rates
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.export.selection import GRAVITY, TAYLOR, declaration_of, gravity, selected
 from manip_dyn.robot import Robot

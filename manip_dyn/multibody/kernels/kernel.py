@@ -16,8 +16,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.backend.plain_program import one_state
-from manip_dyn.codegen.backend.program import Program
+from manip_dyn.codegen.backend.statements import Program
+from manip_dyn.codegen.backend.straight_line import plain_one_state
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.plain import PLAIN
@@ -33,7 +33,7 @@ _interpreted: list[Callable[..., None]] = []
 def kernel_address(program: Program) -> int:
     """Return the address of a program's machine code, for `run_kernel`; compiled at need."""
     if PLAIN:
-        _interpreted.append(one_state(program))
+        _interpreted.append(plain_one_state(program))
         return len(_interpreted) - 1
     kernel: Any = specialized(pointers, PROGRAM=program).kernel
     kernel.compile(_KINDS)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.codegen.backend.program import Program
+from manip_dyn.codegen.backend.statements import Program
 from manip_dyn.codegen.backend.straight_line import one_state_at
 from manip_dyn.core.compiled import compiled
 

@@ -16,19 +16,17 @@ from types import ModuleType
 from typing import Any
 
 from manip_dyn import codegen
-from manip_dyn.codegen.backend.program import Program
-from manip_dyn.codegen.graph import vectors as vec
-from manip_dyn.codegen.graph.derivatives import derivatives, gradient, rates
-from manip_dyn.codegen.graph.expression import Graph, Scalar
-from manip_dyn.codegen.programs.emit import program_text
-from manip_dyn.codegen.programs.trace import Entry, Function
-from manip_dyn.codegen.rigid_body.catalogue import Declaration
+from manip_dyn.codegen.backend.statements import Program
+from manip_dyn.codegen.generation.kernel_modules import program_text
+from manip_dyn.codegen.rigid_body import vectors as vec
+from manip_dyn.codegen.rigid_body.catalogue import Declaration, Entry, Function
+from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradient, rates
 from manip_dyn.core.cache.generated import generated_module, source_of
 from manip_dyn.multibody.kernels.kernel import INPUTS, kernel_address
 
 HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""
 
-from manip_dyn.codegen.backend.program import Program
+from manip_dyn.codegen.backend.statements import Program
 '''
 ENTRY = '''
 {name} = Program("{name}", {inputs}, 1, """

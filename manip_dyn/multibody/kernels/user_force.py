@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.backend.program import Program
-from manip_dyn.codegen.graph import vectors as vec
-from manip_dyn.codegen.graph.derivatives import derivatives
-from manip_dyn.codegen.graph.expression import Graph
+from manip_dyn.codegen.backend.statements import Program
+from manip_dyn.codegen.rigid_body import vectors as vec
+from manip_dyn.codegen.rigid_body.graph import Graph, derivatives
 from manip_dyn.core.checks import finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.kernels.kernel import evaluate, kernel_address

@@ -10,7 +10,7 @@ from math import exp
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.interior_points.node_motion import differences
 

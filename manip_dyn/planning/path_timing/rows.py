@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.friction import Friction

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled import compiled

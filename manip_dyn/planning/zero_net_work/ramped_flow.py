@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import addresses, call_kernel
+from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.arrays.addresses import address_of, call_returning
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled

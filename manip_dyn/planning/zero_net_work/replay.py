@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.planning.zero_net_work.shooting import (

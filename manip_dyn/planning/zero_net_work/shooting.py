@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.arrays.addresses import call_returning
 from manip_dyn.core.arrays.by_reference import value_of
 from manip_dyn.core.checks import Matrix, Vector

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import Kernels
-from manip_dyn.codegen.loops.bind import looped_text
-from manip_dyn.codegen.programs.build import robot_module
-from manip_dyn.codegen.report import operation_report
+from manip_dyn.codegen.generation.kernel_modules import looped_text, robot_module
+from manip_dyn.codegen.operation_counts import operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integration import METHODS, RungeKutta

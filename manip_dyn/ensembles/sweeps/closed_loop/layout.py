@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import addresses
+from manip_dyn.codegen.kernel_addresses import addresses
 from manip_dyn.core.checks import Matrix, finite_vector
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.arm import Arm, Kernels, Scratch
 from manip_dyn.ensembles.sweeps.closed_loop.compiled.law import Law

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from manip_dyn.codegen.backend.pieces import Statement
+from manip_dyn.codegen.backend.statements import Statement
 
 
 def with_arguments(statements: Sequence[Statement]) -> list[Statement]:

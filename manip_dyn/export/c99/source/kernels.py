@@ -6,11 +6,16 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from manip_dyn.codegen.backend.order import depth_first
-from manip_dyn.codegen.backend.pieces import Statement, in_pieces, is_long, parsed, slots_between
-from manip_dyn.codegen.programs.emit import program_text
-from manip_dyn.codegen.programs.trace import Function
-from manip_dyn.codegen.rigid_body.catalogue import argument_size
+from manip_dyn.codegen.backend.statements import (
+    Statement,
+    depth_first,
+    in_pieces,
+    is_long,
+    parsed,
+    slots_between,
+)
+from manip_dyn.codegen.generation.kernel_modules import program_text
+from manip_dyn.codegen.rigid_body.catalogue import Function, argument_size
 from manip_dyn.export.c99.source.entries import with_arguments
 from manip_dyn.export.c99.source.names import c_name, letters
 from manip_dyn.export.c99.source.precision import Precision

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from manip_dyn.codegen.backend.convolution import Factors
-from manip_dyn.codegen.backend.pieces import parsed
-from manip_dyn.codegen.programs.trace import trace
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
+from manip_dyn.codegen.backend.statements import parsed
+from manip_dyn.codegen.generation.taylor_recurrences import SeriesWriter
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
 from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.codegen.taylor.recurrences import SeriesWriter
 from manip_dyn.export.c99.source.kernels import Source, Style, head, unused
 from manip_dyn.export.c99.source.statements import CWriter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from manip_dyn.codegen.backend.pieces import Statement
+from manip_dyn.codegen.backend.statements import Statement
 from manip_dyn.export.c99.source.names import letters
 from manip_dyn.export.c99.source.precision import Precision
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.by_address import call_kernel
+from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.arrays.by_reference import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled

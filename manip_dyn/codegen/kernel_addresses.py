@@ -1,10 +1,4 @@
-"""Kernels by address: what calls them is compiled once, and not once more for every robot.
-
-Code that is long itself, like a search, would take in the kernels that it calls, again for each
-robot. It takes the addresses of their machine code instead and calls what lies there with the
-places of the arrays' numbers, which costs two nanoseconds. With ``NUMBA_DISABLE_JIT=1`` the
-functions themselves stand for their addresses.
-"""
+"""Kernels called by address, so that a caller is compiled once for all robots."""
 
 from __future__ import annotations
 
@@ -17,7 +11,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen import pointed
+from manip_dyn.codegen import pointer_kernels
 from manip_dyn.codegen.kernels import customize
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
 from manip_dyn.core.arrays.addresses import address_for
@@ -44,7 +38,9 @@ def _kernel_address(robot: Robot, declaration: Declaration) -> Any:
     if pointed_at is None:
         sizes = [(argument_size(each, robot.n),) for each in declaration.arguments]
         shapes = (*sizes, declaration.shape(robot.n))
-        pointed_at = getattr(specialized(pointed, KERNEL=kernel, SHAPES=shapes), f"of_{count}")
+        pointed_at = getattr(
+            specialized(pointer_kernels, KERNEL=kernel, SHAPES=shapes), f"of_{count}"
+        )
     return address_for(pointed_at, (_POINTER,) * count)
 
 

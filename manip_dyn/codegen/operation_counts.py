@@ -1,20 +1,16 @@
-"""Operation counts before and after customization, as the literature counts them.
-
-Before: every addition and multiplication that the algorithms do in loops, with zeros and ones
-like any number. After: what is left in the generated code.
-"""
+"""Operation counts of kernels before and after customization."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any, NamedTuple
 
-from manip_dyn.codegen.programs.trace import trace
 from manip_dyn.codegen.rigid_body.catalogue import (
     DECLARATIONS,
     LONGEST,
     Declaration,
     argument_size,
+    trace,
 )
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.robot import Robot

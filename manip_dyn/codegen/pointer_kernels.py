@@ -1,4 +1,4 @@
-"""A kernel that takes the places of its arrays' numbers alone; `by_address` binds the kernel."""
+"""Kernels that receive pointers instead of arrays; `kernel_addresses` instantiates them."""
 
 from __future__ import annotations
 

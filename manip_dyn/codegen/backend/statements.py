@@ -1,9 +1,29 @@
-"""Long straight-line programs cut into pieces, and what one piece leaves to another."""
+"""Statements of straight-line code: parsing, ordering, and division into functions."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """A straight-line function as text.
+
+    Attributes:
+        name: For messages.
+        inputs: Names of its input arrays, each with one axis.
+        dimensions: Number of axes of its output array, ``out``.
+        text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and entries
+            of the arrays to names and to entries of ``out``. Text, and not Python functions,
+            because parsing tens of thousands of lines as one function costs too much memory.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    dimensions: int
+    text: str
+
 
 LONGEST, PIECE = 12_000, 2000
 """Operations and results of a program up to which it is one function, and in each of a longer one.
@@ -87,3 +107,28 @@ def slots_between(pieces: list[list[Statement]]) -> dict[str, int]:
             slots[name] = free.pop()
         free += [slots[name] for name in dies]
     return slots
+
+
+def depth_first(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements of a program that reads nothing that it writes, sines first."""
+    by_name = {ast.unparse(each.target): each for each in statements}
+    operands = {
+        name: [each for each in dict.fromkeys(statement.names) if each in by_name]
+        for name, statement in by_name.items()
+    }
+    depth: dict[str, int] = {}
+    for name, needed in operands.items():
+        depth[name] = 1 + max((depth[each] for each in needed), default=0)
+    sines = [name for name, each in by_name.items() if isinstance(each.value, ast.Call)]
+    results = [name for name, each in by_name.items() if not isinstance(each.target, ast.Name)]
+    order: dict[str, None] = {}
+    for name in (*sines, *results):
+        waiting = [name]
+        while waiting:
+            current = waiting[-1]
+            missing = [each for each in operands[current] if each not in order]
+            if missing:
+                waiting.append(max(missing, key=depth.__getitem__))
+                continue
+            order[waiting.pop()] = None
+    return [by_name[name] for name in order]

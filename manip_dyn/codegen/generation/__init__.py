@@ -1,0 +1,1 @@
+"""Generation of a robot's compiled modules: straight-line kernels, loops and Taylor series."""

@@ -1,1 +1,0 @@
-"""The expression graph: scalars that simplify themselves, and their derivatives."""

@@ -1,1 +1,0 @@
-"""Rigid-body dynamics in compiled loops over the joints, for long chains."""

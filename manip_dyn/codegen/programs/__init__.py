@@ -1,1 +1,0 @@
-"""From a robot's equations to its generated modules."""

@@ -1,1 +1,0 @@
-"""Taylor series of a robot's motion, by recurrences from the expression graph."""
