@@ -11,9 +11,9 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
-from manip_dyn.demo.launching import check_arguments, check_installed, description_of
+from manip_dyn.demo.launch_arguments import check_arguments, check_installed, description_of
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
-from manip_dyn.ros.runtime.discovery import local
+from manip_dyn.ros.runtime.environment import local_discovery
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
 OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static"), ("/clock", "clock")]
@@ -69,7 +69,7 @@ def generate_launch_description():
         DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
         for name, (default, text, choices) in ARGUMENTS.items()
     ]
-    nearby = [SetEnvironmentVariable(*each) for each in local(os.environ).items()]
+    nearby = [SetEnvironmentVariable(*each) for each in local_discovery(os.environ).items()]
     return LaunchDescription([*declared, *nearby, OpaqueFunction(function=nodes)])
 
 

@@ -7,9 +7,8 @@ import argparse
 from manip_dyn.cli.parser import completed_by, examples
 from manip_dyn.cli.terminal import Bar
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo.demo import demo
+from manip_dyn.demo.runs import demo, soak_command
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
-from manip_dyn.demo.soak import soak_command
 
 
 def configure(command: argparse.ArgumentParser) -> None:

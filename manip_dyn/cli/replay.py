@@ -64,13 +64,13 @@ def _replay(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     try:
-        from manip_dyn.ros.recording.check import check
+        from manip_dyn.ros.lockstep_replay import check_recording
     except ImportError as error:
         raise ManipDynError(
             "replay --check needs the messages of ROS 2; expected a sourced ROS 2 or pip install "
             "'manip_dyn[ros]'"
         ) from error
-    verdict = check(options.file)
+    verdict = check_recording(options.file)
     if options.json:
         print(json.dumps(verdict._asdict()))
     else:

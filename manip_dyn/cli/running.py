@@ -19,7 +19,7 @@ NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 def run_node(
     name: str, namespace: str, parameters: Mapping[str, Any], tell: Callable[..., None]
 ) -> int:
-    """Run a node of `manip_dyn.ros.recording` in this process; return its exit code.
+    """Run a node of `manip_dyn.ros.nodes` in this process; return its exit code.
 
     Args:
         name: The node.
@@ -45,7 +45,7 @@ def run_node(
         arguments += ["-r", f"__ns:=/{place}"]
     for key, value in parameters.items():
         arguments += ["-p", f"{key}:={value}"]
-    main = import_module(f"manip_dyn.ros.recording.{name}").main
+    main = import_module(f"manip_dyn.ros.nodes.{name}").main
     return int(main(arguments, tell, _refuse))
 
 

@@ -1,21 +1,32 @@
-"""Nodes as processes of their own: started, listened to, stopped."""
+"""Node processes of one run: started, supervised, recorded, stopped."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
+import queue
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from types import MappingProxyType
+from typing import IO, Any
+
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.interruptible import terminated
+from manip_dyn.core.share import share_directory
+from manip_dyn.demo.scenarios import Run, Scenario
 
 STOP_TIMEOUT = 5.0
 """Wall time that a node has to end after SIGINT before it is killed, s."""
 
 
-class Process:
+class NodeProcess:
     """A node as a process of its own, logging into a file."""
 
     def __init__(self, name: str, arguments: list[str], folder: Path):
@@ -76,7 +87,7 @@ class Process:
         return " | ".join(lines[-5:]) or "(it said nothing)"
 
 
-def stop(nodes: Iterable[Process]) -> None:
+def stop_all(nodes: Iterable[NodeProcess]) -> None:
     """End the nodes by SIGINT, by SIGKILL after a while; never leave one behind."""
     nodes = list(nodes)
     for node in nodes:
@@ -84,3 +95,237 @@ def stop(nodes: Iterable[Process]) -> None:
     deadline = time.monotonic() + STOP_TIMEOUT
     for node in nodes:
         node.wait_or_kill(max(0.0, deadline - time.monotonic()))
+
+
+WATCHER_TIMEOUT = 20.0
+"""Wall time for which the arm waits for somebody who opens the page, s."""
+
+
+def watched_run(scenario: Scenario) -> str:
+    """Return the run of a scenario that people can follow: in real time, else its first."""
+    labels = [run.label for run in scenario.runs]
+    return "real_time" if "real_time" in labels else labels[0]
+
+
+def await_watcher(output: IO[bytes]) -> None:
+    """Print where the page is, from what the viewer says; return once somebody looks.
+
+    Or after a while: the arm need not wait for ever.
+
+    Args:
+        output: The viewer's standard output; what it says later is read and forgotten.
+    """
+    said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in output:
+            said.put(json.loads(line))
+        said.put(None)  # it ended, which the supervisor finds out
+
+    threading.Thread(target=read, daemon=True).start()
+    content = said.get()
+    if content is None:
+        return
+    print(f"  open {content['url']} (waiting {WATCHER_TIMEOUT:g} s for it)", flush=True)
+    try:
+        said.get(timeout=WATCHER_TIMEOUT)
+    except queue.Empty:
+        print("  nobody looks yet; the arm begins", flush=True)
+
+
+def wait_for_interrupt(
+    summary: dict[str, Any], processes: Sequence[subprocess.Popen[bytes]]
+) -> None:
+    """Let the nodes go on until Ctrl-C, or until all of them have ended."""
+    print(f"  measured: {len(summary)} values; the page stays until Ctrl-C", flush=True)
+    try:
+        while any(process.poll() is None for process in processes):
+            time.sleep(0.2)
+    except KeyboardInterrupt:
+        print(flush=True)
+
+
+RECORDER = "recorder"
+RECORDER_TIMEOUT = 10.0
+"""Wall time for which nodes wait to be heard by it before anything moves, s."""
+
+
+class RunRecorder:
+    """A recorder that listens before the nodes begin.
+
+    Attributes:
+        file: The file that it writes.
+    """
+
+    def __init__(self, file: str, folder: Path):
+        """Start it and wait until it listens.
+
+        Raises:
+            ManipDynError: If it cannot: the file is there, or cannot be written.
+        """
+        self.file = file
+        self._process = NodeProcess(RECORDER, ["-p", f"file:={Path(file).resolve()}"], folder)
+        line = self._process.output.readline()
+        if not line:
+            self._process.process.wait()
+            raise ManipDynError(_sentence(self._process.last_words()))
+
+    def end(self) -> dict[str, Any]:
+        """Stop it and return what it recorded, or as ``recording_failed`` why it could not."""
+        if self._process.output.closed:
+            return {}
+        alive = self._process.process.poll() is None
+        told = self._process.stop_and_read()
+        if not alive or not told:
+            return {"recording_failed": _sentence(self._process.last_words())}
+        content = json.loads(told.splitlines()[-1])
+        lost = sum(content["lost"].values())
+        return {
+            "recorded_messages": content["messages"],
+            "recorded_messages_lost": lost,
+        }
+
+
+def awaiting_recorder(run: Run, nodes: Sequence[str]) -> Run:
+    """Return the run with nodes that begin when the recorder hears them."""
+    given = tuple((node, "await_recorder", str(RECORDER_TIMEOUT)) for node in nodes)
+    return run._replace(overrides=run.overrides + given)
+
+
+def _sentence(words: str) -> str:
+    """Return the last line of a log without what the logger puts before it."""
+    return words.rpartition(" | ")[2].rpartition("]: ")[2]
+
+
+class RunFailedError(ManipDynError):
+    """A run did not come to its end: a node died, or time ran out.
+
+    Attributes:
+        recorded: What became of its recording, as in the summary of one that did.
+    """
+
+    recorded: Mapping[str, Any] = MappingProxyType({})
+
+
+Watch = Callable[[dict[str, Any], Mapping[str, int]], None]
+"""Takes a sample that the monitor says now and then, and the process of each node."""
+
+
+def perform_run(
+    scenario: Scenario,
+    run: Run,
+    progress: Callable[[float], None],
+    watch: Watch | None = None,
+    record: str | None = None,
+    view: bool = False,
+) -> dict[str, Any]:
+    """Run the nodes of `scenario` and return the monitor's summary.
+
+    Args:
+        scenario: What to run.
+        run: Which of its runs.
+        progress: Takes the part of the run that is over.
+        watch: Takes samples.
+        record: A new MCAP file for all messages; one that cannot be written disturbs nothing, and
+            is told in the summary under ``recording_failed``.
+        view: Whether a page in the browser shows the nodes, which then go on until Ctrl-C.
+
+    Raises:
+        RunFailedError: If a node dies or the run takes longer than its timeout.
+    """
+    with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
+        nodes: dict[str, NodeProcess] = {}
+        recorder = None if record is None else RunRecorder(record, Path(folder))
+        if recorder is not None:
+            run = awaiting_recorder(run, scenario.nodes)
+        try:
+            if view:
+                opens = (("viewer", "open_browser", "true"),)
+                shown = run._replace(overrides=run.overrides + opens)
+                nodes["viewer"] = ScenarioNode("viewer", scenario, shown, Path(folder))
+                await_watcher(nodes["viewer"].output)
+            monitor = nodes["monitor"] = ScenarioNode(
+                scenario.monitor, scenario, run, Path(folder)
+            )
+            deadline = time.monotonic() + run.timeout
+            for content in _monitor_lines(nodes, monitor, run, deadline):
+                if "ready" in content:
+                    for name in scenario.nodes:
+                        nodes[name] = ScenarioNode(name, scenario, run, Path(folder))
+                elif "progress" in content:
+                    progress(content["progress"])
+                elif "sample" in content and watch is not None:
+                    watch(content["sample"], {name: n.process.pid for name, n in nodes.items()})
+                elif "summary" in content:
+                    summary = content["summary"]
+                    if view:
+                        wait_for_interrupt(summary, [each.process for each in nodes.values()])
+                    return summary | ({} if recorder is None else recorder.end())
+            raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")
+        except RunFailedError as error:
+            error.recorded = {} if recorder is None else recorder.end()
+            raise
+        finally:
+            stop_all(list(nodes.values()))
+            if recorder is not None and (failed := recorder.end().get("recording_failed")):
+                # Only an interrupted run comes here with a recorder that has not ended.
+                print(f"manip_dyn: {failed}", file=sys.stderr)
+
+
+class ScenarioNode(NodeProcess):
+    """A node of a scenario."""
+
+    def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
+        """Start `manip_dyn.ros.nodes.<name>`: the scenario's file, the run's overrides."""
+        arguments: list[str] = []
+        if name != "viewer":  # whose parameters are nobody's business but the user's
+            arguments += ["--params-file", str(scenario.params_file)]
+        for node, parameter, value in run.overrides:
+            if node == name:
+                arguments += ["-p", f"{parameter}:={value}"]
+        super().__init__(name, arguments, folder)
+
+
+def isolate() -> None:
+    """Keep the nodes on this machine, soon discovered; let signals stop them as Ctrl-C does."""
+    if importlib.util.find_spec("rclpy") is None:
+        raise ManipDynError(
+            "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
+        )
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, terminated)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    profile = str(share_directory() / "config" / "discovery.xml")
+    os.environ.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", profile)
+
+
+def _monitor_lines(
+    nodes: Mapping[str, NodeProcess], monitor: NodeProcess, run: Run, deadline: float
+) -> Iterator[dict[str, Any]]:
+    """Yield the monitor's JSON lines while all nodes live and the deadline is not reached."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in monitor.output:
+            lines.put(line)
+        lines.put(b"")
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=0.2)
+        except queue.Empty:
+            line = None
+        if line == b"":
+            return
+        if line:
+            yield json.loads(line)
+        for node in nodes.values():
+            if node is not monitor and node.process.poll() is not None:
+                raise RunFailedError(
+                    f"node '{node.name}' ended with exit code {node.process.returncode}: "
+                    f"{node.last_words()}"
+                )
+        if time.monotonic() > deadline:
+            raise RunFailedError(f"the run did not finish within {run.timeout:g} s")

@@ -20,17 +20,17 @@ from manip_dyn.control import JointMotion
 from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.joint_trajectories import (
+from manip_dyn.ros.messages.geometry import to_time
+from manip_dyn.ros.messages.trajectories import (
     TrajectoryGoal,
     goal_from_action,
     goal_from_trajectory,
     trajectory_point,
 )
-from manip_dyn.ros.messages.stamps import to_time
-from manip_dyn.ros.runtime.wall_timer import every
+from manip_dyn.ros.runtime.execution import create_wall_timer
 
 TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
-RATE = 20.0
+FEEDBACK_RATE = 20.0
 """How often feedback is sent and results are looked for, Hz of wall time."""
 CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
 REPLACED = Outcome(Code.INVALID_GOAL, "another trajectory took over")
@@ -54,7 +54,7 @@ class Progress(NamedTuple):
     v: Vector
 
 
-class Followed(Protocol):
+class ActiveTrajectory(Protocol):
     """A trajectory that is followed."""
 
     @property
@@ -68,7 +68,7 @@ class Followed(Protocol):
         """Return where the arm is, if that is known."""
 
 
-class Follows(Protocol):
+class TrajectoryFollower(Protocol):
     """What follows trajectories."""
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
@@ -77,25 +77,25 @@ class Follows(Protocol):
         `info` is what rclpy tells of its message, if it came by one.
         """
 
-    def begin(self, goal: TrajectoryGoal) -> Followed:
+    def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
         """Follow it from now on, instead of what is followed at present; or raise so."""
 
 
-class Active(NamedTuple):
+class ActiveGoal(NamedTuple):
     """A goal of the action: its handle, what is followed, and the outcome to come."""
 
     handle: Any
-    followed: Followed
+    followed: ActiveTrajectory
     outcome: Future
 
 
 class FollowJointTrajectory:
     """The topic ~/joint_trajectory, and the action where control_msgs is installed."""
 
-    def __init__(self, node: Node, robot: Robot, arm: Follows):
+    def __init__(self, node: Node, robot: Robot, arm: TrajectoryFollower):
         """Offer them; `arm` follows."""
         self._node, self._robot, self._arm = node, robot, arm
-        self._active: Active | None = None
+        self._active: ActiveGoal | None = None
         self._server: ActionServer | None = None
         node.create_subscription(JointTrajectory, TOPIC, self._on_topic, 10)
         try:
@@ -115,7 +115,7 @@ class FollowJointTrajectory:
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
         )
-        every(node, 1.0 / RATE, self._watch)
+        create_wall_timer(node, 1.0 / FEEDBACK_RATE, self._watch)
 
     def close(self) -> None:
         """End the action, which a node that is destroyed would leave behind."""
@@ -150,7 +150,7 @@ class FollowJointTrajectory:
             self._refuse(error)
             outcome.set_result(Outcome(error.code, str(error)))
         else:
-            self._active = Active(handle, followed, outcome)
+            self._active = ActiveGoal(handle, followed, outcome)
         handle.execute(partial(self._execute, outcome))
 
     def _on_cancel(self, handle: Any) -> CancelResponse:

@@ -47,11 +47,10 @@ def end_with_owner() -> None:
 
 
 def start(name: str) -> int:
-    """Import a node of `manip_dyn.ros.nodes` or `.recording`, run it, return its exit code."""
+    """Import a node of `manip_dyn.ros.nodes`, run it and return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
-    folder = "recording" if name in RECORDING else "nodes"
-    main = import_module(f"manip_dyn.ros.{folder}.{name}").main
+    main = import_module(f"manip_dyn.ros.nodes.{name}").main
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)  # as `run` expects
     return int(main())

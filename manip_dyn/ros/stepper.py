@@ -1,23 +1,24 @@
-"""Lets time pass, period by period, for a node that simulates: paced, fast or in lockstep."""
+"""Simulated time: paced, fast or in lockstep, and the services that control it."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
 
 from manip_dyn.core.checks import nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN, Report, pacing_values
-from manip_dyn.ros.messages.stamps import to_time
-from manip_dyn.ros.parameters.stepping import SteppingParameters
-from manip_dyn.ros.runtime.pacing import Pacer
-from manip_dyn.ros.runtime.run import unless_shut_down
-from manip_dyn.ros.runtime.wall_anchor import WallAnchor, fell_behind
+from manip_dyn.ros.diagnostics import ERROR, OK, WARN, Report, pacing_values
+from manip_dyn.ros.messages.geometry import to_time
+from manip_dyn.ros.parameters.common import SteppingParameters
+from manip_dyn.ros.runtime.execution import unless_shut_down
+from manip_dyn.ros.runtime.threads import PeriodicThread, WallClockAnchor, lag_message
 
 HEARTBEAT = 0.1
 """Wall time between repeated messages while lockstep or pause lets no time pass, s."""
@@ -78,9 +79,9 @@ class Stepper:
         self._clock = (
             node.create_publisher(Clock, "clock", 10) if parameters.publish_clock else None
         )
-        self._anchor = WallAnchor()
+        self._anchor = WallClockAnchor()
         self._restart()
-        self._pacer = Pacer(self._cycle, self._wall_period())
+        self._pacer = PeriodicThread(self._cycle, self._wall_period())
 
     def start(self) -> None:
         """Let time pass from now on."""
@@ -224,7 +225,7 @@ class Stepper:
         if not (self._parameters.publish_clock or self._node.get_clock().ros_time_is_active):
             self._origin_ns += lag
             said = "stamps"
-        self._node.get_logger().warning(fell_behind(lag, said), throttle_duration_sec=10.0)
+        self._node.get_logger().warning(lag_message(lag, said), throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
         self._answered = False
@@ -242,3 +243,125 @@ class Stepper:
         self._publish()
         if self._clock is not None:
             self._clock.publish(Clock(clock=to_time(self.stamp_ns)))
+
+
+MOST_STEPS = 100_000
+"""One call of ~/step_simulation keeps the node from anything else while it lasts."""
+
+
+class StandardServices:
+    """One simulated arm or mechanism by the standard's services, under the node's own name."""
+
+    FEATURES = (
+        "SIMULATION_RESET",
+        "SIMULATION_STATE_GETTING",
+        "SIMULATION_STATE_SETTING",
+        "SIMULATION_STATE_PAUSE",
+        "STEP_SIMULATION_SINGLE",
+        "STEP_SIMULATION_MULTIPLE",
+    )
+
+    @classmethod
+    def offer(cls, node: Node, stepper: Stepper) -> StandardServices | None:
+        """Offer the services, or nothing where the package is not installed."""
+        try:
+            services = import_module("simulation_interfaces.srv")
+            messages = import_module("simulation_interfaces.msg")
+        except ImportError:
+            return None
+        return cls(node, stepper, services, messages)
+
+    def __init__(self, node: Node, stepper: Stepper, services: Any, messages: Any):
+        """Offer the services by the package's types."""
+        self._stepper, self._messages = stepper, messages
+        self._state, self._result = messages.SimulationState, messages.Result
+        self._set_state = services.SetSimulationState.Response
+        for kind, name, answer in (
+            (services.GetSimulatorFeatures, "get_simulator_features", self._features),
+            (services.GetSimulationState, "get_simulation_state", self._get_state),
+            (services.SetSimulationState, "set_simulation_state", self._change_state),
+            (services.ResetSimulation, "reset_simulation", self._reset),
+            (services.StepSimulation, "step_simulation", self._step),
+        ):
+            node.create_service(kind, f"~/{name}", answer)
+
+    @property
+    def _present(self) -> int:
+        if not self._stepper.paused:
+            return self._state.STATE_PLAYING
+        return self._state.STATE_PAUSED if self._stepper.time else self._state.STATE_STOPPED
+
+    def _done(self, response: Any, code: int | None = None, why: str = "") -> Any:
+        response.result.result = self._result.RESULT_OK if code is None else code
+        response.result.error_message = why
+        return response
+
+    def _features(self, _request: Any, response: Any) -> Any:
+        known = self._messages.SimulatorFeatures
+        response.features.features = [getattr(known, name) for name in self.FEATURES]
+        return response
+
+    def _get_state(self, _request: Any, response: Any) -> Any:
+        response.state.state = self._present
+        return self._done(response)
+
+    def _change_state(self, request: Any, response: Any) -> Any:
+        wanted, state = request.state.state, self._state
+        if wanted == self._present:
+            why = "the simulation is in this state already"
+            return self._done(response, self._set_state.ALREADY_IN_TARGET_STATE, why)
+        if wanted not in (state.STATE_PLAYING, state.STATE_PAUSED, state.STATE_STOPPED):
+            why = f"state {wanted} cannot be set; expected stopped, playing or paused"
+            return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, why)
+        if wanted == state.STATE_PAUSED and self._present == state.STATE_STOPPED:
+            return self._done(response)  # it stands still at the start, whatever that is called
+        self._stepper.pause(wanted != state.STATE_PLAYING)
+        if wanted == state.STATE_STOPPED:
+            self._stepper.reset()
+        return self._done(response)
+
+    def _reset(self, request: Any, response: Any) -> Any:
+        together = request.SCOPE_TIME | request.SCOPE_STATE
+        if request.scope != request.SCOPE_DEFAULT and request.scope & together != together:
+            why = f"scope is {request.scope}; expected time and state together, or all"
+            return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, why)
+        self._stepper.reset()
+        return self._done(response)
+
+    def _step(self, request: Any, response: Any) -> Any:
+        if request.steps > MOST_STEPS:
+            why = f"steps is {request.steps}; expected at most {MOST_STEPS} in a call"
+            return self._done(response, self._result.RESULT_OPERATION_FAILED, why)
+        for _ in range(request.steps):
+            why = self._stepper.step()
+            if why:
+                return self._done(response, self._result.RESULT_OPERATION_FAILED, why)
+        return self._done(response)
+
+
+class StepperServices:
+    """Services by which people and programs let time stand still or pass."""
+
+    def __init__(self, node: Node, stepper: Stepper):
+        """Offer them, and those of simulation_interfaces where that package is installed."""
+        self._stepper = stepper
+        node.create_service(Trigger, "~/reset", self._on_reset)
+        node.create_service(Trigger, "~/step", self._on_step)
+        node.create_service(SetBool, "~/pause", self._on_pause)
+        StandardServices.offer(node, stepper)
+
+    def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:
+        self._stepper.reset()
+        response.success, response.message = True, "back at the initial state"
+        return response
+
+    def _on_step(self, _request, response: Trigger.Response) -> Trigger.Response:
+        refused = self._stepper.step()
+        response.success = not refused
+        response.message = refused or f"now at {self._stepper.time:.9f} s"
+        return response
+
+    def _on_pause(self, request, response: SetBool.Response) -> SetBool.Response:
+        self._stepper.pause(request.data)
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response

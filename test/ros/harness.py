@@ -13,13 +13,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from manip_dyn.ros import recent_overruns
-from manip_dyn.ros.messages import diagnostics
-from manip_dyn.ros.runtime.run import build
+from manip_dyn.ros import diagnostics
+from manip_dyn.ros.runtime.execution import build
 
-diagnostics.PERIOD = 0.1
+diagnostics.REPORT_PERIOD = 0.1
 """Nodes of the tests' own process report ten times as often, s: many a test waits for it."""
-recent_overruns.WINDOW = 0.0
+diagnostics.OVERRUN_WINDOW = 0.0
 """And on a busy machine they overrun, which is told once."""
 for events in (PublisherEventCallbacks, SubscriptionEventCallbacks):
     # Warnings of rclpy's own, of types and QoS that do not match: an executor waits for two such

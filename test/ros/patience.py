@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 from manip_dyn.ros import stepper
-from manip_dyn.ros.runtime import pacing
+from manip_dyn.ros.runtime import threads as pacing
 
 LONGEST = 0.5
 """For how long an arm waits to be heard, s: while a node is started nobody listens."""

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 import manip_dyn as md
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.share import share_directory
-from manip_dyn.ros.joint_sentences import brought_within
+from manip_dyn.ros.diagnostics import clipped_to_limits
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS, BangBangPlannerParameters
@@ -502,9 +502,11 @@ def test_an_arm_just_beyond_its_stop_is_led_away_from_it(ros):
     """Seen: 2e-14 rad beyond the limit, where the brake had left it, every goal was refused."""
     robot = md.load_robot("ibm7535")
     beyond = [0.5, float(robot.q_max[1]) + 1e-9]
-    np.testing.assert_array_equal(brought_within(robot, np.array(beyond)), [0.5, robot.q_max[1]])
+    np.testing.assert_array_equal(
+        clipped_to_limits(robot, np.array(beyond)), [0.5, robot.q_max[1]]
+    )
     far = np.array([0.5, robot.q_max[1] + 0.1])
-    np.testing.assert_array_equal(brought_within(robot, far), far)
+    np.testing.assert_array_equal(clipped_to_limits(robot, far), far)
 
 
 def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():

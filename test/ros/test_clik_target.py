@@ -101,7 +101,7 @@ def test_a_twist_moves_the_tool_and_halts_without_news(tracker):
     ],
 )
 def test_a_bad_target_is_dropped_and_the_last_one_holds(tracker, message, words, monkeypatch):
-    monkeypatch.setattr("manip_dyn.ros.tracker.live_target.WARN_AGAIN", 3600.0)
+    monkeypatch.setattr("manip_dyn.ros.tracker.targets.WARN_AGAIN", 3600.0)
     topic = tracker.poses if isinstance(message, PoseStamped) else tracker.twists
     for _ in range(3):
         topic.publish(message)

@@ -3,7 +3,7 @@
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 
-from manip_dyn.ros.messages.diagnostics import OK, Report, status_message
+from manip_dyn.ros.diagnostics import OK, Report, status_message
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 

@@ -9,11 +9,11 @@ import pytest
 from harness import TIMEOUT
 
 from manip_dyn.core.share import share_directory
-from manip_dyn.ros.runtime.discovery import PROFILES, RANGE, local
+from manip_dyn.ros.runtime.environment import PROFILES, RANGE, local_discovery
 
 LISTENING = """
 import os, re
-import manip_dyn.ros.runtime.run as run
+import manip_dyn.ros.runtime.execution as run
 from manip_dyn.core.errors import ManipDynError
 from pathlib import Path
 
@@ -61,8 +61,13 @@ def test_a_node_listens_on_this_machine_only_unless_asked():
 def test_what_is_asked_for_is_obeyed():
     profile = str(share_directory() / "config" / "discovery.xml")
     closed = {RANGE: "LOCALHOST", **dict.fromkeys(PROFILES, profile)}
-    assert local({}) == local({RANGE: ""}) == local({RANGE: "LOCALHOST"}) == closed
-    assert local({RANGE: "SUBNET"}) == local({RANGE: "OFF"}) == {}
+    assert (
+        local_discovery({})
+        == local_discovery({RANGE: ""})
+        == local_discovery({RANGE: "LOCALHOST"})
+        == closed
+    )
+    assert local_discovery({RANGE: "SUBNET"}) == local_discovery({RANGE: "OFF"}) == {}
     for name in ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_LOCALHOST_ONLY"):
-        assert local({name: "1"}) == {}
-    assert local({PROFILES[0]: "mine.xml"}) == {RANGE: "LOCALHOST"}
+        assert local_discovery({name: "1"}) == {}
+    assert local_discovery({PROFILES[0]: "mine.xml"}) == {RANGE: "LOCALHOST"}

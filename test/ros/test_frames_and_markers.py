@@ -12,9 +12,9 @@ from targets import kernels, pose, tool
 from visualization_msgs.msg import InteractiveMarkerControl
 
 import manip_dyn as md
-from manip_dyn.ros import interactive_pose
-from manip_dyn.ros.frames import RobotFrames
+from manip_dyn.ros import targets
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros.targets import RobotFrames
 
 BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 SERVO = ["-r", "~/target_twist:=/servo_node/delta_twist_cmds"]
@@ -98,7 +98,7 @@ def test_a_twist_of_servo_moves_and_turns_the_tool_along_its_own_axes(tracker):
 
 
 def test_the_target_is_dragged_in_rviz(tracker, monkeypatch):
-    monkeypatch.setattr(interactive_pose, "HELD", 3600.0)  # on a busy machine a second is short
+    monkeypatch.setattr(targets, "EXCLUSIVE_TIME", 3600.0)  # on a busy machine a second is short
     rviz = FakeRviz(tracker, "clik_tracker/target")
     marker = rviz.look()["target"]
     assert marker.header.frame_id == "base_link"
@@ -125,7 +125,7 @@ def test_the_target_is_dragged_in_rviz(tracker, monkeypatch):
     tracker.until(lambda: np.linalg.norm(tool(newest(tracker)) - there) < 1e-6, "not reached")
     assert rviz.look()["target"].pose.position.x == pytest.approx(there[0])
     # A target from elsewhere moves the marker, once nobody drags it any more.
-    monkeypatch.setattr(interactive_pose, "HELD", 0.0)
+    monkeypatch.setattr(targets, "EXCLUSIVE_TIME", 0.0)
     poses = tracker.publisher(PoseStamped, "clik_tracker/target_pose")
     aside = np.add(tool(BENT), [-0.05, 0.0, 0.0])
     poses.publish(pose(aside))

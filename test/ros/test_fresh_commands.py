@@ -7,8 +7,8 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.simulator import fresh_commands
-from manip_dyn.ros.simulator.fresh_commands import SETTLE, FreshCommands, sent_at
+from manip_dyn.ros import simulated_arm
+from manip_dyn.ros.simulated_arm import RESET_SETTLING, FreshCommands, sent_at
 from manip_dyn.simulation import Simulation, held
 from manip_dyn.simulation.commanded import CommandedArm
 
@@ -25,7 +25,7 @@ def clock(monkeypatch):
         now.ns += round(duration * 1e9)
 
     made = SimpleNamespace(time_ns=lambda: now.ns, sleep=sleep)
-    monkeypatch.setattr(fresh_commands, "time", made)
+    monkeypatch.setattr(simulated_arm, "time", made)
     return now
 
 
@@ -59,14 +59,14 @@ def test_what_was_sent_before_a_reset_does_not_act_after_it(commands, passing, c
     begun = clock.ns
     commands.reset()
     assert acting(commands) == SAFE
-    for late in (-3.0, -1e-6, 0.5 * SETTLE):
+    for late in (-3.0, -1e-6, 0.5 * RESET_SETTLING):
         with pytest.raises(ManipDynError, match="s before the reset was done"):
             push(commands, begun + round(late * 1e9))
     assert acting(commands) == SAFE
     assert (
         clock.ns > begun
     ) == lockstep  # a controller in lockstep answers once, so it is told later
-    push(commands, begun + round(SETTLE * 1e9))
+    push(commands, begun + round(RESET_SETTLING * 1e9))
     assert acting(commands) == PUSH
 
 

@@ -17,7 +17,7 @@ from topic_system import TopicSystem
 
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.messages.joint_commands import references_from
+from manip_dyn.ros.messages.joints import references_from
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 
 ROBOT = md.load_robot("rr")

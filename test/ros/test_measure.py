@@ -8,12 +8,11 @@ import pytest
 import manip_dyn as md
 from manip_dyn.clik import Pose
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo import demo as demo_module
+from manip_dyn.demo import runs
+from manip_dyn.demo.processes import RunFailedError
 from manip_dyn.demo.scenarios import SCENARIOS
-from manip_dyn.demo.supervisor import RunFailedError
-from manip_dyn.ros.monitors.free_log import FreeLog
-from manip_dyn.ros.monitors.motion_log import MotionLog
-from manip_dyn.ros.monitors.tracking_log import TrackingLog, first_whole_lap
+from manip_dyn.ros.monitors.motion import FreeLog, MotionLog
+from manip_dyn.ros.monitors.tracking import TrackingLog, first_whole_lap
 
 PERIOD = 1_000_000
 
@@ -124,25 +123,25 @@ def test_the_demo_shows_three_headlines():
 
 def test_the_demo_runs_its_headlines_and_says_what_else_there_is(monkeypatch, capsys):
     done = []
-    monkeypatch.setattr(demo_module, "isolate", lambda: None)
+    monkeypatch.setattr(runs, "isolate", lambda: None)
 
     def performed(_scenario, run, _show, **_):
         done.append(run)
         return dict.fromkeys(run.bounds, 0.0)
 
-    monkeypatch.setattr(demo_module, "perform", performed)
-    assert demo_module.demo(None, None, as_json=False) == 0
+    monkeypatch.setattr(runs, "perform_run", performed)
+    assert runs.demo(None, None, as_json=False) == 0
     assert len(done) == 3
     text = capsys.readouterr().out
     assert "manip_dyn demo --all" in text
     assert "hmmwv" in text
     done.clear()
-    assert demo_module.demo(None, None, as_json=True, everything=True) == 0
+    assert runs.demo(None, None, as_json=True, everything=True) == 0
     assert len(done) >= len(SCENARIOS) - 1
 
 
 def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(demo_module, "isolate", lambda: None)
+    monkeypatch.setattr(runs, "isolate", lambda: None)
     asked = []
 
     def performed(_scenario, run, _show, record, **_):
@@ -151,9 +150,9 @@ def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, 
         error.recorded = {"recording_failed": "the disk is full"}
         raise error
 
-    monkeypatch.setattr(demo_module, "perform", performed)
+    monkeypatch.setattr(runs, "perform_run", performed)
     with pytest.raises(ManipDynError, match="the disk is full"):
-        demo_module.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
+        runs.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
     captured = capsys.readouterr()
     assert "a node died" in captured.err
     assert asked[0] == "a-pa10_circle-kinematic.mcap"
@@ -161,5 +160,5 @@ def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, 
     (tmp_path / asked[-1]).write_text("precious")
     asked.clear()
     with pytest.raises(ManipDynError, match="is there already; expected a new file"):
-        demo_module.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
+        runs.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
     assert not asked

@@ -11,8 +11,8 @@ from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.demo.processes import perform_run
 from manip_dyn.demo.scenarios import Run, scenario
-from manip_dyn.demo.supervisor import perform
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
 from manip_dyn.ros.nodes.mechanism import MechanismNode
 
@@ -189,7 +189,7 @@ def test_the_scenario_is_judged_from_the_poses_alone():
         ("mechanism_monitor", "duration", "0.5"),
     )
     run = Run("small", "", small, {})
-    found = perform(scenario("hmmwv"), run, lambda _: None)
+    found = perform_run(scenario("hmmwv"), run, lambda _: None)
     assert (found["samples"], found["missed_samples"]) == (26, 0)
     assert found["max_violation"] < 1e-10
     assert found["final_height_error_m"] < 1e-12
@@ -198,4 +198,4 @@ def test_the_scenario_is_judged_from_the_poses_alone():
 def test_an_unknown_body_of_the_monitor_is_told():
     wrong = (("mechanism_monitor", "body", "chasis"),)
     with pytest.raises(ManipDynError, match="did you mean 'chassis'"):
-        perform(scenario("hmmwv"), Run("wrong", "", wrong, {}), lambda _: None)
+        perform_run(scenario("hmmwv"), Run("wrong", "", wrong, {}), lambda _: None)

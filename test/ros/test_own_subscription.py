@@ -10,9 +10,13 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from manip_dyn.ros.messages.stamps import serialized_stamp
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
-from manip_dyn.ros.runtime.own_subscription import Listener, OwnSubscription
+from manip_dyn.ros.messages.geometry import serialized_stamp
+from manip_dyn.ros.runtime.subscriptions import (
+    EVERY_MESSAGE,
+    NEWEST_ONLY,
+    PolledSubscription,
+    SubscriptionThread,
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +54,7 @@ def taken(ros, own, heard, count):
 
 def test_an_executor_leaves_it_alone(ros):
     heard, other = Heard(), ros.listen(Float64MultiArray, "alone")
-    own = OwnSubscription(ros.probe, Float64MultiArray, "alone", heard, EVERY_MESSAGE)
+    own = PolledSubscription(ros.probe, Float64MultiArray, "alone", heard, EVERY_MESSAGE)
     before = time.time_ns()
     send(ros, "alone", 1, 2, 3)
     ros.until(lambda: len(other) == 3, "nothing came")
@@ -61,7 +65,7 @@ def test_an_executor_leaves_it_alone(ros):
 
 def test_an_executor_takes_part_while_it_is_told_to(ros):
     heard, taking_part = Heard(), [True]
-    own = OwnSubscription(
+    own = PolledSubscription(
         ros.probe, Float64MultiArray, "both", heard, EVERY_MESSAGE, executed=lambda: taking_part[0]
     )
     send(ros, "both", 1)
@@ -76,7 +80,7 @@ def test_an_executor_takes_part_while_it_is_told_to(ros):
 
 def test_a_loop_that_wants_the_newest_gets_one_and_it_is_the_newest(ros):
     heard, other = Heard(), ros.listen(Float64MultiArray, "newest")
-    own = OwnSubscription(ros.probe, Float64MultiArray, "newest", heard, NEWEST_ONLY)
+    own = PolledSubscription(ros.probe, Float64MultiArray, "newest", heard, NEWEST_ONLY)
     ros.until(lambda: ros.probe.count_subscribers("newest") == 2, "not connected")
     send(ros, "newest", *range(20))
     ros.until(lambda: len(other) == 20, "nothing came")
@@ -86,8 +90,8 @@ def test_a_loop_that_wants_the_newest_gets_one_and_it_is_the_newest(ros):
 
 def test_a_thread_hears_without_an_executor_until_it_is_stopped(ros):
     heard = Heard()
-    own = OwnSubscription(ros.probe, Float64MultiArray, "thread", heard, EVERY_MESSAGE)
-    listener = Listener(ros.probe, own)
+    own = PolledSubscription(ros.probe, Float64MultiArray, "thread", heard, EVERY_MESSAGE)
+    listener = SubscriptionThread(ros.probe, own)
     listener.start()
     send(ros, "thread", 1, 2)
     deadline = time.monotonic() + TIMEOUT

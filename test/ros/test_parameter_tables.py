@@ -9,13 +9,15 @@ import pytest
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning
+from manip_dyn.ros.monitors.progress import MechanismMonitorParameters, MonitorParameters
+from manip_dyn.ros.nodes.parameter_tables import NODES, section
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
-from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
-from manip_dyn.ros.parameters.law import LawParameters, settings_from
-from manip_dyn.ros.parameters.monitor import MechanismMonitorParameters, MonitorParameters
-from manip_dyn.ros.parameters.page import NODES, section
-from manip_dyn.ros.parameters.path import KINDS, PathParameters
-from manip_dyn.ros.parameters.rows import (
+from manip_dyn.ros.parameters.clik_tracker import (
+    ClikTrackerParameters,
+    LawParameters,
+    settings_from,
+)
+from manip_dyn.ros.parameters.declaration import (
     Numbers,
     default_of,
     group,
@@ -23,6 +25,7 @@ from manip_dyn.ros.parameters.rows import (
     rows,
     with_values,
 )
+from manip_dyn.ros.parameters.path import KINDS, PathParameters
 from manip_dyn.ros.parameters.simulator import SimulatorParameters, integrator_from
 from manip_dyn.simulation import Integrator
 
@@ -106,7 +109,9 @@ def test_every_kind_of_path_is_a_group_of_that_name():
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
 def test_the_page_of_the_nodes_is_up_to_date():
     page = (DOCS / "nodes.md").read_text()
-    assert page.endswith(section()), "run python -m manip_dyn.ros.parameters.page docs/nodes.md"
+    assert page.endswith(section()), (
+        "run python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md"
+    )
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")

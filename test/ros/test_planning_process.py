@@ -14,7 +14,7 @@ from running import alive, wait_until
 from manip_dyn import clik
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.parameters.common import robot_from
 from manip_dyn.ros.planner.planning_process import process as planning_process
 from manip_dyn.ros.planner.planning_process.goal_postures import (
     JointGoal,
@@ -29,7 +29,7 @@ TASK = PlanningTask(PARAMETERS, JointGoal(np.zeros(2)), np.array([0.975, 0.0]))
 OWNER = """
 import os
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.parameters.common import robot_from
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess
 parameters = BangBangPlannerParameters(robot="ibm7535", method="minimum_time")
 process = PlanningProcess(parameters, robot_from(parameters), print)

@@ -8,7 +8,7 @@ from fresh import output_of
 pytestmark = pytest.mark.ros
 GIVE_WAY = """
 import os
-from manip_dyn.ros.runtime.priority import give_way
+from manip_dyn.ros.runtime.environment import give_way
 {begin}
 give_way(5, prompt={prompt})
 print(os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, os.nice(0))

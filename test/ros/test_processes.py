@@ -17,9 +17,9 @@ from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
+from manip_dyn.demo.processes import perform_run
 from manip_dyn.demo.scenarios import Run, scenario
-from manip_dyn.demo.supervisor import perform
-from manip_dyn.ros.runtime.run import tell_unless_shut_down
+from manip_dyn.ros.runtime.execution import report_unraisable
 
 CONFIG = share_directory() / "config"
 
@@ -35,7 +35,7 @@ def performed(name, label, **overrides):
     (run,) = [each for each in named.runs if each.label == label]
     pairs = [(key.split("__"), value) for key, value in overrides.items()]
     own = tuple((*where, str(value)) for where, value in pairs)
-    summary = perform(named, run._replace(overrides=run.overrides + own), lambda _: None)
+    summary = perform_run(named, run._replace(overrides=run.overrides + own), lambda _: None)
     assert {key: summary[key] for key, most in run.bounds.items() if summary[key] > most} == {}
     return summary
 
@@ -148,7 +148,7 @@ class HalfMade:
 @pytest.mark.parametrize("running", [True, False])
 def test_what_a_signal_left_half_made_is_told_only_before_it(running, monkeypatch, capsys):
     monkeypatch.setattr(rclpy, "ok", lambda: running)
-    monkeypatch.setattr(sys, "unraisablehook", tell_unless_shut_down)
+    monkeypatch.setattr(sys, "unraisablehook", report_unraisable)
     HalfMade(AttributeError("half made"))
     assert ("half made" in capsys.readouterr().err) == running
     HalfMade(KeyboardInterrupt())  # seen: it came while LLVM called back, and was told
@@ -206,7 +206,7 @@ def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
 def test_a_dead_node_is_reported_with_its_last_words():
     broken = Run("broken", "", (("simulator", "robot", "no_such_robot"),), {})
     with pytest.raises(ManipDynError) as error:
-        perform(scenario("ibm7535_zero_net_work"), broken, lambda _: None)
+        perform_run(scenario("ibm7535_zero_net_work"), broken, lambda _: None)
     assert "'simulator' ended with exit code 2" in str(error.value)
     assert "no_such_robot" in str(error.value)
 
@@ -218,7 +218,7 @@ def test_a_run_without_end_times_out():
     )
     run = Run("waiting", "", nowhere, {}, timeout=4.0)
     with pytest.raises(ManipDynError, match="did not finish within 4 s"):
-        perform(scenario("ibm7535_zero_net_work"), run, lambda _: None)
+        perform_run(scenario("ibm7535_zero_net_work"), run, lambda _: None)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.recording.names import EXPECTED, recorded_name
+from manip_dyn.ros.recorded_topics import EXPECTED_TOPICS, recorded_name
 
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
@@ -26,8 +26,8 @@ from manip_dyn.recording import standard_messages as make
 from manip_dyn.recording.messages_in import MessagesIn
 from manip_dyn.recording.reading import PARAMETERS
 from manip_dyn.recording.schemas import definition, deserialized, serialized
-from manip_dyn.ros.recording.check import check
-from manip_dyn.ros.recording.replayer import ReplayerNode
+from manip_dyn.ros.lockstep_replay import check_recording
+from manip_dyn.ros.nodes.replayer import ReplayerNode
 
 PERIODS = 250
 START = [0.3, -0.2]
@@ -98,7 +98,7 @@ def test_every_message_is_in_the_file_of_a_killed_recorder(file):
 
 
 def test_the_simulator_comes_to_the_same_states_bit_for_bit(file):
-    verdict = check(file)
+    verdict = check_recording(file)
     assert verdict.same, verdict.sentence
     assert (verdict.states, verdict.commands) == (PERIODS + 1, PERIODS)
 
@@ -141,7 +141,7 @@ def test_parameters_that_were_set_on_the_way_are_refused(file, tmp_path):
 
     copied(file, tmp_path / "changed.mcap", change)
     with pytest.raises(ManipDynError, match="whose parameter 'mass_scale' was set while it ran"):
-        check(tmp_path / "changed.mcap")
+        check_recording(tmp_path / "changed.mcap")
 
 
 @pytest.mark.parametrize("bit", [0, 40])
@@ -160,7 +160,7 @@ def test_a_command_that_was_another_is_seen(file, bit, tmp_path):
         return message._replace(data=bytes(data))
 
     copied(file, tmp_path / "other.mcap", change)
-    verdict = check(tmp_path / "other.mcap")
+    verdict = check_recording(tmp_path / "other.mcap")
     assert not verdict.same
     assert 100 < verdict.states < 200
     assert "of joint '" in verdict.sentence
@@ -170,11 +170,11 @@ def test_what_cannot_be_checked_is_refused(tmp_path):
     with Recorder(tmp_path / "a.mcap") as recorder:
         recorder.add("/joint_states", make.joint_state("ab", 0, np.ones(2), np.ones(2)), 0)
     with pytest.raises(ManipDynError, match="has no parameters of a simulator"):
-        check(tmp_path / "a.mcap")
+        check_recording(tmp_path / "a.mcap")
     with Recorder(tmp_path / "b.mcap") as recorder:
         recorder.add_note(f"{PARAMETERS}simulator", {"mode": '"real_time"'})
     with pytest.raises(ManipDynError, match="is of mode real_time; expected one in lockstep"):
-        check(tmp_path / "b.mcap")
+        check_recording(tmp_path / "b.mcap")
 
 
 def test_a_replay_says_what_was_said(file):
@@ -203,7 +203,7 @@ def test_ros_understands_our_bytes_and_we_those_of_ros():
 
 
 def test_expected_topics_have_definitions_and_names():
-    for each in EXPECTED:
+    for each in EXPECTED_TOPICS:
         assert definition(each.kind)
         full = each.name if each.name.startswith("/") else f"/left/{each.name}"
         assert recorded_name(full, "/left", ()) == f"/{each.name.lstrip('/')}"

@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.runtime.parameter_files import matches, refuse_unread
+from manip_dyn.ros.runtime.environment import check_parameter_files, matches
 
 URDF = (share_directory() / "urdf" / "one_link_horizontal.urdf").read_text(encoding="utf-8")
 RENAMED = URDF.replace('name="one_link_horizontal"', 'name="heard"')
@@ -97,9 +97,11 @@ def test_a_parameters_file_for_other_nodes_is_refused(tmp_path):
     assert code == 2
     assert "params.yaml' has nothing for node '/simulator', but for /**/simulater" in log
     given = ["node", "--ros-args", "--params-file", str(path)]
-    refuse_unread("/simulater", given)
-    refuse_unread("/simulator", [*given[:1], "--params-file", str(path)])  # not one of ROS's
+    check_parameter_files("/simulater", given)
+    check_parameter_files(
+        "/simulator", [*given[:1], "--params-file", str(path)]
+    )  # not one of ROS's
     path.write_text("arm:\n  simulator:\n    ros__parameters: {robot: rr}\n", encoding="utf-8")
-    refuse_unread("/arm/simulator", given)
+    check_parameter_files("/arm/simulator", given)
     with pytest.raises(ManipDynError, match="but for /arm/simulator; expected"):
-        refuse_unread("/simulator", given)
+        check_parameter_files("/simulator", given)

@@ -6,29 +6,34 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
-from manip_dyn.ros.simulator.condition import HELD, Situation, beyond_limits, condition
+from manip_dyn.ros.diagnostics import ERROR, OK, WARN
+from manip_dyn.ros.simulated_arm import HELD_SENTENCE, ArmFacts, beyond_limits, condition
 
-FAULT = Situation(fault="the simulation of 'rr' diverged")
-OUTSIDE = Situation(beyond=("W1 0.3 rad beyond its upper limit",))
+FAULT = ArmFacts(fault="the simulation of 'rr' diverged")
+OUTSIDE = ArmFacts(beyond=("W1 0.3 rad beyond its upper limit",))
 STOP = OUTSIDE._replace(at_stops=True)
-TWO = Situation(commanders=("/planner", "/tracker"))
-LOST = Situation(handover="no command for 0.5 s")
-HOLDING = Situation(holding=True, commanders=("/controller_manager",))
-OVERRUNS = Situation(overruns=1)
+TWO = ArmFacts(commanders=("/planner", "/tracker"))
+LOST = ArmFacts(handover="no command for 0.5 s")
+HOLDING = ArmFacts(holding=True, commanders=("/controller_manager",))
+OVERRUNS = ArmFacts(overruns=1)
 
 ROWS = [
     (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to start anew"),
     (OUTSIDE, "outside_limits", ERROR, "outside its limits: W1 0.3 rad beyond its upper limit"),
     (TWO, "second_commander", WARN, "2 publishers of commands: /planner, /tracker"),
     (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
-    (Situation(holding=True), "lost_commander", WARN, f"nobody publishes commands: {HELD}"),
+    (
+        ArmFacts(holding=True),
+        "lost_commander",
+        WARN,
+        f"nobody publishes commands: {HELD_SENTENCE}",
+    ),
     (STOP, "at_stop", WARN, "at its stop: W1 0.3 rad beyond its upper limit"),
     (OVERRUNS, "overruns", WARN, "overruns in the last while: 1"),
-    (Situation(paused=True), "paused", OK, "paused"),
-    (Situation(commanded=False), "waiting", OK, "no command yet: brake"),
-    (HOLDING, "holding", OK, f"no new command: {HELD}"),
-    (Situation(), "running", OK, "running"),
+    (ArmFacts(paused=True), "paused", OK, "paused"),
+    (ArmFacts(commanded=False), "waiting", OK, "no command yet: brake"),
+    (HOLDING, "holding", OK, f"no new command: {HELD_SENTENCE}"),
+    (ArmFacts(), "running", OK, "running"),
 ]
 NAMES = {OK: "OK", WARN: "WARN", ERROR: "ERROR"}
 
@@ -40,12 +45,12 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
 
 def test_the_worst_is_said():
     """In the order of the table: each row beside all that stand below it."""
-    everything = Situation(commanded=False, paused=True)
+    everything = ArmFacts(commanded=False, paused=True)
     for situation, state, _, _ in reversed(ROWS[:7]):
         changes = {
             key: value
             for key, value in situation._asdict().items()
-            if value != Situation()._asdict()[key]
+            if value != ArmFacts()._asdict()[key]
         }
         everything = everything._replace(**changes)
         if state == "outside_limits":

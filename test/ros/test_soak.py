@@ -8,11 +8,10 @@ import pytest
 from harness import TIMEOUT
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo import soak as soak_module
-from manip_dyn.demo.demo import Lines
+from manip_dyn.demo import runs
+from manip_dyn.demo.runs import ProgressLines, control_period, memory_growth, soak
 from manip_dyn.demo.scenarios import scenario
-from manip_dyn.demo.soak import growth, period, soak
-from manip_dyn.ros.monitors.soak_log import SoakLog
+from manip_dyn.ros.monitors.soak import SoakLog
 
 MS = 1_000_000
 
@@ -56,7 +55,7 @@ def test_memory_counts_from_the_end_of_the_warm_up():
         {"time_s": float(t), "memory_MiB": {"a": 100.0 * (t >= 10) + 0.01 * t + 200.0, "b": 50.0}}
         for t in range(101)
     ]
-    found = growth(samples)
+    found = memory_growth(samples)
     assert found["a_memory_growth_MiB_per_h"] == pytest.approx(36.0)
     assert found["a_memory_MiB"] == pytest.approx([300.2, 301.0])
     assert found["b_memory_growth_MiB_per_h"] == pytest.approx(0.0)
@@ -64,8 +63,8 @@ def test_memory_counts_from_the_end_of_the_warm_up():
 
 
 def test_the_period_is_that_of_the_scenarios_simulator():
-    assert period(scenario("pa10_dynamic_circle")) == 0.001
-    assert period(scenario("ur5_torque")) == 0.002
+    assert control_period(scenario("pa10_dynamic_circle")) == 0.001
+    assert control_period(scenario("ur5_torque")) == 0.002
 
 
 @pytest.mark.parametrize(
@@ -77,9 +76,9 @@ def test_the_period_is_that_of_the_scenarios_simulator():
     ],
 )
 def test_what_cannot_be_soaked_is_refused(arguments, words, monkeypatch):
-    monkeypatch.setattr(soak_module, "perform", None)
+    monkeypatch.setattr(runs, "perform_run", None)
     with pytest.raises(ManipDynError, match=words):
-        soak(*arguments, Lines)
+        soak(*arguments, ProgressLines)
 
 
 def test_a_short_soak_is_measured_and_kept(tmp_path):

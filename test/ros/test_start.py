@@ -12,7 +12,7 @@ from harness import TIMEOUT
 from manip_dyn.core.cache import first_time
 from manip_dyn.core.cache.generated import generated_module
 from manip_dyn.core.compiled import compiled
-from manip_dyn.ros.runtime.introduction import paced
+from manip_dyn.ros.runtime.execution import rate_summary
 
 FRESH = True  # what is loaded first is what is interrupted
 SIGNAL_ITSELF = "import os, signal, sys, time\nnumber = signal.{}\n"
@@ -107,7 +107,7 @@ def test_machine_code_that_is_not_kept_yet_is_told(told):
     ],
 )
 def test_a_pace_is_said_as_it_is(given, said):
-    assert paced(*given) == said
+    assert rate_summary(*given) == said
 
 
 @pytest.mark.parametrize("arguments", [["nope"], []])

@@ -10,40 +10,65 @@ from harness import LATCHED
 from std_msgs.msg import Header
 
 import manip_dyn as md
-from manip_dyn.ros import mechanism_states as mechanism
-from manip_dyn.ros import recent_overruns
-from manip_dyn.ros.frames import RobotFrames
-from manip_dyn.ros.joint_sentences import fastest, outside_limits
-from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
-from manip_dyn.ros.messages.states import rows
-from manip_dyn.ros.monitors import states as monitor
-from manip_dyn.ros.monitors.report import Progress
+from manip_dyn.ros import diagnostics
+from manip_dyn.ros.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    fastest_joint,
+    joints_outside_limits,
+    state_rows,
+)
+from manip_dyn.ros.monitors import progress as monitor
+from manip_dyn.ros.monitors.progress import Progress
+from manip_dyn.ros.nodes import mechanism
 from manip_dyn.ros.planner import states as planner
 from manip_dyn.ros.planner.status import PlannerStatus
-from manip_dyn.ros.tracker import states as tracker
-from manip_dyn.ros.tracker.states import Facts, state_of
-from manip_dyn.ros.tracker.target_checks import TargetChecks
+from manip_dyn.ros.targets import RobotFrames
+from manip_dyn.ros.tracker import topics as tracker
+from manip_dyn.ros.tracker.targets import TargetChecks
+from manip_dyn.ros.tracker.topics import TrackerFacts, state_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text().splitlines()
 FACTS = [
-    (Facts(fault=True, silence=1.0), "fault", ERROR, "NaN: call ~/reset"),
-    (Facts(waiting="/joint_states"), "waiting", WARN, "no joint states yet on /joint_states"),
-    (Facts(silence=1.25, paused=True), "silent", WARN, "no joint states for 1.2 s"),
+    (TrackerFacts(fault=True, silence=1.0), "fault", ERROR, "NaN: call ~/reset"),
     (
-        Facts(outside="S1 at 3 rad (-1 to 1)", unheard="/c"),
+        TrackerFacts(waiting="/joint_states"),
+        "waiting",
+        WARN,
+        "no joint states yet on /joint_states",
+    ),
+    (TrackerFacts(silence=1.25, paused=True), "silent", WARN, "no joint states for 1.2 s"),
+    (
+        TrackerFacts(outside="S1 at 3 rad (-1 to 1)", unheard="/c"),
         "outside_limits",
         ERROR,
         "joint outside its limits: S1 at 3 rad (-1 to 1)",
     ),
-    (Facts(unheard="/c", topic="/c"), "unheard", WARN, "nobody listens on /c"),
-    (Facts(braking="joint 'S1' at 200 rad/s"), "braking", WARN, "joint 'S1' at 200 rad/s"),
-    (Facts(others="/a, /b", topic="/c"), "not_alone", WARN, "other publishers on /c: /a, /b;"),
-    (Facts(approaching="0.1 m and 0 rad"), "approaching", WARN, "path: 0.1 m and 0 rad from it"),
-    (Facts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
-    (Facts(overruns=1), "overruns", WARN, "overruns in the last while: 1"),
-    (Facts(paused=True), "paused", OK, "paused"),
-    (Facts(standing=3.0), "standing", OK, "time stands still: the same joint state for 3.0 s"),
-    (Facts(), "tracking", OK, "tracking"),
+    (TrackerFacts(unheard="/c", topic="/c"), "unheard", WARN, "nobody listens on /c"),
+    (TrackerFacts(braking="joint 'S1' at 200 rad/s"), "braking", WARN, "joint 'S1' at 200 rad/s"),
+    (
+        TrackerFacts(others="/a, /b", topic="/c"),
+        "not_alone",
+        WARN,
+        "other publishers on /c: /a, /b;",
+    ),
+    (
+        TrackerFacts(approaching="0.1 m and 0 rad"),
+        "approaching",
+        WARN,
+        "path: 0.1 m and 0 rad from it",
+    ),
+    (TrackerFacts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
+    (TrackerFacts(overruns=1), "overruns", WARN, "overruns in the last while: 1"),
+    (TrackerFacts(paused=True), "paused", OK, "paused"),
+    (
+        TrackerFacts(standing=3.0),
+        "standing",
+        OK,
+        "time stands still: the same joint state for 3.0 s",
+    ),
+    (TrackerFacts(), "tracking", OK, "tracking"),
 ]
 
 
@@ -96,8 +121,8 @@ def test_every_state_of_mechanism_and_monitor_is_tested():
 
 def test_an_overrun_is_told_for_a_while_not_in_one_report_alone(monkeypatch):
     """Seen: on a loaded machine OK and WARN took turns every second."""
-    monkeypatch.setattr(recent_overruns, "WINDOW", 10.0)
-    recent = recent_overruns.RecentOverruns()
+    monkeypatch.setattr(diagnostics, "OVERRUN_WINDOW", 10.0)
+    recent = diagnostics.RecentOverruns()
     assert [recent(total, now) for now, total in enumerate([0, 1, 1, 1, 3])] == [0, 1, 1, 1, 3]
     assert [recent(3, now) for now in (11.0, 11.5, 14.0, 14.5)] == [3, 2, 2, 0]
     assert recent(0, 15.0) == 0  # counted anew after a reset
@@ -110,7 +135,7 @@ def test_an_overrun_is_told_for_a_while_not_in_one_report_alone(monkeypatch):
     ids=["tracker", "planner", "over", "mechanism", "monitor"],
 )
 def test_the_page_has_the_rows(states):
-    assert [row for row in rows(states) if row not in PAGE] == []
+    assert [row for row in state_rows(states) if row not in PAGE] == []
 
 
 def test_no_row_of_the_page_has_the_words_of_a_template():
@@ -190,8 +215,8 @@ def test_sentences_name_joints_units_and_limits():
     robot = md.load_robot("pa10")
     beyond = np.where(np.arange(7) == 2, robot.q_max + 0.1, 0.0)
     name = robot.joint_names[2]
-    assert outside_limits(robot, np.zeros(7)) == ""
-    assert outside_limits(robot, beyond).startswith(f"{name} at {beyond[2]:.4g} rad (")
-    assert fastest(robot, np.array([0.0, -3.0, 1, 0, 0, 0, 0])) == (
+    assert joints_outside_limits(robot, np.zeros(7)) == ""
+    assert joints_outside_limits(robot, beyond).startswith(f"{name} at {beyond[2]:.4g} rad (")
+    assert fastest_joint(robot, np.array([0.0, -3.0, 1, 0, 0, 0, 0])) == (
         f"joint '{robot.joint_names[1]}' at 3 rad/s"
     )

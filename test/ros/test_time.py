@@ -18,9 +18,8 @@ import manip_dyn as md
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.runtime.pacing import Deadlines, Pacer
-from manip_dyn.ros.runtime.run import build
-from manip_dyn.ros.runtime.wall_anchor import WallAnchor
+from manip_dyn.ros.runtime.execution import build
+from manip_dyn.ros.runtime.threads import Deadlines, PeriodicThread, WallClockAnchor
 
 SECOND = 1_000_000_000
 
@@ -71,7 +70,7 @@ def test_a_pacer_counts_what_its_cycle_missed():
         if len(paces) == 2:
             time.sleep(0.3)
 
-    pacer = Pacer(cycle, 0.001)
+    pacer = PeriodicThread(cycle, 0.001)
     pacer.start()
     while len(paces) < 4:
         time.sleep(0.001)
@@ -81,7 +80,7 @@ def test_a_pacer_counts_what_its_cycle_missed():
 
 
 def test_stamps_follow_the_wall_clock_after_a_suspend():
-    anchor = WallAnchor(1000 * SECOND, 7 * SECOND)
+    anchor = WallClockAnchor(1000 * SECOND, 7 * SECOND)
     assert anchor.lag_ns(1002 * SECOND, 8 * SECOND, 1) == 0
     # Suspended for three seconds, two milliseconds before the next period.
     lag = anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 10_000_000)
@@ -91,7 +90,7 @@ def test_stamps_follow_the_wall_clock_after_a_suspend():
 
 def test_a_slow_machine_is_followed_when_it_is_far_behind():
     """Many short gaps are let pass for a while: time that leaps would stop what goes on."""
-    anchor = WallAnchor()
+    anchor = WallClockAnchor()
     walls = range(0, 8 * SECOND, SECOND // 2)
     lags = [anchor.lag_ns(wall, wall // 4, 1) for wall in walls]
     (found,) = [lag for lag in lags if lag]
@@ -99,7 +98,7 @@ def test_a_slow_machine_is_followed_when_it_is_far_behind():
 
 
 def test_a_clock_that_was_set_back_is_followed():
-    anchor = WallAnchor(1000 * SECOND, 0)
+    anchor = WallClockAnchor(1000 * SECOND, 0)
     assert anchor.lag_ns(900 * SECOND, 0, 1) == -100 * SECOND
     assert anchor.lag_ns(901 * SECOND, SECOND, 1) == 0
 
@@ -111,7 +110,7 @@ def shift(monkeypatch):
     shifted = lambda: time.time_ns() + ahead[0] * SECOND  # noqa: E731
     jumping = SimpleNamespace(time_ns=shifted, sleep=time.sleep)
     monkeypatch.setattr("manip_dyn.ros.stepper.time", jumping)
-    monkeypatch.setattr("manip_dyn.ros.tracker.kinematic.time", jumping)
+    monkeypatch.setattr("manip_dyn.ros.tracker.modes.time", jumping)
     return ahead
 
 

@@ -8,7 +8,7 @@ import manip_dyn as md
 pytest.importorskip("trajectory_msgs")
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from manip_dyn.ros.messages.stamps import to_nanoseconds
+from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.trajectories import timed_trajectory, waypoints_from
 
 pytestmark = pytest.mark.ros

@@ -11,13 +11,12 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 import manip_dyn as md
+from manip_dyn.demo.processes import await_watcher, watched_run
 from manip_dyn.demo.scenarios import scenario
-from manip_dyn.demo.watching import await_watcher, watched_run
-from manip_dyn.ros.messages.efforts import trajectory_from
 from manip_dyn.ros.messages.markers import Markers
+from manip_dyn.ros.messages.trajectories import trajectory_from
 from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.viewing.heard_plan import planned_trail
-from manip_dyn.ros.viewing.markers import coordinates, figure_of
+from manip_dyn.ros.viewer_subscriptions import figure_of, marker_coordinates, planned_trail
 from manip_dyn.viewer.figures.mechanism import mechanism_figure
 from manip_dyn.viewer.figures.robot import robot_figure
 
@@ -39,7 +38,7 @@ def test_markers_are_drawn_as_the_mechanism_they_are_of():
     mechanism = md.load_mechanism("four_bar")
     markers = Markers(mechanism)(Header(frame_id="world"), mechanism.q0, 0.0).markers
     heard, known = figure_of(markers), mechanism_figure(mechanism)
-    poses, expected = heard.poses(coordinates(markers)), known.poses(mechanism.q0)
+    poses, expected = heard.poses(marker_coordinates(markers)), known.poses(mechanism.q0)
     assert len(heard.parts) == len(known.parts)
     assert len(heard.rods) == len(known.rods)
     for here, there in zip(heard.parts, known.parts, strict=True):

@@ -1,17 +1,47 @@
-"""Points, poses and twists."""
+"""Stamps, points, poses and twists."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
-from manip_dyn import clik
 from manip_dyn.core.checks import Vector
-from manip_dyn.ros.messages.stamps import to_time
+
+if TYPE_CHECKING:
+    from manip_dyn import clik
+
+
+def to_time(nanoseconds: int) -> Time:
+    """Return a time message."""
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return Time(sec=seconds, nanosec=rest)
+
+
+def to_duration(nanoseconds: int) -> Duration:
+    """Return a duration message."""
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return Duration(sec=seconds, nanosec=rest)
+
+
+def to_nanoseconds(stamp: Time | Duration) -> int:
+    """Return a time or duration message in nanoseconds."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+def serialized_stamp(message: bytes) -> int:
+    """Return the stamp of a serialized message that begins with a header, ns.
+
+    Four bytes precede it that say how numbers are written (OMG, DDS-XTypes, CDR encapsulation):
+    the second is odd for little-endian.
+    """
+    seconds, rest = struct.unpack_from("<iI" if message[1] & 1 else ">iI", message, 4)
+    return seconds * 1_000_000_000 + rest
 
 
 def header(frame: str, stamp_ns: int) -> Header:
@@ -62,9 +92,3 @@ def twist_numbers(message: Twist) -> list[float]:
     """Return a twist (6,), linear part first."""
     v, w = message.linear, message.angular
     return [v.x, v.y, v.z, w.x, w.y, w.z]
-
-
-def pose_from(message: Pose) -> clik.Pose:
-    """Return the pose of a tool."""
-    numbers = pose_numbers(message)
-    return clik.Pose(np.array(numbers[:3]), Rotation.from_quat(numbers[3:]).as_matrix())

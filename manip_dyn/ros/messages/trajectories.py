@@ -1,15 +1,68 @@
-"""Joint trajectories: waypoints read from one, and motions along a path made one."""
+"""Trajectory messages: waypoints, effort schedules and trajectories to follow."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from manip_dyn.core.checks import Matrix, finite_vector
+from manip_dyn.control.joint_trajectory import (
+    Code,
+    JointTolerance,
+    RefusedTrajectoryError,
+    Tolerances,
+    Waypoint,
+    checked_waypoints,
+)
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.path_timing import PathTiming
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.stamps import to_duration, to_time
+from manip_dyn.ros.messages.geometry import to_duration, to_nanoseconds, to_time
+from manip_dyn.simulation import Schedule
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.path_timing import PathTiming
+
+
+def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int) -> Schedule:
+    """Return the effort schedule of a trajectory whose points hold until the next.
+
+    Args:
+        message: Names in any order; a zero stamp means that it begins now.
+        robot: The arm.
+        origin_ns: The stamp at simulation time 0.
+        now_ns: Simulation time.
+    """
+    names = list(message.joint_names)
+    if sorted(names) != sorted(robot.joint_names):
+        unknown = [name for name in names if name not in robot.joint_names]
+        what = f"unknown joint '{unknown[0]}'" if unknown else f"joints {names}"
+        raise ManipDynError(
+            f"effort trajectory has {what}; expected each of {', '.join(robot.joint_names)} once"
+        )
+    order = [names.index(name) for name in robot.joint_names]
+    stamp = to_nanoseconds(message.header.stamp)
+    start = now_ns if stamp == 0 else stamp - origin_ns
+    times = [start + to_nanoseconds(point.time_from_start) for point in message.points]
+    efforts = [
+        finite_vector(f"effort of point {k}", point.effort, robot.n)[order]
+        for k, point in enumerate(message.points)
+    ]
+    return Schedule(robot, times, efforts)
+
+
+def trajectory_from(
+    robot: Robot, stamp_ns: int, rows: Sequence[tuple[float, Vector]]
+) -> JointTrajectory:
+    """Return times (s) and efforts, each held until the next, as a trajectory message."""
+    message = JointTrajectory(joint_names=list(robot.joint_names))
+    message.header.stamp = to_time(stamp_ns)
+    for seconds, effort in rows:
+        time = to_duration(round(seconds * 1e9))
+        message.points.append(JointTrajectoryPoint(effort=effort.tolist(), time_from_start=time))
+    return message
 
 
 def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
@@ -52,3 +105,97 @@ def timed_trajectory(timing: PathTiming, period: float, stamp_ns: int = 0) -> Jo
             )
         )
     return message
+
+
+LARGEST_LEAD = 60.0
+"""How far ahead a trajectory may begin, s."""
+
+
+class TrajectoryGoal(NamedTuple):
+    """A trajectory that was asked for.
+
+    Attributes:
+        stamp_ns: When it begins, on the time line of joint_states; 0: now.
+        waypoints: In the robot's joint order.
+        tolerances: Those that were asked for.
+    """
+
+    stamp_ns: int
+    waypoints: list[Waypoint]
+    tolerances: Tolerances
+
+    def start_ns(self, now_ns: int) -> int:
+        """Return the stamp at which it begins, if it may be followed from the stamp `now_ns` on.
+
+        Raises:
+            RefusedTrajectoryError: If it is over by then, or begins far ahead.
+        """
+        start = self.stamp_ns or now_ns
+        ahead, end = 1e-9 * (start - now_ns), 1e-9 * (start + self.waypoints[-1].time_ns - now_ns)
+        if end < 0.0:
+            sentence = f"the trajectory ended {-end:.3f} s ago; expected one that is not over"
+            raise RefusedTrajectoryError(Code.OLD_HEADER_TIMESTAMP, sentence)
+        if ahead > LARGEST_LEAD:
+            sentence = (
+                f"the trajectory begins in {ahead:.3f} s; expected at most {LARGEST_LEAD:g} s, on "
+                "the time line of joint_states"
+            )
+            raise RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+        return start
+
+
+def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGoal:
+    """Return the goal of a trajectory message, with default tolerances.
+
+    Raises:
+        RefusedTrajectoryError: If it cannot be followed.
+    """
+    points = [
+        Waypoint(
+            to_nanoseconds(point.time_from_start),
+            point.positions,
+            point.velocities,
+            point.accelerations,
+            point.effort,
+        )
+        for point in message.points
+    ]
+    waypoints = checked_waypoints(robot, message.joint_names, points)
+    return TrajectoryGoal(to_nanoseconds(message.header.stamp), waypoints, Tolerances.of(robot))
+
+
+def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
+    """Return the goal of a control_msgs/action/FollowJointTrajectory.
+
+    Raises:
+        RefusedTrajectoryError: If it cannot be followed.
+    """
+    if request.multi_dof_trajectory.points:
+        sentence = "the goal has a multi_dof_trajectory; expected joints alone"
+        raise RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+    goal = goal_from_trajectory(request.trajectory, robot)
+    tolerances = Tolerances.of(
+        robot,
+        [
+            JointTolerance(each.name, each.position, each.velocity)
+            for each in request.path_tolerance
+        ],
+        [
+            JointTolerance(each.name, each.position, each.velocity)
+            for each in request.goal_tolerance
+        ],
+        1e-9 * to_nanoseconds(request.goal_time_tolerance),
+    )
+    return goal._replace(tolerances=tolerances)
+
+
+def trajectory_point(
+    t: float, q: Vector, v: Vector, a: Vector | None = None
+) -> JointTrajectoryPoint:
+    """Return a point at `t` s; positions, velocities and accelerations (n,)."""
+    return JointTrajectoryPoint(
+        time_from_start=to_duration(round(1e9 * t)),
+        positions=q.tolist(),
+        velocities=v.tolist(),
+        accelerations=[] if a is None else a.tolist(),
+    )

@@ -1,24 +1,107 @@
-"""Measures a motion of planner and simulator from rest to rest; asks the planner to begin it."""
+"""Monitors of one motion: from rest to rest by a planner, or without commands."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.core.checks import finite_vector
+from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.joints import by_name
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE, LATCHED
-from manip_dyn.ros.monitors.motion_log import MotionLog
-from manip_dyn.ros.monitors.report import Progress
-from manip_dyn.ros.parameters.monitor import MonitorParameters
+from manip_dyn.ros.messages.geometry import to_nanoseconds
+from manip_dyn.ros.messages.joints import in_joint_order
+from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, missed_samples
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
+
+
+@dataclass
+class MotionLog:
+    """A rest-to-rest motion: states at every control period.
+
+    Attributes:
+        goal: Goal (n,), rad or m.
+        settled_ns: Stamp of the last state that was not settled.
+        rest_speed: Speed below which the arm rests, rad/s or m/s.
+        near: Position error of an arm that has settled, rad or m; its speed may be ten times
+            that, per s.
+    """
+
+    goal: Vector
+    rest_speed: float = 1e-6
+    near: float = 1e-3
+    settled_ns: int = field(default=0, init=False)
+    _stamps: list[int] = field(default_factory=list)
+    _states: list[Vector] = field(default_factory=list)
+
+    def add(self, stamp_ns: int, q: Vector, v: Vector, effort: Vector) -> None:
+        """Add a state; one that repeats the newest stamp is skipped."""
+        if self._stamps and stamp_ns <= self._stamps[-1]:
+            return
+        if np.abs(q - self.goal).max() > self.near or np.abs(v).max() > 10.0 * self.near:
+            self.settled_ns = stamp_ns
+        self._stamps.append(stamp_ns)
+        self._states.append(np.concatenate([q, v, effort]))
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return len(self._stamps)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all stamps and states, bit for bit."""
+        rows = np.array(self._states)
+        return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
+
+    def summary(self) -> dict[str, float]:
+        """Return errors at the end and, where one joint moves, its switch and final time.
+
+        The times count from the begin of the motion. They are where the velocity has its kinks,
+        between samples: the lines through two samples before and two after a kink meet there.
+        """
+        n = len(self.goal)
+        rows = np.array(self._states)
+        t = (np.array(self._stamps) - self._stamps[0]) * 1e-9
+        q, v = rows[:, :n], rows[:, n : 2 * n]
+        summary = {
+            "samples": len(t),
+            "missed_samples": missed_samples(t),
+            "final_position_error": float(np.abs(q[-1] - self.goal).max()),
+            "final_velocity": float(np.abs(v[-1]).max()),
+        }
+        joints = np.flatnonzero(np.abs(q[0] - self.goal) > 1e-6)
+        return summary | (self._times(t, v[:, joints[0]]) if len(joints) == 1 else {})
+
+    def _times(self, t: Vector, speed: Vector) -> dict[str, float]:
+        began = self._kink(t, speed, int(np.argmax(np.abs(speed) > 0.0)) - 1)
+        switch = self._kink(t, speed, int(np.argmax(np.abs(speed))))
+        final = self._kink(t, speed, self._arrival(speed))
+        return {"switch_time_s": switch - began, "final_time_s": final - began}
+
+    def _arrival(self, speed: Vector) -> int:
+        moving = np.flatnonzero(np.abs(speed) > self.rest_speed)
+        return int(moving[-1]) if moving.size else 0
+
+    @staticmethod
+    def _kink(t: Vector, v: Vector, near: int) -> float:
+        """Return the time of the velocity's kink in or beside the interval after `near`."""
+        best, time = -1.0, float(t[max(near, 0)])
+        for k in range(max(near - 2, 0), min(near + 2, len(t) - 2)):
+            before = (v[k] - v[k - 1]) / (t[k] - t[k - 1]) if k > 0 else 0.0
+            after = (v[k + 2] - v[k + 1]) / (t[k + 2] - t[k + 1])
+            jump = after - before
+            if abs(jump) > best:
+                best = abs(jump)
+                crossing = (v[k] - v[k + 1] + after * t[k + 1] - before * t[k]) / (jump or 1.0)
+                time = float(np.clip(crossing, t[k], t[k + 1]))
+        return time
 
 
 class MotionMonitor:
@@ -78,7 +161,7 @@ class MotionMonitor:
         self.progress.heard()
         stamp = to_nanoseconds(message.header.stamp)
         fields = ("position", "velocity", "effort")
-        self._log.add(stamp, *(by_name(message, self._robot, field) for field in fields))
+        self._log.add(stamp, *(in_joint_order(message, self._robot, field) for field in fields))
         if self._planned is None:
             return
         start, final = self._planned
@@ -98,3 +181,80 @@ class MotionMonitor:
             "new_motions": int(self._said.get("returns", 0)),
             "log_sha256": self._log.digest(),
         }
+
+
+@dataclass
+class FreeLog:
+    """A motion from the simulated time zero on, without commands.
+
+    Attributes:
+        goal: Where it should be at the end (n,), rad or m.
+        duration: When that is, simulated s.
+    """
+
+    goal: Vector
+    duration: float
+    _rows: dict[int, Vector] = field(default_factory=dict)
+
+    def add(self, stamp_ns: int, q: Vector, v: Vector) -> None:
+        """Add a state up to the duration."""
+        if stamp_ns <= round(self.duration * 1e9):
+            self._rows[stamp_ns] = np.concatenate([q, v])
+
+    @property
+    def fraction(self) -> float:
+        """How much of the motion was heard, if its start was."""
+        return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
+
+    def summary(self) -> dict[str, float]:
+        """Return the error at the end, and the fastest joint speed."""
+        n = len(self.goal)
+        t = np.array(sorted(self._rows)) * 1e-9
+        rows = np.array([self._rows[stamp] for stamp in sorted(self._rows)])
+        return {
+            "samples": len(t),
+            "missed_samples": missed_samples(t),
+            "duration_s": float(t[-1]),
+            "final_position_error": float(np.abs(rows[-1, :n] - self.goal).max()),
+            "max_velocity": float(np.abs(rows[:, n:]).max()),
+        }
+
+
+class FreeMonitor:
+    """Listens to the simulator until the motion is over.
+
+    Attributes:
+        progress: What was heard so far.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        robot: Robot,
+        parameters: MonitorParameters,
+        finish: Callable[[dict[str, Any]], None],
+    ):
+        """Subscribe; `finish` takes the summary."""
+        self._robot, self._finish = robot, finish
+        goal = finite_vector("parameter 'goal'", parameters.goal, robot.n)
+        self._log = FreeLog(goal, parameters.duration)
+        self._asked, self.progress = False, Progress()
+        node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
+        self._reset = node.create_client(Trigger, "simulator/reset")
+
+    def _on_joints(self, message: JointState) -> None:
+        """Start the motion anew once a state was heard, so that no sample is missed."""
+        self.progress.heard()
+        if not self._asked:
+            if self._reset.service_is_ready():
+                self._asked = True
+                self._reset.call_async(Trigger.Request())
+            return
+        q, v = (in_joint_order(message, self._robot, field) for field in ("position", "velocity"))
+        stamp = to_nanoseconds(message.header.stamp)
+        if stamp == 0:
+            self._log = FreeLog(self._log.goal, self._log.duration)
+        self._log.add(stamp, q, v)
+        self.progress(self._log.fraction)
+        if self._log.fraction >= 1.0:
+            self._finish(self._log.summary())

@@ -1,4 +1,4 @@
-"""Listens to an arm and its controller for a long time; says every second how they are."""
+"""The monitor of a long run: rate, gaps and energy balance."""
 
 from __future__ import annotations
 
@@ -6,19 +6,85 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.stamps import serialized_stamp
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE
-from manip_dyn.ros.monitors.report import Progress, say
-from manip_dyn.ros.monitors.soak_log import SoakLog
-from manip_dyn.ros.parameters.monitor import MonitorParameters
-from manip_dyn.ros.runtime.own_subscription import OwnSubscription
-from manip_dyn.ros.runtime.wall_timer import every
+from manip_dyn.ros.messages.geometry import serialized_stamp
+from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, print_json
+from manip_dyn.ros.runtime.execution import create_wall_timer
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, PolledSubscription
+
+
+class SoakLog:
+    """What is kept of a run: no states, only what they come to.
+
+    Attributes:
+        states: How many joint states came.
+        lost: How many are missing between them, by their stamps.
+        residual: The newest energy balance residual, J.
+        largest_residual: The largest by amount, J.
+    """
+
+    def __init__(self, period: float):
+        """Begin; `period` is the time between joint states, s."""
+        self._period_ns = round(1e9 * period)
+        self.states = self.lost = 0
+        self.residual = self.largest_residual = 0.0
+        self._first_at = self._at = 0.0
+        self._stamp_ns = 0
+        self._worst: dict[str, float] = {}
+        self._p99: list[float] = []
+
+    def add(self, at: float, stamp_ns: int) -> None:
+        """Add a joint state that came at a time, s, of a clock that nobody sets."""
+        if self.states == 0:
+            self._first_at = at
+        else:
+            gap = round((stamp_ns - self._stamp_ns) / self._period_ns)
+            self.lost += max(0, gap - 1)
+        self.states += 1
+        self._at, self._stamp_ns = at, stamp_ns
+
+    def add_residual(self, residual: float) -> None:
+        """Add an energy balance residual, J."""
+        self.residual = residual
+        self.largest_residual = max(self.largest_residual, abs(residual))
+
+    def add_window(self, p99: float, largest: float) -> None:
+        """Add what a node says of its last periods: 99th percentile and maximum, s."""
+        self._p99.append(p99)
+        self._worst["max"] = max(self._worst.get("max", 0.0), largest)
+
+    @property
+    def elapsed(self) -> float:
+        """Time from the first joint state to the last, s."""
+        return self._at - self._first_at
+
+    @property
+    def rate(self) -> float:
+        """Joint states per time, 1/s."""
+        return (self.states - 1) / self.elapsed if self.elapsed > 0.0 else 0.0
+
+    def summary(self) -> dict[str, float]:
+        """Return what the run came to."""
+        wanted = 1e9 / self._period_ns
+        return {
+            "duration_s": self.elapsed,
+            "states": self.states,
+            "lost_states": self.lost,
+            "rate_hz": self.rate,
+            "rate_error": abs(self.rate / wanted - 1.0),
+            "median_p99_period_error_s": float(np.median(self._p99)) if self._p99 else 0.0,
+            "largest_p99_period_error_s": max(self._p99, default=0.0),
+            "max_period_error_s": self._worst.get("max", 0.0),
+            "energy_residual_J": self.residual,
+            "largest_energy_residual_J": self.largest_residual,
+        }
+
 
 KEPT = ("mean rate [Hz]", "p99 period error [s]", "max period error [s]", "overruns", "missed [s]")
 
@@ -45,13 +111,13 @@ class SoakMonitor:
         self._duration, self.progress = parameters.duration, Progress()
         self._log = SoakLog(parameters.period)
         self._nodes: dict[str, dict[str, object]] = {}
-        self._states = OwnSubscription(
+        self._states = PolledSubscription(
             node, JointState, "joint_states", self._on_joints, EVERY_MESSAGE, raw=True
         )
-        every(node, TAKE_EVERY, self._states.take)
+        create_wall_timer(node, TAKE_EVERY, self._states.take)
         node.create_subscription(Float64MultiArray, "simulator/energy", self._on_energy, 10)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
-        every(node, 1.0, self._sample)
+        create_wall_timer(node, 1.0, self._sample)
 
     def _on_joints(self, message: bytes, info: Mapping[str, Any]) -> None:
         self.progress.heard()
@@ -77,7 +143,7 @@ class SoakMonitor:
         log = self._log
         if not log.states:
             return
-        say(
+        print_json(
             sample={
                 "time_s": log.elapsed,
                 "states": log.states,

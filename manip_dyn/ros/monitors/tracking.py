@@ -1,25 +1,99 @@
-"""Measures how well the tracker's tool follows its path, for one lap."""
+"""The monitor of a tracker: errors of the tool along its path."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from rclpy.node import Node
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
-from manip_dyn.clik import Pose
+from manip_dyn.clik import Pose, task_error
+from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.geometry import pose_from
-from manip_dyn.ros.messages.joints import by_name
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE, LATCHED
-from manip_dyn.ros.monitors.report import Progress
-from manip_dyn.ros.monitors.tracking_log import TrackingLog, first_whole_lap
-from manip_dyn.ros.parameters.monitor import MonitorParameters
+from manip_dyn.ros.messages.geometry import pose_numbers, to_nanoseconds
+from manip_dyn.ros.messages.joints import in_joint_order
+from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, missed_samples
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
+
+LATE = 0.02
+"""Share of the path that may pass before the first sample is heard."""
+
+
+def first_whole_lap(heard: float, duration: float) -> float:
+    """Return the path time from which to measure, s, when the first sample `heard` came late.
+
+    A node that is discovered late is measured from its next lap on: there the path is where it
+    began.
+    """
+    return 0.0 if heard < LATE * duration else math.ceil(heard / duration) * duration
+
+
+@dataclass
+class TrackingLog:
+    """Tool poses by the joints' own forward kinematics, beside the desired ones.
+
+    Attributes:
+        robot: The arm.
+        settle: Path time after which errors count as steady, s.
+    """
+
+    robot: Robot
+    settle: float = 5.0
+    _times: list[float] = field(default_factory=list)
+    _joints: list[Vector] = field(default_factory=list)
+    _desired: list[Pose] = field(default_factory=list)
+
+    def add(self, t: float, q: Vector, v: Vector, desired: Pose) -> None:
+        """Add joint positions and velocities (n,) and the desired pose at path time `t` s."""
+        self._times.append(t)
+        self._joints.append(np.concatenate([q, v]))
+        self._desired.append(desired)
+
+    @property
+    def duration(self) -> float:
+        """Path time from the first row to the newest, s."""
+        return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all joint positions and velocities, bit for bit."""
+        return hashlib.sha256(np.array(self._joints).tobytes()).hexdigest()
+
+    def summary(self) -> dict[str, float]:
+        """Return the largest, steady and final errors, m and rad, speeds and singular values."""
+        n, t = self.robot.n, np.array(self._times)
+        joints = np.array(self._joints)
+        kernels = customize(self.robot)
+        errors = np.zeros((len(t), 6))
+        smallest = np.zeros(len(t))
+        for k, (row, desired) in enumerate(zip(joints, self._desired, strict=True)):
+            matrix = kernels.forward_kinematics(row[:n])
+            errors[k] = task_error(desired, Pose(matrix[:3, 3], matrix[:3, :3]))
+            smallest[k] = np.linalg.svd(kernels.jacobian(row[:n]), compute_uv=False)[-1]
+        position = np.linalg.norm(errors[:, :3], axis=1)
+        orientation = np.linalg.norm(errors[:, 3:], axis=1)
+        steady = t >= min(self.settle, t[-1])
+        return {
+            "samples": len(t),
+            "missed_samples": missed_samples(t),
+            "path_time_s": float(t[-1] - t[0]),
+            "max_position_error_m": float(position.max()),
+            "steady_position_error_m": float(position[steady].max()),
+            "final_position_error_m": float(position[-1]),
+            "max_orientation_error_rad": float(orientation.max()),
+            "steady_orientation_error_rad": float(orientation[steady].max()),
+            "final_orientation_error_rad": float(orientation[-1]),
+            "max_share_of_speed_limits": float(np.abs(joints[:, n:] / self.robot.v_max).max()),
+            "smallest_singular_value": float(smallest.min()),
+        }
 
 
 class TrackingMonitor:
@@ -58,13 +132,15 @@ class TrackingMonitor:
     def _on_joints(self, message: JointState) -> None:
         self.progress.heard()
         stamp = to_nanoseconds(message.header.stamp)
-        q, v = (by_name(message, self._robot, field) for field in ("position", "velocity"))
+        q, v = (in_joint_order(message, self._robot, field) for field in ("position", "velocity"))
         self._joints[stamp] = q, v
         self._match(stamp)
 
     def _on_desired(self, message: PoseStamped) -> None:
         stamp = to_nanoseconds(message.header.stamp)
-        self._desired[stamp] = pose_from(message.pose)
+        numbers = pose_numbers(message.pose)
+        rotation = Rotation.from_quat(numbers[3:]).as_matrix()
+        self._desired[stamp] = Pose(np.array(numbers[:3]), rotation)
         self._match(stamp)
 
     def _match(self, newest: int) -> None:

@@ -11,18 +11,17 @@ from std_srvs.srv import Trigger
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros import diagnostics
+from manip_dyn.ros.diagnostics import joints_outside_limits
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory
-from manip_dyn.ros.joint_sentences import outside_limits
-from manip_dyn.ros.messages import diagnostics
-from manip_dyn.ros.messages.robot_description import heard
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
     goal_from,
     planner_from,
     tuning_from,
 )
-from manip_dyn.ros.parameters.declare import declare, on_change
-from manip_dyn.ros.parameters.robot import prepare, robot_from
+from manip_dyn.ros.parameters.common import prepare, robot_from
+from manip_dyn.ros.parameters.declaration import declare, on_change
 from manip_dyn.ros.planner.commands import Commands
 from manip_dyn.ros.planner.execution import Execution
 from manip_dyn.ros.planner.goals import Goals
@@ -31,10 +30,9 @@ from manip_dyn.ros.planner.planning import Planning
 from manip_dyn.ros.planner.planning_process.goal_postures import JointGoal
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.planner.trajectories import Trajectories
-from manip_dyn.ros.recording.await_recorder import await_recorder
-from manip_dyn.ros.runtime.introduction import described, introduce
-from manip_dyn.ros.runtime.run import run
-from manip_dyn.ros.runtime.wall_timer import every
+from manip_dyn.ros.recorded_topics import await_recorder
+from manip_dyn.ros.robot_topics import with_description
+from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_summary, run
 
 
 class BangBangPlannerNode:
@@ -49,10 +47,10 @@ class BangBangPlannerNode:
     def __init__(self, node: Node):
         """Declare parameters, load the robot and wait for joint states."""
         self.node = node
-        parameters = heard(node, declare(node, BangBangPlannerParameters))
+        parameters = with_description(node, declare(node, BangBangPlannerParameters))
         self._robot = robot_from(parameters)
         rate = f"control at {1.0 / parameters.control_period:g} Hz"
-        introduce(node, described(self._robot), f"method {parameters.method}", rate)
+        announce(node, robot_summary(self._robot), f"method {parameters.method}", rate)
         prepare(self._robot, "inverse_dynamics", "mass_matrix")
         tuning_from(parameters)  # refuses what is bad at the start
         planner_from(parameters)
@@ -82,7 +80,7 @@ class BangBangPlannerNode:
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
-        every(node, WATCH_PERIOD, self._watch)
+        create_wall_timer(node, WATCH_PERIOD, self._watch)
         on_change(node, parameters, self._planning.use, _refused_together)
         await_recorder(node, parameters.await_recorder)
 
@@ -169,7 +167,7 @@ class BangBangPlannerNode:
     def _report(self) -> diagnostics.Report:
         """Return the status, or what is wrong now beside it."""
         q, efforts = self._positions(), self._execution.efforts
-        outside = "" if q is None else outside_limits(self._robot, q)
+        outside = "" if q is None else joints_outside_limits(self._robot, q)
         return self._status.overlaid(outside, efforts.others(), efforts.name)
 
 

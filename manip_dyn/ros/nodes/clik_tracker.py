@@ -14,28 +14,22 @@ from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.diagnostics import TrackingDiagnostics
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.clik.paths.targets import SmoothTarget
-from manip_dyn.ros.frames import RobotFrames
-from manip_dyn.ros.messages import diagnostics
-from manip_dyn.ros.messages.robot_description import heard, publish_description
+from manip_dyn.ros import diagnostics
 from manip_dyn.ros.parameters.clik_tracker import (
     ClikTrackerParameters,
     refused_together,
+    settings_from,
     tracker_from,
 )
-from manip_dyn.ros.parameters.declare import declare, declare_joints, on_change
-from manip_dyn.ros.parameters.law import settings_from
-from manip_dyn.ros.parameters.robot import prepare, robot_from
-from manip_dyn.ros.recording.await_recorder import await_recorder
-from manip_dyn.ros.runtime.introduction import described, introduce, paced
-from manip_dyn.ros.runtime.run import run
-from manip_dyn.ros.tracker.calls import Calls
-from manip_dyn.ros.tracker.dynamic import DynamicMode
-from manip_dyn.ros.tracker.kinematic import KinematicMode
-from manip_dyn.ros.tracker.live_target import LiveTarget
-from manip_dyn.ros.tracker.mode import Mode
-from manip_dyn.ros.tracker.states import WITHOUT_ERRORS, Facts, state_of
-from manip_dyn.ros.tracker.target_checks import TargetChecks
-from manip_dyn.ros.tracker.topics import TrackerTopics
+from manip_dyn.ros.parameters.common import prepare, robot_from
+from manip_dyn.ros.parameters.declaration import declare, declare_joints, on_change
+from manip_dyn.ros.recorded_topics import await_recorder
+from manip_dyn.ros.robot_topics import publish_description, with_description
+from manip_dyn.ros.runtime.execution import announce, rate_summary, robot_summary, run
+from manip_dyn.ros.targets import RobotFrames
+from manip_dyn.ros.tracker.modes import Callbacks, DynamicMode, KinematicMode, Mode
+from manip_dyn.ros.tracker.targets import LiveTarget, TargetChecks
+from manip_dyn.ros.tracker.topics import WITHOUT_ERRORS, TrackerFacts, TrackerTopics, state_of
 
 TRAIL_EVERY = 0.2
 """Wall time between messages on ~/actual_path, s."""
@@ -50,10 +44,10 @@ class ClikTrackerNode:
         """Declare parameters, load the robot, find the start posture and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, ClikTrackerParameters)
-        self._robot = robot_from(heard(node, parameters))
+        self._robot = robot_from(with_description(node, parameters))
         declare_joints(node, ClikTrackerParameters, self._robot.n)
-        pace = paced(parameters.mode, parameters.step, parameters.real_time_factor)
-        introduce(node, described(self._robot), pace, f"path {parameters.path}")
+        pace = rate_summary(parameters.mode, parameters.step, parameters.real_time_factor)
+        announce(node, robot_summary(self._robot), pace, f"path {parameters.path}")
         prepare(self._robot, "forward_kinematics", "inverse_dynamics")
         tracker = tracker_from(parameters, self._robot)
         self._path, self._reference = tracker.path, JointReference(tracker)
@@ -66,7 +60,7 @@ class ClikTrackerNode:
         self._paused, self._steps, self._told = False, 0, ""
         self._sample: TrackingSample | None = None
         self._target: LiveTarget | None = None
-        calls = Calls(self._begin, self._before_step, self._tell, self._lock)
+        calls = Callbacks(self._begin, self._before_step, self._tell, self._lock)
         mode: type[Mode] = DynamicMode if parameters.mode == "dynamic" else KinematicMode
         self._mode = mode(node, self._reference, parameters, calls)
         self._target = self._live_target(frame)
@@ -160,7 +154,7 @@ class ClikTrackerNode:
                 values["dropped targets"] = self._target.dropped
             return diagnostics.Report(state.level, sentence, values)
 
-    def _facts(self) -> Facts:
+    def _facts(self) -> TrackerFacts:
         facts = self._mode.facts()
         if facts.unheard or facts.braking or facts.approaching:
             self._sample = None  # of the way before; the next one is told when there is one

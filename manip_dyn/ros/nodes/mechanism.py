@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
@@ -10,21 +11,71 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.integration import METHODS
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
 from manip_dyn.multibody.poses import JointCoordinates
-from manip_dyn.ros.mechanism_states import state_of
-from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
+from manip_dyn.multibody.simulation import RTOL
+from manip_dyn.ros.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    RecentOverruns,
+    Report,
+    State,
+    publish_every_second,
+)
 from manip_dyn.ros.messages.geometry import header
 from manip_dyn.ros.messages.markers import Markers, pose_array
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE
-from manip_dyn.ros.parameters.declare import declare, on_change
-from manip_dyn.ros.parameters.mechanism import MechanismParameters
-from manip_dyn.ros.recent_overruns import RecentOverruns
-from manip_dyn.ros.recording.await_recorder import await_recorder
-from manip_dyn.ros.runtime.introduction import introduce, paced
-from manip_dyn.ros.runtime.run import run
-from manip_dyn.ros.stepper import Stepper
-from manip_dyn.ros.stepper_services import StepperServices
+from manip_dyn.ros.parameters.common import RecordedParameters, SteppingParameters
+from manip_dyn.ros.parameters.declaration import declare, default_of, on_change, parameter
+from manip_dyn.ros.recorded_topics import await_recorder
+from manip_dyn.ros.runtime.execution import announce, rate_summary, run
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
+from manip_dyn.ros.stepper import Stepper, StepperServices
+
+
+@dataclass(frozen=True)
+class MechanismParameters(RecordedParameters, SteppingParameters):
+    """The mechanism and how it is simulated."""
+
+    control_period: float = parameter(
+        0.02, "Time between messages, and what one ~/step advances", "s", 1e-6, 10.0
+    )
+    mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
+    integrator: str = parameter(
+        default_of(MechanismSimulation, "method"),
+        "Integration method with an error estimate; the list is in docs/integrators.md",
+        choices=tuple(METHODS),
+    )
+    rtol: float = parameter(
+        RTOL, "Relative tolerance of the independent coordinates and velocities", "", 1e-14, 0.1
+    )
+    atol: float = parameter(
+        0.0, "Absolute tolerance; 0: the same number as rtol", "m (and per s)", 0.0, 0.1
+    )
+    frame: str = parameter("world", "Frame of poses and markers")
+
+
+STATES = (
+    State("fault", ERROR, "{fault}; call ~/reset to start anew"),
+    State("overruns", WARN, "overruns in the last while: {overruns}"),
+    State("paused", OK, "paused"),
+    State("running", OK, "running"),
+)
+"""In the order in which they are told where several hold."""
+
+
+def state_of(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[State, str]:
+    """Return the first state of `STATES` that holds, and its sentence.
+
+    Args:
+        fault: Why the mechanism cannot go on.
+        overruns: Periods that were missed in the last while.
+        paused: Whether time stands still until it is told otherwise.
+    """
+    holds = {"fault": fault, "overruns": overruns, "paused": paused, "running": True}
+    state = next(state for state in STATES if holds[state.name])
+    return state, state.says(fault=fault, overruns=overruns)
 
 
 class MechanismNode:
@@ -37,8 +88,10 @@ class MechanismNode:
         self.node = node
         self._parameters = parameters = declare(node, MechanismParameters)
         self._mechanism = load_mechanism(parameters.mechanism)
-        pace = paced(parameters.mode, parameters.control_period, parameters.real_time_factor)
-        introduce(node, str(self._mechanism), pace, f"by {parameters.integrator}")
+        pace = rate_summary(
+            parameters.mode, parameters.control_period, parameters.real_time_factor
+        )
+        announce(node, str(self._mechanism), pace, f"by {parameters.integrator}")
         self._simulation = MechanismSimulation(
             self._mechanism,
             method=parameters.integrator,

@@ -1,25 +1,97 @@
-"""The monitor of a mechanism: measures a run from the poses of its bodies."""
+"""The monitor node of a mechanism: measures a run from the poses of its bodies."""
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
+from dataclasses import dataclass, field
 
+import numpy as np
 from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from manip_dyn.multibody import load_mechanism
-from manip_dyn.ros.messages.diagnostics import publish_every_second
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.multibody import Mechanism, load_mechanism
+from manip_dyn.ros.diagnostics import publish_every_second
+from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.markers import coordinates
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE
-from manip_dyn.ros.monitors.mechanism_log import MechanismLog
-from manip_dyn.ros.monitors.report import Progress, say
-from manip_dyn.ros.monitors.states import report_of
-from manip_dyn.ros.parameters.declare import declare
-from manip_dyn.ros.parameters.monitor import MechanismMonitorParameters
-from manip_dyn.ros.runtime.run import run
+from manip_dyn.ros.monitors.progress import (
+    MechanismMonitorParameters,
+    Progress,
+    missed_samples,
+    print_json,
+    report_of,
+)
+from manip_dyn.ros.parameters.declaration import declare
+from manip_dyn.ros.runtime.execution import run
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
+
+SETTLING = 0.5
+"""How long before the end a body should have come to rest, s."""
+
+
+@dataclass
+class MechanismLog:
+    """A motion from the simulated time zero on.
+
+    Attributes:
+        mechanism: What moves.
+        body: Whose height counts.
+        height: Where its centre of mass should be at the end, m.
+        duration: When that is, simulated s.
+    """
+
+    mechanism: Mechanism
+    body: str
+    height: float
+    duration: float
+    _rows: dict[int, Vector] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Find the body."""
+        names = [each.name for each in self.mechanism.bodies]
+        if self.body not in names:
+            raise ManipDynError(f"body '{self.body}' is unknown{closest(self.body, names)}")
+        self._place = 7 * names.index(self.body) + 2
+
+    def add(self, stamp_ns: int, q: Vector) -> None:
+        """Add coordinates (N,) up to the duration; the stamp zero begins anew."""
+        if len(q) != self.mechanism.size:
+            raise ManipDynError(
+                f"{len(q)} coordinates came; expected the {self.mechanism.size} of the mechanism"
+            )
+        if stamp_ns == 0:
+            self._rows.clear()
+        if stamp_ns <= round(self.duration * 1e9):
+            self._rows[stamp_ns] = q
+
+    @property
+    def fraction(self) -> float:
+        """How much of the motion was heard, if its start was."""
+        return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
+
+    def summary(self) -> dict[str, float | str]:
+        """Return heights, m, and the largest violation of a constraint."""
+        stamps = np.array(sorted(self._rows))
+        t, rows = stamps * 1e-9, np.array([self._rows[stamp] for stamp in stamps])
+        z = rows[:, self._place]
+        late = z[t >= t[-1] - SETTLING]
+        violations = [np.abs(self.mechanism.violations(row)).max() for row in rows]
+        digest = hashlib.sha256(stamps.tobytes() + rows.tobytes()).hexdigest()
+        return {
+            "samples": len(t),
+            "missed_samples": missed_samples(t),
+            "duration_s": float(t[-1]),
+            "highest_m": float(z.max()),
+            "final_height_m": float(z[-1]),
+            "final_height_error_m": float(abs(z[-1] - self.height)),
+            "late_change_of_height_m": float(np.ptp(late)),
+            "max_violation": float(max(violations)),
+            "log_sha256": digest,
+        }
 
 
 class MechanismMonitorNode:
@@ -43,7 +115,7 @@ class MechanismMonitorNode:
         publish_every_second(
             node, lambda: report_of(topic, progress, time.monotonic()), given.mechanism
         )
-        say(ready=True)
+        print_json(ready=True)
 
     def close(self) -> None:
         """End nothing: no threads run."""
@@ -62,7 +134,7 @@ class MechanismMonitorNode:
         self._progress(self._log.fraction)
         if self._log.fraction >= 1.0:
             self._done = True
-            say(summary=self._log.summary())
+            print_json(summary=self._log.summary())
             self.node.context.try_shutdown()
 
 

@@ -11,18 +11,15 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.diagnostics import publish_every_second
-from manip_dyn.ros.messages.robot_description import heard
-from manip_dyn.ros.monitors.free import FreeMonitor
-from manip_dyn.ros.monitors.motion import MotionMonitor
-from manip_dyn.ros.monitors.report import Progress, say
+from manip_dyn.ros.diagnostics import publish_every_second
+from manip_dyn.ros.monitors.motion import FreeMonitor, MotionMonitor
+from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, print_json, report_of
 from manip_dyn.ros.monitors.soak import SoakMonitor
-from manip_dyn.ros.monitors.states import report_of
 from manip_dyn.ros.monitors.tracking import TrackingMonitor
-from manip_dyn.ros.parameters.declare import declare
-from manip_dyn.ros.parameters.monitor import MonitorParameters
-from manip_dyn.ros.parameters.robot import robot_from
-from manip_dyn.ros.runtime.run import run
+from manip_dyn.ros.parameters.common import robot_from
+from manip_dyn.ros.parameters.declaration import declare
+from manip_dyn.ros.robot_topics import with_description
+from manip_dyn.ros.runtime.execution import run
 
 Finish = Callable[[dict[str, Any]], None]
 
@@ -56,13 +53,13 @@ class MonitorNode:
         parameters = declare(node, MonitorParameters)
         self._pacing: dict[str, dict[str, str]] = {}
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
-        robot = robot_from(heard(node, parameters))
+        robot = robot_from(with_description(node, parameters))
         measuring = MONITORS[parameters.measure](node, robot, parameters, self._finish)
         topic, progress = node.resolve_topic_name("joint_states"), measuring.progress
         publish_every_second(
             node, lambda: report_of(topic, progress, time.monotonic()), robot.name
         )
-        say(ready=True)
+        print_json(ready=True)
 
     def close(self) -> None:
         """End nothing: no threads run."""
@@ -78,7 +75,7 @@ class MonitorNode:
         for node, values in sorted(self._pacing.items()):
             summary[f"{node}_rate_hz"] = float(values["mean rate [Hz]"])
             summary[f"{node}_p99_period_error_s"] = float(values["p99 period error [s]"])
-        say(summary=summary)
+        print_json(summary=summary)
         self.node.context.try_shutdown()
 
 

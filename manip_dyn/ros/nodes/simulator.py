@@ -14,16 +14,17 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.core.checks import nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.messages.diagnostics import Report, publish_every_second
-from manip_dyn.ros.messages.efforts import efforts_from, schedule_from
-from manip_dyn.ros.messages.energy import energy_message
-from manip_dyn.ros.messages.joint_commands import references_from
-from manip_dyn.ros.messages.joints import joint_state
-from manip_dyn.ros.messages.robot_description import heard, publish_description
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE, NEWEST_ONLY
-from manip_dyn.ros.parameters.declare import declare, declare_joints, on_change
-from manip_dyn.ros.parameters.robot import prepare, robot_from
+from manip_dyn.ros.diagnostics import RecentOverruns, Report, commanders, publish_every_second
+from manip_dyn.ros.messages.geometry import to_nanoseconds
+from manip_dyn.ros.messages.joints import (
+    efforts_from,
+    energy_message,
+    joint_state,
+    references_from,
+)
+from manip_dyn.ros.messages.trajectories import schedule_from
+from manip_dyn.ros.parameters.common import prepare, robot_from
+from manip_dyn.ros.parameters.declaration import declare, declare_joints, on_change
 from manip_dyn.ros.parameters.simulator import (
     INTEGRATION,
     SimulatorParameters,
@@ -32,18 +33,20 @@ from manip_dyn.ros.parameters.simulator import (
     safe_law_from,
     simulation_from,
 )
-from manip_dyn.ros.recent_overruns import RecentOverruns
-from manip_dyn.ros.recording.await_recorder import await_recorder
-from manip_dyn.ros.runtime.introduction import described, introduce, paced
-from manip_dyn.ros.runtime.own_subscription import OwnSubscription
-from manip_dyn.ros.runtime.run import run
-from manip_dyn.ros.simulator.commanders import commanders
-from manip_dyn.ros.simulator.condition import Situation, beyond_limits, condition
-from manip_dyn.ros.simulator.fresh_commands import SETTLE, FreshCommands, sent_at
-from manip_dyn.ros.simulator.trajectories import Trajectories
-from manip_dyn.ros.stepper import Stepper
-from manip_dyn.ros.stepper_services import StepperServices
-from manip_dyn.ros.transforms import Transforms
+from manip_dyn.ros.recorded_topics import await_recorder
+from manip_dyn.ros.robot_topics import Transforms, publish_description, with_description
+from manip_dyn.ros.runtime.execution import announce, rate_summary, robot_summary, run
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, NEWEST_ONLY, PolledSubscription
+from manip_dyn.ros.simulated_arm import (
+    RESET_SETTLING,
+    ArmFacts,
+    FreshCommands,
+    Trajectories,
+    beyond_limits,
+    condition,
+    sent_at,
+)
+from manip_dyn.ros.stepper import Stepper, StepperServices
 from manip_dyn.simulation import EffortLaw, Simulation, driven, held
 from manip_dyn.simulation.commanded import CommandedArm
 from manip_dyn.simulation.joint_stops import GIVE
@@ -58,11 +61,13 @@ class SimulatorNode:
         """Declare parameters, load the robot and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, SimulatorParameters)
-        self._described = heard(node, parameters)
+        self._described = with_description(node, parameters)
         self._robot = robot_from(self._described, mass_scale=parameters.mass_scale)
         declare_joints(node, SimulatorParameters, self._robot.n)
-        pace = paced(parameters.mode, parameters.control_period, parameters.real_time_factor)
-        introduce(node, described(self._robot), pace, f"by {parameters.integrator}")
+        pace = rate_summary(
+            parameters.mode, parameters.control_period, parameters.real_time_factor
+        )
+        announce(node, robot_summary(self._robot), pace, f"by {parameters.integrator}")
         disturbance = disturbance_from(parameters, self._robot)
         self._simulation, safe_law = self._prepared(parameters)
         timeout = parameters.command_timeout
@@ -76,9 +81,9 @@ class SimulatorNode:
         self._energy = node.create_publisher(Float64MultiArray, "~/energy", 10)
         publish_description(node, self._robot)
         self._transforms = Transforms(node, self._robot, parameters)
-        self._inputs: list[OwnSubscription] = []
+        self._inputs: list[PolledSubscription] = []
         self._stepper = Stepper(
-            node, self._commands, parameters, self._publish, SETTLE, self._listen
+            node, self._commands, parameters, self._publish, RESET_SETTLING, self._listen
         )
         StepperServices(node, self._stepper)
         self._commands.listen(self._stepper)
@@ -91,7 +96,7 @@ class SimulatorNode:
             (JointTrajectory, "~/effort_trajectory", self._on_trajectory),
         ):
             self._inputs.append(
-                OwnSubscription(node, kind, topic, call, depth, executed=self._standing_still)
+                PolledSubscription(node, kind, topic, call, depth, executed=self._standing_still)
             )
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
         # rclpy calls the one that was added last first.
@@ -244,7 +249,7 @@ class SimulatorNode:
             overruns = self._recent_overruns(int(str(report.values["overruns"])))
             stops = self._parameters.joint_limits == "mechanical_stops"
             found = condition(
-                Situation(
+                ArmFacts(
                     fault=self._stepper.fault,
                     beyond=tuple(words for _, words in beyond.values()),
                     at_stops=stops and all(amount <= GIVE for amount, _ in beyond.values()),

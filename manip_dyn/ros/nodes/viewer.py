@@ -1,10 +1,10 @@
-"""The viewer node: what runs in its namespace, on a page in the browser."""
+"""The viewer node: a page in the browser that shows the robot of its namespace."""
 
 from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,21 +15,46 @@ from std_msgs.msg import String
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import load_robot
-from manip_dyn.ros.messages.robot_description import NAME
-from manip_dyn.ros.messages.topics import LATCHED
-from manip_dyn.ros.monitors.report import say
-from manip_dyn.ros.parameters.declare import declare
-from manip_dyn.ros.parameters.viewer import ViewerParameters
-from manip_dyn.ros.runtime.priority import give_way
-from manip_dyn.ros.runtime.run import run
-from manip_dyn.ros.viewing.heard_plan import HeardPlan
-from manip_dyn.ros.viewing.heard_robot import HeardLevels, HeardRobot
-from manip_dyn.ros.viewing.markers import HeardMarkers
-from manip_dyn.ros.viewing.spoken import Spoken
+from manip_dyn.ros.monitors.progress import print_json
+from manip_dyn.ros.parameters.declaration import declare, default_of, parameter
+from manip_dyn.ros.robot_topics import ROBOT_DESCRIPTION
+from manip_dyn.ros.runtime.environment import lower_priority
+from manip_dyn.ros.runtime.execution import run
+from manip_dyn.ros.runtime.subscriptions import LATCHED
+from manip_dyn.ros.viewer_controls import ViewerControls
+from manip_dyn.ros.viewer_subscriptions import (
+    DiagnosticsSubscription,
+    MarkerSubscription,
+    PlanSubscription,
+    RobotSubscriptions,
+)
 from manip_dyn.viewer.figures.robot import robot_figure
 from manip_dyn.viewer.page.live import LivePage
 from manip_dyn.viewer.page.server import address, show, start, stop
 from manip_dyn.viewer.scene import Figure, Scope, Snapshot
+
+
+@dataclass(frozen=True)
+class ViewerParameters:
+    """Where the page is."""
+
+    host: str = parameter(
+        default_of(start, "host"),
+        "Who may open the page: this machine only, or with 0.0.0.0 everybody who reaches it",
+    )
+    port: int = parameter(
+        default_of(start, "port"),
+        "Its port; the next free one if it is taken, 0: any",
+        "",
+        0,
+        65535,
+    )
+    dark: bool = parameter(default_of(start, "dark"), "Whether the page begins dark")
+    open_browser: bool = parameter(False, "Whether a browser is opened where there is a screen")
+    meshes: str = parameter(
+        "", "Folders of the packages whose meshes a URDF names, between colons"
+    )
+
 
 LOOK = 0.1
 """Wall time between looks whether something is heard, s."""
@@ -52,14 +77,14 @@ class ViewerNode:
         self.node = node
         self.url = ""
         self._parameters = declare(node, ViewerParameters)
-        self._levels = HeardLevels(node)
-        self._markers = HeardMarkers(node)
-        self._robot = HeardRobot(node)
-        self._plan = HeardPlan(node, self._positions, partial(self._robot.draw, "plan"))
+        self._levels = DiagnosticsSubscription(node)
+        self._markers = MarkerSubscription(node)
+        self._robot = RobotSubscriptions(node)
+        self._plan = PlanSubscription(node, self._positions, partial(self._robot.draw, "plan"))
         self._figure: Figure | None = None
         self.page: LivePage | None = None
-        self._spoken = Spoken(node)
-        node.create_subscription(String, NAME, self._on_description, LATCHED)
+        self._spoken = ViewerControls(node)
+        node.create_subscription(String, ROBOT_DESCRIPTION, self._on_description, LATCHED)
         node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._server: Any = None
         self._watched = False
@@ -91,7 +116,7 @@ class ViewerNode:
             self._open()
         if not self._watched and self._server.get_clients():
             self._watched = True
-            say(watched=True)
+            print_json(watched=True)
         if self.page is not None:
             return
         if self._figure is not None:
@@ -107,7 +132,7 @@ class ViewerNode:
         self._server = start(given.host, given.port, given.dark)
         self.url = address(self._server)
         self.node.get_logger().info(f"the view is at {self.url}")
-        say(url=self.url)
+        print_json(url=self.url)
         if given.open_browser:
             show(self.url)
 
@@ -127,7 +152,7 @@ class ViewerNode:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node."""
-    give_way(NICE)
+    lower_priority(NICE)
     return run(ViewerNode, args)
 
 

@@ -11,9 +11,8 @@ from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
-from manip_dyn.ros.parameters.recorded import RecordedParameters
-from manip_dyn.ros.parameters.robot import RobotParameters
-from manip_dyn.ros.parameters.rows import Numbers, parameter
+from manip_dyn.ros.parameters.common import RecordedParameters, RobotParameters
+from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 
 def plan_none(robot: Robot, _q0: Vector, qf: Vector):

@@ -16,7 +16,7 @@ from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_
 from manip_dyn.clik.paths.targets import Bounds, SmoothTarget
 from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.parameters.rows import Numbers, default_of, group, parameter
+from manip_dyn.ros.parameters.declaration import Numbers, default_of, group, parameter
 
 RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
 SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)

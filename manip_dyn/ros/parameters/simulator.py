@@ -10,11 +10,14 @@ from manip_dyn.control import Brake, JointDrive
 from manip_dyn.integration import METHODS
 from manip_dyn.integration.methods.taylor import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.ros.parameters.recorded import RecordedParameters
-from manip_dyn.ros.parameters.robot import RobotParameters, joint_array
-from manip_dyn.ros.parameters.rows import Numbers, default_of, parameter
-from manip_dyn.ros.parameters.stepping import SteppingParameters
-from manip_dyn.ros.parameters.transforms import TransformParameters
+from manip_dyn.ros.parameters.common import (
+    RecordedParameters,
+    RobotParameters,
+    SteppingParameters,
+    TransformParameters,
+    joint_array,
+)
+from manip_dyn.ros.parameters.declaration import Numbers, default_of, parameter
 from manip_dyn.simulation import (
     Disturbance,
     EffortLaw,

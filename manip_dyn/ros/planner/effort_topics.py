@@ -10,10 +10,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.efforts import effort_command, trajectory_from
-from manip_dyn.ros.messages.topics import EVERY_MESSAGE
-from manip_dyn.ros.other_publishers import other_publishers
+from manip_dyn.ros.diagnostics import other_publishers
+from manip_dyn.ros.messages.joints import effort_command
+from manip_dyn.ros.messages.trajectories import trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 
 class EffortTopics:

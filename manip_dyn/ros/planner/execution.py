@@ -9,8 +9,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.efforts import trajectory_from
-from manip_dyn.ros.messages.topics import LATCHED
+from manip_dyn.ros.messages.trajectories import trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.effort_topics import EffortTopics
@@ -19,6 +18,7 @@ from manip_dyn.ros.planner.planned_goal import PlannedGoal
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.planning_process.goal_postures import Goal, JointGoal
 from manip_dyn.ros.planner.status import PlannerStatus
+from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 AnyMotion = PlannedMotion | FollowedMotion | BrakingMotion
 

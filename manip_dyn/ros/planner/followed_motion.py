@@ -10,7 +10,7 @@ from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, TrajectoryFollower
 from manip_dyn.planning import Segment
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
+from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 

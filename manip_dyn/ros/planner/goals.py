@@ -15,11 +15,10 @@ from manip_dyn.clik.law.poses import UNIT
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.frames import RobotFrames
-from manip_dyn.ros.interactive_pose import InteractivePose
 from manip_dyn.ros.messages.geometry import pose_numbers
-from manip_dyn.ros.messages.joints import goal_from
+from manip_dyn.ros.messages.joints import goal_from_message
 from manip_dyn.ros.planner.planning_process.goal_postures import Goal, JointGoal, PoseGoal
+from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 
 
 class Goals:
@@ -46,7 +45,7 @@ class Goals:
         self._begin, self._refuse = begin, refuse
         self._frames = RobotFrames(robot, robot.base)
         menu = {"Go here": self._on_pose, "Back to the tool": lambda _: self.show()}
-        self._marker = InteractivePose(
+        self._marker = InteractivePoseMarker(
             node, "goal_marker", robot.base, "Goal", lambda _: None, menu
         )
         node.create_subscription(JointState, "~/goal", self._on_joints, 10)
@@ -78,7 +77,7 @@ class Goals:
             self._begin(goal)
 
     def _joints(self, message: JointState, q: Vector) -> Goal:
-        goal = goal_from(message, self._robot, q)
+        goal = goal_from_message(message, self._robot, q)
         return JointGoal(goal)
 
     def _posture(self, message: PoseStamped, q: Vector) -> Goal:

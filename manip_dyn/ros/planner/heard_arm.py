@@ -12,10 +12,10 @@ from sensor_msgs.msg import JointState
 from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.joints import by_name
-from manip_dyn.ros.messages.stamps import to_nanoseconds
-from manip_dyn.ros.messages.topics import NEWEST_ONLY
+from manip_dyn.ros.messages.geometry import to_nanoseconds
+from manip_dyn.ros.messages.joints import in_joint_order
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.runtime.subscriptions import NEWEST_ONLY
 
 WATCH_PERIOD = 0.1
 """Wall time between looks whether the arm is silent, s."""
@@ -82,8 +82,8 @@ class HeardArm:
 
     def _on_joint_state(self, message: JointState) -> None:
         try:
-            q = by_name(message, self._robot, "position")
-            v = by_name(message, self._robot, "velocity")
+            q = in_joint_order(message, self._robot, "position")
+            v = in_joint_order(message, self._robot, "velocity")
         except ManipDynError as error:
             self._drop(error)
             return

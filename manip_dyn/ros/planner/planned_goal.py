@@ -11,7 +11,7 @@ from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, Outcome
 from manip_dyn.robot import Robot
 from manip_dyn.ros.follow_joint_trajectory import Progress
-from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
+from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.planner.planning_process.goal_postures import JointGoal
 
 if TYPE_CHECKING:

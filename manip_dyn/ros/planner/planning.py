@@ -10,7 +10,7 @@ from rclpy.node import Node
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.joint_sentences import fastest
+from manip_dyn.ros.diagnostics import fastest_joint
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
 from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.departure import Departure
@@ -22,7 +22,7 @@ from manip_dyn.ros.planner.planning_process.goal_postures import Goal, OutOfReac
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess
 from manip_dyn.ros.planner.planning_process.task import PlanningTask
 from manip_dyn.ros.planner.status import PlannerStatus
-from manip_dyn.ros.runtime.worker import Worker
+from manip_dyn.ros.runtime.threads import Worker
 
 Result = PlannedMotion | FollowedMotion | ManipDynError
 
@@ -104,7 +104,7 @@ class Planning:
     def moves(self, measured: MeasuredState) -> str:
         """Return which joint is the fastest if the arm does not rest."""
         rests = float(np.abs(measured.v).max()) <= self.parameters.rest_speed
-        return "" if rests else fastest(self._robot, measured.v)
+        return "" if rests else fastest_joint(self._robot, measured.v)
 
     # ------------------------------------------------------------------------------- to a goal
     def lead_to(self, goal: Goal, measured: MeasuredState) -> None:

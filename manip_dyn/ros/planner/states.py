@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.ros.messages.diagnostics import ERROR, OK, WARN
-from manip_dyn.ros.messages.states import State
+from manip_dyn.ros.diagnostics import ERROR, OK, WARN, State
 
 REFUSED, GAVE_UP = "refused: {reason}", "gave up: {reason}"
 STATES = (

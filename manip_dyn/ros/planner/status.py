@@ -5,9 +5,9 @@ from __future__ import annotations
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
-from manip_dyn.ros.messages.diagnostics import OK, Report, status_message
-from manip_dyn.ros.messages.topics import LATCHED
+from manip_dyn.ros.diagnostics import OK, Report, status_message
 from manip_dyn.ros.planner.states import BY_KEY
+from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 
 class PlannerStatus:

@@ -9,8 +9,8 @@ from manip_dyn.control.computed_torque import unstable_feedback
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.follow_joint_trajectory import Followed, Progress
-from manip_dyn.ros.messages.joint_trajectories import TrajectoryGoal
+from manip_dyn.ros.follow_joint_trajectory import ActiveTrajectory, Progress
+from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.planner.followed_motion import FollowedMotion
 from manip_dyn.ros.planner.planned_goal import Leader, PlannedGoal
@@ -72,7 +72,7 @@ class Trajectories:
         """Raise `RefusedTrajectoryError` if it may not begin now."""
         self._checked(goal)
 
-    def begin(self, goal: TrajectoryGoal) -> Followed:
+    def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
         """Follow it from now on, or plan."""
         measured = self._checked(goal)
         if len(goal.waypoints) == 1:

@@ -23,7 +23,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import plan_minimum_time
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.parameters.robot import robot_from
+from manip_dyn.ros.parameters.common import robot_from
 
 READY = "ready"
 """What is sent once tasks are taken without delay."""

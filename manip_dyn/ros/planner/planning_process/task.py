@@ -13,7 +13,7 @@ from manip_dyn.planning.execution.executor import spacing
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.motion import Samples
 from manip_dyn.robot import Robot
-from manip_dyn.ros.joint_sentences import brought_within
+from manip_dyn.ros.diagnostics import clipped_to_limits
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
     planner_from,
@@ -105,7 +105,7 @@ class PlanningTask:
         plan = planner_from(self.parameters)
         goal = self.aim.posture(robot, self.q)
         if self.v is None:
-            found = plan(robot, brought_within(robot, self.q), goal)
+            found = plan(robot, clipped_to_limits(robot, self.q), goal)
         else:
             found = plan(robot, self.q, goal, v0=self.v)
         return PreparedPlan.of(found, self.parameters)

@@ -1,0 +1,328 @@
+"""`manip_dyn demo`: run scenarios, or one of them for hours, and report the measurements."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from manip_dyn.core.checks import positive
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.extras import check_installed
+from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.demo.processes import RunFailedError, isolate, perform_run, watched_run
+from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
+from manip_dyn.recording.recorder import check_new
+
+REPORT_EVERY = 0.25
+VIEWED_SCENARIO = "ibm7535_minimum_time"
+"""What is shown where no scenario is named."""
+
+
+class ProgressDisplay(Protocol):
+    """Shows how far a run is."""
+
+    def __call__(self, fraction: float) -> None:
+        """Show a part of 1."""
+
+    def close(self) -> None:
+        """Leave it as it is."""
+
+
+def demo(
+    name: str | None,
+    mode: str | None,
+    as_json: bool,
+    urdf: str | None = None,
+    tip: str | None = None,
+    everything: bool = False,
+    view: bool = False,
+    record: str | None = None,
+    progress: Callable[[str], ProgressDisplay] | None = None,
+) -> int:
+    """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
+
+    Args:
+        name: Scenario, or None for the headline runs, or for all.
+        mode: Label of the only run to perform, or None for all.
+        as_json: Print one JSON object instead of progress and a table.
+        urdf: Robot for a scenario that takes any.
+        tip: Its tool link.
+        everything: Whether all runs of all scenarios are meant where none is named.
+        view: Show one run on a page in the browser, until Ctrl-C.
+        record: MCAP file for all messages of a run; with several runs, one for each, whose names
+            end in scenario and run.
+        progress: Returns what shows how far the run of a title is; None: a line per quarter.
+    """
+    if urdf is not None and name is None:
+        raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
+    if view:
+        check_installed(("viser",), "viewing needs", "view")
+        name = name or VIEWED_SCENARIO
+        mode = mode or watched_run(scenario(name))
+    chosen = SCENARIOS if name is None else (scenario(name),)
+    _check_mode(mode, chosen)
+    runs = [
+        (each.with_robot(urdf, tip), run.label)
+        for each in chosen
+        for run in each.runs
+        if run.label == mode or (mode is None and (run.headline or name or everything))
+    ]
+    jobs = []
+    for each, label in runs:
+        run = next(run for run in each.runs if run.label == label)
+        file = _file_of(record, each, run) if record and len(runs) > 1 else record
+        if file:
+            check_new(file)
+        jobs.append((each, run, file))
+    isolate()
+    summaries: dict[str, dict[str, Any]] = {}
+    for each, run, file in jobs:
+        summaries.setdefault(each.name, {})[run.label] = _perform(
+            each, run, as_json, file, progress or ProgressLines, view
+        )
+        if file and not as_json:
+            print(f"  {'recording':<30} {file}")
+    success = all(run["success"] for run in _summaries(summaries))
+    if as_json:
+        print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
+    else:
+        print(
+            "all runs stayed within their bounds" if success else "a run failed or left its bounds"
+        )
+        if name is None and mode is None and not everything:
+            print(_hint(summaries))
+    lost = [run["recording_failed"] for run in _summaries(summaries) if "recording_failed" in run]
+    if lost:
+        raise ManipDynError(lost[0])
+    return 0 if success else 1
+
+
+def _summaries(summaries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the summaries of all runs."""
+    for runs in summaries.values():
+        yield from runs.values()
+
+
+def _file_of(record: str, each: Scenario, run: Run) -> str:
+    """Return the file for one of several runs."""
+    file = Path(record)
+    return str(file.with_name(f"{file.stem}-{each.name}-{run.label}{file.suffix}"))
+
+
+def _hint(shown: Collection[str]) -> str:
+    """Return how to see what was not shown."""
+    others = ", ".join(each.name for each in SCENARIOS if each.name not in shown)
+    return (
+        f"\nThere is more: {others}.\nOne of them: manip_dyn demo NAME (make demo ARGS=NAME); "
+        "every run of all: manip_dyn demo --all (make demo ARGS=--all)"
+    )
+
+
+def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
+    labels = [run.label for each in chosen for run in each.runs]
+    if mode is not None and mode not in labels:
+        raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
+
+
+def _perform(
+    each: Scenario,
+    run: Run,
+    quiet: bool,
+    record: str | None,
+    begin: Callable[[str], ProgressDisplay],
+    view: bool,
+) -> dict[str, Any]:
+    show = NoProgress() if quiet else begin(f"\n{each.name} / {run.label}: {run.title}")
+    try:
+        summary = perform_run(each, run, show, record=record, view=view)
+    except RunFailedError as error:
+        print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
+        return {"success": False, "reason": str(error), **error.recorded}
+    finally:
+        show.close()
+    beyond = [key for key, bound in run.bounds.items() if not summary[key] <= bound]
+    if not quiet:
+        _print_table(summary, run.bounds)
+    return {"success": not beyond, "out_of_bounds": beyond, **summary}
+
+
+class ProgressLines:
+    """A line per quarter of a run."""
+
+    def __init__(self, title: str):
+        """Say what runs."""
+        print(title, flush=True)
+        self._next = REPORT_EVERY
+
+    def __call__(self, fraction: float) -> None:
+        """Say how far it is."""
+        if fraction >= self._next:
+            print(f"  {100 * fraction:3.0f} %", flush=True)
+            self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
+
+    def close(self) -> None:
+        """End nothing."""
+
+
+class NoProgress:
+    """Nothing: what programs read has no bars."""
+
+    def __call__(self, fraction: float) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """End nothing."""
+
+
+def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
+    for key, value in summary.items():
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        bound = f"   (at most {bounds[key]:g})" if key in bounds else ""
+        print(f"  {key:<30} {shown}{bound}")
+
+
+SOAK_SCENARIO = "pa10_dynamic_circle"
+WARM_UP = 0.2
+"""Share of a run after which memory should not grow any more."""
+SOAK_BOUNDS = {"rate_error": 1e-4, "lost_states": 0, "memory_growth": 0.02}
+"""Most that a good run has: of the rate, of states, and of memory after the warm-up."""
+MIB = 1 / 1024
+
+
+def soak(
+    name: str | None,
+    duration: float,
+    begin: Callable[[str], ProgressDisplay],
+    log: str | None = None,
+) -> dict[str, Any]:
+    """Run a scenario's nodes in real time and return what was measured.
+
+    Args:
+        name: A scenario that has a simulator and runs in real time; None: the PA-10 on its circle.
+        duration: Wall time, s.
+        begin: Returns what shows how far the run of a title is.
+        log: File for the samples of every second, as JSON, beside the summary.
+
+    Raises:
+        ManipDynError: If the scenario cannot be soaked, a node dies, or the file cannot be
+            written.
+    """
+    positive("soak", duration)
+    chosen = scenario(name or SOAK_SCENARIO)
+    found = next((run for run in chosen.runs if run.label == "real_time"), None)
+    if found is None or chosen.nodes != ("simulator", "clik_tracker"):
+        raise ManipDynError(
+            f"scenario '{chosen.name}' has no tracked arm in real time; expected "
+            f"{SOAK_SCENARIO}, or none for it"
+        )
+    measured = {"measure": "soak", "duration": float(duration), "period": control_period(chosen)}
+    overrides = tuple(("monitor", key, str(value)) for key, value in measured.items())
+    run = found._replace(overrides=found.overrides + overrides, timeout=duration + found.timeout)
+    isolate()
+    samples: list[dict[str, Any]] = []
+    stolen_before = stolen_time()
+
+    def watch(sample: dict[str, Any], processes: Mapping[str, int]) -> None:
+        sample["memory_MiB"] = {each: resident_memory(pid) for each, pid in processes.items()}
+        sample["stolen_s"], sample["load"] = stolen_time() - stolen_before, os.getloadavg()[0]
+        samples.append(sample)
+
+    title = f"{chosen.name}: {chosen.nodes[0]} and its controller in real time for {duration:g} s"
+    show = begin(title)
+    try:
+        summary = perform_run(chosen, run, show, watch)
+    finally:
+        show.close()
+    result = {**run_conditions(chosen.name, run), **summary, **memory_growth(samples)}
+    result["stolen_s"] = samples[-1]["stolen_s"]
+    result["out_of_bounds"] = [key for key, most in SOAK_BOUNDS.items() if not result[key] <= most]
+    result["success"] = not result["out_of_bounds"]
+    if log is not None:
+        _write_log(log, {**result, "samples": samples})
+    return result
+
+
+def control_period(chosen: Scenario) -> float:
+    """Return the time between joint states that the scenario's file gives its simulator, s."""
+    content = read_yaml(chosen.params_file, lambda content: content)
+    told = next(value for key, value in content.items() if key.endswith("/simulator"))
+    return float(told["ros__parameters"]["control_period"])
+
+
+def run_conditions(name: str, run: Run) -> dict[str, Any]:
+    """Return what was run, and on what."""
+    return {
+        "scenario": name,
+        "run": run.label,
+        "python": platform.python_version(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def resident_memory(pid: int) -> float:
+    """Return the resident memory of a process, MiB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return MIB * float(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
+
+
+def stolen_time() -> float:
+    """Return for how long the host of a virtual machine ran others instead, s, over all cores.
+
+    It counts from the machine's start (`steal` of proc(5)). No process of the machine, whatever
+    its priority, runs on a core in that time.
+    """
+    total = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return int(total[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_growth(samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the memory of each node after the warm-up and at the end, and how fast it grew."""
+    end = samples[-1]["time_s"]
+    late = [each for each in samples if each["time_s"] >= WARM_UP * end]
+    times = np.array([each["time_s"] for each in late]) / 3600.0
+    result: dict[str, Any] = {"memory_growth": 0.0}
+    for node in sorted(late[-1]["memory_MiB"]):
+        sizes = np.array([each["memory_MiB"].get(node, np.nan) for each in late])
+        slope = float(np.polyfit(times, sizes, 1)[0]) if len(late) > 1 else 0.0
+        result[f"{node}_memory_MiB"] = [float(sizes[0]), float(sizes[-1])]
+        result[f"{node}_memory_growth_MiB_per_h"] = slope
+        result["memory_growth"] = max(result["memory_growth"], float(sizes[-1] / sizes[0]) - 1.0)
+    return result
+
+
+def _write_log(log: str, content: dict[str, Any]) -> None:
+    try:
+        Path(log).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ManipDynError(f"log '{log}' cannot be written: {error.strerror}") from error
+
+
+def soak_command(
+    name: str | None,
+    duration: float,
+    as_json: bool,
+    log: str | None,
+    progress: Callable[[str], ProgressDisplay] = ProgressLines,
+) -> int:
+    """Run a soak, print what it found; return 0 if it stayed within its bounds."""
+    try:
+        result = soak(name, duration, (lambda _: NoProgress()) if as_json else progress, log)
+    except RunFailedError as error:
+        print(f"manip_dyn: soak: {error}")
+        return 1
+    if as_json:
+        print(json.dumps(result, indent=2))
+    else:
+        for key, value in result.items():
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            bound = f"   (at most {SOAK_BOUNDS[key]:g})" if key in SOAK_BOUNDS else ""
+            print(f"  {key:<42} {shown}{bound}")
+    return 0 if result["success"] else 1

@@ -1,0 +1,75 @@
+"""Tables of node parameters for the documentation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from manip_dyn.ros.nodes.mechanism import MechanismParameters
+from manip_dyn.ros.nodes.viewer import ViewerParameters
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
+from manip_dyn.ros.parameters.declaration import Row, rows
+from manip_dyn.ros.parameters.simulator import SimulatorParameters
+
+NODES: dict[str, Any] = {
+    "simulator": SimulatorParameters,
+    "clik_tracker": ClikTrackerParameters,
+    "bang_bang_planner": BangBangPlannerParameters,
+    "mechanism": MechanismParameters,
+    "viewer": ViewerParameters,
+}
+TITLE = "## Parameters\n"
+HEAD = """
+Those marked "yes" can be set while the node runs, some of the simulator's while it is paused. The
+tables are written by `python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md`.
+"""
+COLUMNS = ("parameter", "default", "range", "unit", "while it runs", "")
+FEW = 8
+"""More choices than this are not listed: the description says where they are."""
+
+
+def section() -> str:
+    """Return the part of the page that has the tables, as Markdown."""
+    return (
+        TITLE + HEAD + "".join(f"\n### {name}\n\n{_table(kind)}" for name, kind in NODES.items())
+    )
+
+
+def _table(kind: Any) -> str:
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *map(_cells, rows(kind))]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    dynamic = "yes" if row.dynamic else ""
+    return f"`{row.name}`", _default(row), _range(row), row.unit, dynamic, row.description
+
+
+def _default(row: Row) -> str:
+    if row.kind is bool:
+        return "true" if row.default else "false"
+    if row.kind is str:
+        return f"`{row.default}`" if row.default else "empty"
+    if row.each is not None:
+        return f"{row.each} each"
+    if row.default == ():
+        return "not set"
+    if isinstance(row.default, tuple):
+        return str(list(row.default))
+    return str(row.default)  # a float with its decimal point, as it is to be given
+
+
+def _range(row: Row) -> str:
+    if row.choices:
+        return ", ".join(f"`{each}`" for each in row.choices) if len(row.choices) <= FEW else ""
+    if row.minimum is None or row.maximum is None:
+        return ""
+    return f"{row.minimum:g} to {row.maximum:g}"
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1])
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text[: text.index(TITLE)] + section(), encoding="utf-8")

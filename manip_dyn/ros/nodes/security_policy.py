@@ -1,0 +1,146 @@
+"""Access policy of each node for SROS2 (schema 0.2.0 of the package sros2)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+
+from manip_dyn.core.share import share_directory
+from manip_dyn.ros.follow_joint_trajectory import ACTION, TOPIC
+from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
+from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros.nodes.mechanism import MechanismNode
+from manip_dyn.ros.nodes.mechanism_monitor import MechanismMonitorNode
+from manip_dyn.ros.nodes.monitor import MonitorNode
+from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros.nodes.viewer import ViewerNode
+from manip_dyn.ros.runtime.environment import local_discovery
+from manip_dyn.ros.runtime.execution import Component, build
+
+
+class Rule(NamedTuple):
+    """A kind of use of a name; in the order of a policy.
+
+    Attributes:
+        kind: ``topic``, ``service`` or ``action``.
+        use: ``publish``, ``subscribe``; ``reply``, ``request``; ``execute``.
+    """
+
+    kind: str
+    use: str
+
+
+GRAPH_QUERIES = {
+    Rule("topic", "publish"): Node.get_publisher_names_and_types_by_node,
+    Rule("topic", "subscribe"): Node.get_subscriber_names_and_types_by_node,
+    Rule("service", "reply"): Node.get_service_names_and_types_by_node,
+    Rule("service", "request"): Node.get_client_names_and_types_by_node,
+}
+SUBSCRIBE, EXECUTE = Rule("topic", "subscribe"), Rule("action", "execute")
+ACTION_INFIX = "/_action/"
+"""What an action's topics and services have in their names."""
+ALWAYS_ALLOWED = {SUBSCRIBE: {"/clock"}}
+"""With use_sim_time."""
+GLOBAL_NAMES = {"/clock", "/diagnostics", "/parameter_events", "/rosout", "/tf", "/tf_static"}
+"""Names that no namespace changes."""
+Names = dict[Rule, set[str]]
+
+
+def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
+    """Return nodes, a scenario, if it has the node, and parameters, which make all they can."""
+    return (
+        (SimulatorNode, "ibm7535_zero_net_work", {"publish_clock": "true", "mode": "lockstep"}),
+        (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false"}),
+        (ClikTrackerNode, "pa10_circle", {"path": "target"}),
+        (ClikTrackerNode, "pa10_dynamic_circle", {}),
+        (MechanismNode, "hmmwv", {"mechanism": "four_bar", "publish_clock": "true"}),
+        (MonitorNode, "pa10_circle", {}),
+        (MonitorNode, "ibm7535_zero_net_work", {}),
+        (MonitorNode, "stiff_pendulum", {}),
+        (MechanismMonitorNode, "hmmwv", {}),
+        (ViewerNode, "", {}),
+    )
+
+
+def uses(kind: type[Component], scenario: str, parameters: dict[str, str]) -> Names:
+    """Return the names that a node uses, those in its own namespace relative to it."""
+    pairs = (f"{name}:={value}" for name, value in parameters.items())
+    arguments = ["--ros-args"]
+    if scenario:
+        file = share_directory() / "config" / f"{scenario}.yaml"
+        arguments += ["--params-file", str(file)]
+    arguments += [part for pair in pairs for part in ("-p", pair)]
+    context = Context()
+    rclpy.init(context=context)
+    try:
+        work = build(kind, context=context, cli_args=arguments)
+        try:
+            name = work.node.get_name()
+            return {
+                rule: {
+                    _relative(each, name)
+                    for each, _ in ask(work.node, name, "/")
+                    if ACTION_INFIX not in each
+                }
+                for rule, ask in GRAPH_QUERIES.items()
+            }
+        finally:
+            work.close()
+            work.node.destroy_node()
+    finally:
+        context.try_shutdown()
+
+
+def _relative(name: str, node: str) -> str:
+    if name in GLOBAL_NAMES:
+        return name
+    return f"~{name.removeprefix('/' + node)}" if name.startswith(f"/{node}/") else name[1:]
+
+
+def allowed() -> dict[str, Names]:
+    """Return the names that each node may use."""
+    nodes: dict[str, Names] = {}
+    for kind, scenario, parameters in cases():
+        names = nodes.setdefault(kind.name, {rule: set() for rule in GRAPH_QUERIES})
+        for rule, used in uses(kind, scenario, parameters).items():
+            names[rule] |= used | ALWAYS_ALLOWED.get(rule, set())
+        # Where control_msgs is installed, which is not needed here.
+        if TOPIC in names[SUBSCRIBE]:
+            names[EXECUTE] = {ACTION}
+    return nodes
+
+
+def policy() -> str:
+    """Return the policy of all nodes as XML."""
+    root = ElementTree.Element("policy", version="0.2.0")
+    enclaves = ElementTree.SubElement(root, "enclaves")
+    for node, names in sorted(allowed().items()):
+        enclave = ElementTree.SubElement(enclaves, "enclave", path=f"/manip_dyn/{node}")
+        profiles = ElementTree.SubElement(enclave, "profiles")
+        profile = ElementTree.SubElement(profiles, "profile", ns="/", node=node)
+        for rule, used in names.items():
+            _add(profile, rule, used)
+    ElementTree.indent(root)
+    head = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- Written by python -m {__spec__.name}. -->\n'
+    )
+    return head + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add(profile: ElementTree.Element, rule: Rule, names: set[str]) -> None:
+    if names:
+        group = ElementTree.SubElement(profile, f"{rule.kind}s", {rule.use: "ALLOW"})
+        for name in sorted(names):
+            ElementTree.SubElement(group, rule.kind).text = name
+
+
+if __name__ == "__main__":
+    os.environ.update(local_discovery(os.environ))
+    Path(sys.argv[1]).write_text(policy(), encoding="utf-8")

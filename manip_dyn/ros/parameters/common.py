@@ -1,0 +1,135 @@
+"""Parameters that several nodes share: the robot, time, transforms, the recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
+from manip_dyn.ros.parameters.declaration import Numbers, parameter
+
+TOPIC = "topic"
+"""The robot that is heard on the topic robot_description."""
+
+
+@dataclass(frozen=True)
+class RobotParameters:
+    """Which arm."""
+
+    robot: str = parameter(
+        "pa10",
+        "Name of a shipped robot, path of a URDF or xacro file, package://PACKAGE/PATH of one, or "
+        "topic: what is heard on robot_description",
+    )
+    xacro_arguments: str = parameter("", "Arguments of a xacro file, as NAME:=VALUE NAME:=VALUE")
+    robot_description: str = parameter(
+        "", "The URDF itself, as robot_state_publisher takes it; not empty: used instead of robot"
+    )
+    lock: str = parameter(
+        "", "Joints to hold fixed, as JOINT=POSITION, comma separated", "rad or m"
+    )
+    tip: str = parameter("", "Link whose frame is the tool; empty: tool0 or the last link")
+    gravity: str = parameter(
+        "model",
+        "Who holds the arm's weight: model: efforts do; robot: its own controller does, and "
+        "efforts are without it",
+        choices=("model", "robot"),
+    )
+    viscous_friction: Numbers = parameter(
+        (), "Damping of the joints; not set: that of the URDF", "N m s/rad or N s/m"
+    )
+    coulomb_friction: Numbers = parameter(
+        (),
+        "Dry friction of the joints: simulated, compensated by the tracker's computed torque; "
+        "plans that cannot have it are refused; not set: that of the URDF and the YAML",
+        "N m or N",
+    )
+    armature: Numbers = parameter(
+        (),
+        "Rotor inertia at the joints; not set: that of the YAML file beside the URDF, or none",
+        "kg m^2 or kg",
+    )
+
+
+def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
+    """Return the robot that the parameters name; compile some of its kernels."""
+    robot = load_robot(
+        parameters.robot_description or parameters.robot,
+        lock_from(parameters.lock),
+        parameters.tip or None,
+        mass_scale,
+        xacro_arguments_from(parameters.xacro_arguments),
+        holds_itself=parameters.gravity == "robot",
+        viscous_friction=parameters.viscous_friction or None,
+        coulomb_friction=parameters.coulomb_friction or None,
+        armature=parameters.armature or None,
+    )
+    prepare(robot, *kernels)
+    return robot
+
+
+def prepare(robot: Robot, *kernels: str) -> None:
+    """Compile some kernels of a robot."""
+    if kernels:  # without names, all of them would be compiled
+        customize(robot).in_place.compile(*kernels)
+
+
+def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:
+    """Return a parameter's list as (n,), zeros where it is not set."""
+    return finite_vector(name, numbers, robot.n) if numbers else np.zeros(robot.n)
+
+
+@dataclass(frozen=True)
+class RecordedParameters:
+    """Whether a recorder is to have the first message, too."""
+
+    await_recorder: float = parameter(
+        0.0,
+        "Wall time for which the node waits, before anything moves, until a recorder of its "
+        "namespace hears it; 0: it does not wait",
+        "s",
+        0.0,
+        3600.0,
+    )
+
+
+MODES = ("real_time", "fast", "lockstep")
+
+
+@dataclass(frozen=True)
+class SteppingParameters:
+    """How time passes."""
+
+    mode: str = parameter(
+        "real_time",
+        "How time advances: paced by the wall clock, as fast as possible, or one control period "
+        "per command or ~/step",
+        choices=MODES,
+    )
+    real_time_factor: float = parameter(
+        1.0, "Simulated per wall time in real_time mode", "", 1e-3, 1e3, dynamic=True
+    )
+    control_period: float = parameter(
+        1e-3,
+        "Time between joint states, and what one command or ~/step advances in lockstep",
+        "s",
+        1e-6,
+        10.0,
+    )
+    publish_clock: bool = parameter(False, "Publish simulated time on /clock and stamp with it")
+
+
+@dataclass(frozen=True)
+class TransformParameters:
+    """Who publishes /tf."""
+
+    publish_tf: str = parameter(
+        "auto",
+        "Publish tf and tf_static of the links; auto: while nobody else publishes tf, and if "
+        "tf2_msgs is installed",
+        choices=("auto", "always", "never"),
+    )

@@ -1,1 +1,0 @@
-"""Recordings of topics: written while nodes run, published again, checked by the simulator."""

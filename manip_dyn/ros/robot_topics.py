@@ -1,0 +1,147 @@
+"""Topics of a robot: its description and the transforms of its links."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, TypeVar
+
+from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from rclpy.node import Node
+from rclpy.wait_for_message import wait_for_message
+from std_msgs.msg import String
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.robot import Robot
+from manip_dyn.robot.link_tree import LinkTree, Placement
+from manip_dyn.ros.messages.geometry import header
+from manip_dyn.ros.parameters.common import TOPIC, RobotParameters, TransformParameters
+from manip_dyn.ros.runtime.execution import create_wall_timer
+from manip_dyn.ros.runtime.subscriptions import LATCHED
+
+ROBOT_DESCRIPTION = "robot_description"
+P = TypeVar("P", bound=RobotParameters)
+"""Parameters of a node with an arm."""
+
+
+def with_description(node: Node, parameters: P) -> P:
+    """Return the parameters with the description from the topic, if that is what they ask for.
+
+    Waits until somebody publishes it.
+
+    Raises:
+        KeyboardInterrupt: If the node is told to end meanwhile.
+    """
+    if parameters.robot != TOPIC or parameters.robot_description:
+        return parameters
+    topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
+    node.get_logger().info(f"waiting for the robot on {topic}")
+    came, message = wait_for_message(String, node, ROBOT_DESCRIPTION, qos_profile=LATCHED)
+    if not came:
+        raise KeyboardInterrupt
+    return replace(parameters, robot_description=message.data)
+
+
+def publish_description(node: Node, robot: Robot) -> None:
+    """Publish the URDF for everybody, who comes later too; log what was noted about it.
+
+    A robot that came from the topic is there already.
+    """
+    if node.get_parameter("robot").value != TOPIC:
+        publisher = node.create_publisher(String, ROBOT_DESCRIPTION, LATCHED)
+        publisher.publish(String(data=robot.urdf))
+    for note in robot.notes:
+        node.get_logger().warning(note)
+
+
+SPACING_NS = 20_000_000
+"""Time between messages on /tf: what looks at them draws no faster."""
+
+
+class Transforms:
+    """The transforms of one robot on tf and tf_static of the node's namespace.
+
+    While another node publishes tf, such as a robot_state_publisher, this one keeps still.
+    """
+
+    def __init__(self, node: Node, robot: Robot, parameters: TransformParameters):
+        """Begin, unless `publish_tf` is never; with auto, look for others every second.
+
+        Raises:
+            ManipDynError: If it is always and tf2_msgs is not installed.
+        """
+        self._node, self._tree = node, LinkTree(robot)
+        self._lock = threading.Lock()
+        self._moving: Any = None
+        self._fixed: Any = None
+        self._told_ns, self._listeners = -SPACING_NS, 0
+        if parameters.publish_tf == "never":
+            return
+        try:
+            self._kind = import_module("tf2_msgs.msg").TFMessage
+        except ImportError as error:
+            if parameters.publish_tf == "always":
+                raise ManipDynError(
+                    "parameter 'publish_tf' is 'always', but the package tf2_msgs is not "
+                    "installed; expected ros-DISTRO-tf2-msgs, or 'auto'"
+                ) from error
+            return
+        if parameters.publish_tf == "always":
+            self._begin()
+        else:
+            create_wall_timer(node, 1.0, self._look)
+
+    def tell(self, stamp_ns: int, q: Vector) -> None:
+        """Publish where the links are at joint positions (n,), if that is due.
+
+        While time stands still, that is once for whoever begins to listen: tf2 warns of the same
+        stamp again.
+        """
+        with self._lock:
+            if self._moving is None:
+                return
+            before, self._listeners = self._listeners, self._moving.get_subscription_count()
+            due = not 0 <= stamp_ns - self._told_ns < SPACING_NS
+            if self._listeners and (due or self._listeners > before):
+                self._moving.publish(self._message(stamp_ns, self._tree.moving(q)))
+                self._told_ns = stamp_ns
+
+    def _look(self) -> None:
+        others = self._node.count_publishers("tf") - (self._moving is not None)
+        if others and self._moving is not None:
+            self._end()
+        elif not others and self._moving is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._moving = self._node.create_publisher(self._kind, "tf", 100)
+            self._fixed = self._node.create_publisher(self._kind, "tf_static", LATCHED)
+            self._fixed.publish(self._message(0, self._tree.fixed))
+        self._node.get_logger().info(
+            f"publishing the links of the robot on {self._moving.topic_name}"
+        )
+
+    def _end(self) -> None:
+        with self._lock:
+            for each in (self._moving, self._fixed):
+                self._node.destroy_publisher(each)
+            self._moving = self._fixed = None
+        self._node.get_logger().info("another node publishes tf: this one leaves it to that")
+
+    def _message(self, stamp_ns: int, placements: list[Placement]) -> Any:
+        return self._kind(transforms=[_stamped(stamp_ns, each) for each in placements])
+
+
+def _stamped(stamp_ns: int, placement: Placement) -> TransformStamped:
+    x, y, z = map(float, placement.position)
+    i, j, k, w = map(float, placement.quaternion)
+    return TransformStamped(
+        header=header(placement.parent, stamp_ns),
+        child_frame_id=placement.child,
+        transform=Transform(
+            translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=i, y=j, z=k, w=w)
+        ),
+    )

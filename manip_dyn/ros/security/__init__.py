@@ -1,1 +1,0 @@
-"""What SROS2 is told of the nodes."""

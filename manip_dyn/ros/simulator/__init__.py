@@ -1,1 +1,0 @@
-"""Parts of the simulator node: which commands count, who sends them, and how the arm is."""

@@ -1,0 +1,420 @@
+"""Modes of the tracker: kinematic publishes joint states, dynamic sends effort commands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.duration import Duration
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from manip_dyn.clik import TrackingSample, task_error, tool_pose
+from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.ros.diagnostics import (
+    RecentOverruns,
+    fastest_joint,
+    joints_outside_limits,
+    other_publishers,
+)
+from manip_dyn.ros.messages.geometry import to_nanoseconds
+from manip_dyn.ros.messages.joints import effort_command, in_joint_order, joint_state
+from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
+from manip_dyn.ros.robot_topics import Transforms
+from manip_dyn.ros.runtime.execution import unless_shut_down
+from manip_dyn.ros.runtime.subscriptions import (
+    EVERY_MESSAGE,
+    NEWEST_ONLY,
+    PolledSubscription,
+    SubscriptionThread,
+)
+from manip_dyn.ros.runtime.threads import (
+    Deadlines,
+    PacingStatistics,
+    PeriodicThread,
+    PeriodStatistics,
+    WallClockAnchor,
+    lag_message,
+)
+from manip_dyn.ros.tracker.topics import TrackerFacts
+
+
+class Callbacks(NamedTuple):
+    """What a mode calls.
+
+    Attributes:
+        begun: When the path begins, with the stamp at path time 0, ns.
+        before_step: Before every step of the reference.
+        told: With every new stamp, ns, and the sample that belongs to it.
+        lock: Held meanwhile, where time passes in a thread of its own.
+    """
+
+    begun: Callable[[int], None]
+    before_step: Callable[[], None]
+    told: Callable[[int, TrackingSample], None]
+    lock: RLock
+
+
+class Mode(Protocol):
+    """How the joints come to move."""
+
+    def __init__(
+        self,
+        node: Node,
+        reference: JointReference,
+        parameters: ClikTrackerParameters,
+        calls: Callbacks,
+    ):
+        """Make publishers; nothing is called yet."""
+
+    @property
+    def positions(self) -> Vector:
+        """Where the joints are (n,)."""
+
+    def early(self) -> str:
+        """Return why no target can be taken yet, as "before ...", or nothing."""
+
+    def facts(self) -> TrackerFacts:
+        """Return what is known of the arm now."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End what runs beside the node."""
+
+    def restart(self) -> str:
+        """Begin the path anew; say from where."""
+
+    def pause(self, paused: bool) -> None:
+        """Stand still, or go on."""
+
+    def use(self, parameters: ClikTrackerParameters) -> None:
+        """Go on by other parameters."""
+
+    def statistics(self) -> PacingStatistics:
+        """Return rate and period errors."""
+
+    def report(self) -> dict[str, Any]:
+        """Return named values for /diagnostics."""
+
+
+class KinematicMode:
+    """Makes a step of the reference every period and publishes its joints."""
+
+    def __init__(
+        self,
+        node: Node,
+        reference: JointReference,
+        parameters: ClikTrackerParameters,
+        calls: Callbacks,
+    ):
+        """Make the publisher of joint states."""
+        self._node, self._reference, self._parameters = node, reference, parameters
+        self._calls = calls
+        self._robot = reference.follower.robot
+        self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
+        self._pacer = PeriodicThread(self._cycle, self._wall_period())
+        self._paused, self._steps, self._origin_ns = False, 0, 0
+        self._recent = RecentOverruns()
+        self._anchor = WallClockAnchor()
+        self._transforms = Transforms(node, self._robot, parameters)
+        self.problem = ""
+
+    @property
+    def positions(self) -> Vector:
+        """Where the joints are (n,)."""
+        return self._reference.sample.q
+
+    def early(self) -> str:
+        """Return nothing: the arm is there from the start."""
+        return ""
+
+    def facts(self) -> TrackerFacts:
+        """Return what is known of time, of the joints and of others that publish them."""
+        topic = self._states.topic_name
+        return TrackerFacts(
+            others=other_publishers(self._node, topic),
+            topic=topic,
+            overruns=self._recent(self.statistics().overruns),
+            outside=joints_outside_limits(self._robot, self.positions),
+        )
+
+    def start(self) -> None:
+        """Begin the path and let time pass."""
+        self._begin()
+        if self._node.get_parameter("use_sim_time").value:
+            back = JumpThreshold(
+                min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
+            )
+            clock = self._node.get_clock()
+            self._jumps = clock.create_jump_callback(back, post_callback=self._on_time_went_back)
+            self._node.create_timer(self._wall_period(), self._cycle)
+            self._node.get_logger().info("use_sim_time is set: time comes from /clock")
+        else:
+            self._pacer.start()
+
+    def stop(self) -> None:
+        """Stop the clock."""
+        self._pacer.stop()
+
+    def restart(self) -> str:
+        """Go back to where it began."""
+        self._reference.begin()
+        self._begin()
+        return "back at the start of the path"
+
+    def _on_time_went_back(self, _jump: TimeJump) -> None:
+        with self._calls.lock:
+            self._node.get_logger().warning("time went back on /clock: the path begins anew")
+            self.restart()
+
+    def pause(self, paused: bool) -> None:
+        """Stand still, or go on."""
+        self._paused = paused
+        self._tie()
+
+    def use(self, parameters: ClikTrackerParameters) -> None:
+        """Go on at another pace."""
+        before, self._parameters = self._wall_period(), parameters
+        if self._wall_period() != before:
+            self._tie()
+            self._pacer.set_period(self._wall_period())
+
+    def statistics(self) -> PacingStatistics:
+        """Return rate and period errors of the clock."""
+        return self._pacer.statistics()
+
+    def report(self) -> dict[str, Any]:
+        """Return nothing: the joints are where they should be."""
+        return {}
+
+    def _begin(self) -> None:
+        self._steps, self._origin_ns = 0, self._node.get_clock().now().nanoseconds
+        self._tie()
+        self._calls.begun(self._origin_ns)
+
+    def _tie(self) -> None:
+        self._anchor.tie(time.time_ns(), self._path_ns)
+
+    @property
+    def _path_ns(self) -> int:
+        return round(self._reference.sample.t * 1e9)
+
+    def _wall_period(self) -> float:
+        return self._parameters.step / self._parameters.real_time_factor
+
+    def _cycle(self) -> None:
+        with self._calls.lock:
+            if not self._paused:
+                unless_shut_down(self._node, self._advance)
+
+    def _keep_up(self) -> None:
+        """Where the path fell behind for good, let the stamps follow the wall clock again."""
+        lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
+        if lag:
+            self._origin_ns += lag
+            self._node.get_logger().warning(lag_message(lag, "stamps"), throttle_duration_sec=10.0)
+
+    def _advance(self) -> None:
+        by_the_wall = not self._node.get_clock().ros_time_is_active
+        if by_the_wall and self._parameters.real_time_factor == 1.0:
+            self._keep_up()
+        if self._steps:
+            self._calls.before_step()
+            self._reference.advance()
+        self._steps += 1
+        sample = self._reference.sample
+        stamp = self._origin_ns + self._path_ns
+        self._states.publish(joint_state(self._robot, stamp, sample.q, sample.v))
+        self._transforms.tell(stamp, sample.q)
+        self._calls.told(stamp, sample)
+
+
+STANDING = 0.5
+"""Wall time from which on states of one stamp mean that time stands still, s."""
+SEND_AGAIN = 20
+"""How often a state may be repeated before its command is sent again: it may have been lost.
+
+Not a time: where a process stood still, the command is still to be taken, and in lockstep a second
+one would be a second period.
+"""
+
+
+class DynamicMode:
+    """The topics to and from an arm that an `ArmDriver` drives."""
+
+    def __init__(
+        self,
+        node: Node,
+        reference: JointReference,
+        parameters: ClikTrackerParameters,
+        calls: Callbacks,
+    ):
+        """Subscribe and publish."""
+        self._node, self._reference, self._parameters = node, reference, parameters
+        self._log = node.get_logger()
+        self._robot, self._calls = reference.follower.robot, calls
+        self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
+        self._measured: MeasuredState | None = None
+        self._unheard, self._recent = False, RecentOverruns()
+        self._heard_at = self._fresh_at = time.perf_counter()
+        self._repeated = 0
+        self._arrivals = PeriodStatistics()
+        self._effort = np.zeros(self._robot.n)
+        # Lockstep sends no second state before the first is answered.
+        self._states = PolledSubscription(
+            node, JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
+        )
+        self._listener = SubscriptionThread(node, self._states)
+        self._errors = node.create_publisher(JointState, "~/joint_error", 100)
+        self._commands = node.create_publisher(
+            Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
+        )
+
+    @property
+    def positions(self) -> Vector:
+        """Where the joints are (n,); where they are wanted before any state."""
+        return self._reference.sample.q if self._measured is None else self._measured.q
+
+    def early(self) -> str:
+        """Return why no target can be taken yet, or nothing."""
+        if self._driver.stamp_ns is None:
+            return "before any joint state; expected the arm to be heard"
+        return "while the arm is braked; expected it to be led" if self._driver.braking else ""
+
+    def facts(self) -> TrackerFacts:
+        """Return what is known of the arm now: nothing that it said too long ago."""
+        topic, overruns = self._commands.topic_name, self._recent(self.statistics().overruns)
+        if self._measured is None:
+            return TrackerFacts(waiting=self._states.topic_name)
+        silence = time.perf_counter() - self._heard_at
+        if silence > self._parameters.state_timeout:
+            return TrackerFacts(silence=silence)
+        q, v, stood = self._measured.q, self._measured.v, self._heard_at - self._fresh_at
+        led = not self._unheard and self._driver.stamp_ns is not None
+        return TrackerFacts(
+            outside=joints_outside_limits(self._robot, q),
+            unheard=topic if self._unheard else "",
+            braking=fastest_joint(self._robot, v) if self._driver.braking else "",
+            others=other_publishers(self._node, topic),
+            topic=topic,
+            approaching=self._distance(q) if led and not self._reference.on_path else "",
+            overruns=overruns,
+            standing=stood if stood > STANDING else 0.0,
+        )
+
+    def _distance(self, q: Vector) -> str:
+        """Return how far the tool is from where the path will be taken up."""
+        there = self._reference.path.pose(self._reference.path_time)
+        error = task_error(there, tool_pose(self._robot, q), "log")
+        near = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
+        return "{:.3g} m and {:.3g} rad".format(*near)
+
+    def start(self) -> None:
+        """Listen to the arm."""
+        self._listener.start()
+
+    def stop(self) -> None:
+        """Listen no more."""
+        self._listener.stop()
+
+    def restart(self) -> str:
+        """Begin the path anew with the next state."""
+        self._driver.restart()
+        return "back to the start of the path, from where the arm is"
+
+    def pause(self, paused: bool) -> None:
+        """Hold the arm, or go on."""
+        self._driver.paused = paused
+
+    def use(self, parameters: ClikTrackerParameters) -> None:
+        """Go on with other feedback."""
+        self._parameters = parameters
+        self._driver.controller.set_feedback(parameters.joint_stiffness, parameters.joint_damping)
+
+    def statistics(self) -> PacingStatistics:
+        """Return rate and period errors of the joint states' arrival."""
+        return self._arrivals.read()
+
+    def report(self) -> dict[str, Any]:
+        """Return what the driver tells, unless it has nobody to drive."""
+        return {} if self._unheard else self._driver.report()
+
+    def _on_joint_state(self, message: JointState, _info: object) -> None:
+        with self._calls.lock:
+            self._hear(message)
+
+    def _hear(self, message: JointState) -> None:
+        try:
+            q = in_joint_order(message, self._robot, "position")
+            v = in_joint_order(message, self._robot, "velocity")
+        except ManipDynError as error:
+            self._log.warning(f"dropped: {error}", throttle_duration_sec=1.0)
+            return
+        stamp, now = to_nanoseconds(message.header.stamp), time.perf_counter()
+        repeated = self._measured is not None and stamp == self._measured.stamp_ns
+        if not repeated:
+            self._time(stamp, now)
+            self._fresh_at = now
+        self._heard_at, self._measured = now, MeasuredState(stamp, q, v)
+        self._unheard = self._commands.get_subscription_count() == 0
+        if repeated and stamp == self._driver.stamp_ns:
+            # Repeated while time stands still.
+            self._repeated += 1
+            if self._repeated == SEND_AGAIN:
+                self._send()
+        elif not self._unheard:
+            self._answer(self._measured)
+
+    def _answer(self, measured: MeasuredState) -> None:
+        driver = self._driver
+        pick_ups, resets = driver.pick_ups, driver.resets
+        self._effort = driver.answer(*measured).effort
+        self._send()
+        self._publish_error(*measured)
+        # A call for each kind of sentence: rclpy throttles what one line of code says.
+        if driver.pick_ups > pick_ups:
+            sentence = f"the arm is picked up where it is: {driver.reason}"
+            self._log.warning(sentence, throttle_duration_sec=1.0)
+        if driver.resets > resets:
+            sentence = f"the arm was reset: {driver.reason}; the path begins anew"
+            self._log.warning(sentence, throttle_duration_sec=1.0)
+        while self._driver.news:
+            self._log.warning(self._driver.news.pop(0))
+        self._tell(*measured)
+
+    def _time(self, stamp: int, now: float) -> None:
+        if self._measured is None or stamp < self._measured.stamp_ns:
+            self._arrivals.begin()
+            return
+        period = (stamp - self._measured.stamp_ns) * 1e-9
+        late = max(Deadlines.TOLERATED_LATENESS, 10.0 * self._parameters.step)
+        self._arrivals.add(now - self._heard_at - period, period > late)
+
+    def _send(self) -> None:
+        self._repeated = 0
+        self._commands.publish(effort_command(self._effort))
+
+    def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:
+        due = self._driver.steps % self._parameters.publish_every == 0
+        if due and self._errors.get_subscription_count():
+            wanted = self._driver.wanted
+            error = wanted.q - q, wanted.v - v, self._effort.tolist()
+            self._errors.publish(joint_state(self._robot, stamp, *error))
+
+    def _tell(self, stamp: int, q: Vector, v: Vector) -> None:
+        """Tell of the arm's own joints."""
+        if self._reference.on_path and not self._driver.braking:
+            wanted, actual = self._reference.sample, tool_pose(self._robot, q)
+            kind = self._reference.follower.settings.orientation_error
+            error = task_error(wanted.desired, actual, kind)
+            self._calls.told(stamp, wanted._replace(q=q, v=v, actual=actual, error=error))

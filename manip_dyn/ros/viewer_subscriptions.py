@@ -1,0 +1,298 @@
+"""State of a robot or mechanism for the viewer, from the topics of its namespace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from nav_msgs.msg import Path
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import Marker, MarkerArray
+
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.geometry import pose_numbers, to_nanoseconds, twist_numbers
+from manip_dyn.ros.messages.joints import in_joint_order
+from manip_dyn.ros.messages.trajectories import schedule_from
+from manip_dyn.ros.runtime.execution import unless_shut_down
+from manip_dyn.ros.runtime.subscriptions import LATCHED, PolledSubscription
+from manip_dyn.simulation import simulate
+from manip_dyn.viewer.figures.robot import robot_figure
+from manip_dyn.viewer.motions.robot import joint_scopes, trail
+from manip_dyn.viewer.scene import Figure, Level, Part, Poses, Rod, Scope, Snapshot
+
+NEWEST_BEST_EFFORT = QoSProfile(
+    depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+"""What is missed is never sent again: nobody waits for the viewer."""
+ENERGY, ERROR = "energy [J]", "error of the tool [m, rad]"
+
+
+class RobotSubscriptions:
+    """The newest of joint states, energies, errors, paths.
+
+    What comes a thousand times a second is taken when somebody asks, and only its newest message:
+    an executor that is woken by each of them takes a third of a core.
+    """
+
+    def __init__(self, node: Node):
+        """Subscribe."""
+        self._node = node
+        self._robot: Robot | None = None
+        self._lock, self._taking = threading.Lock(), threading.Lock()
+        self._origin_ns: int | None = None
+        self._t = 0.0
+        self._q: Vector | None = None
+        self._values: dict[str, Vector] = {}
+        self._lines: dict[str, Matrix] = {}
+        self._sent: tuple[Vector, Vector] | None = None
+        self._scopes: list[Scope] = []
+        self._often = [
+            PolledSubscription(node, kind, topic, call, NEWEST_BEST_EFFORT)
+            for kind, topic, call in (
+                (JointState, "joint_states", self._on_joints),
+                (Float64MultiArray, "simulator/energy", self._on_energy),
+                (PoseStamped, "clik_tracker/desired_pose", self._on_pose),
+                (TwistStamped, "clik_tracker/error", self._on_error),
+            )
+        ]
+        hear = node.create_subscription
+        hear(Path, "clik_tracker/desired_path", self._path("desired path"), LATCHED)
+        hear(Path, "clik_tracker/actual_path", self._path("actual path"), NEWEST_BEST_EFFORT)
+
+    def know(self, robot: Robot) -> None:
+        """Take the robot whose joints are heard."""
+        with self._lock:
+            self._scopes, self._robot = joint_scopes(robot), robot
+
+    def scopes(self) -> list[Scope]:
+        """Return what is plotted."""
+        none = np.full(3, np.inf)
+        return [
+            *self._scopes,
+            Scope(ENERGY, ("kinetic", "potential", "work of efforts"), -none, none),
+            Scope(ERROR, ("position", "orientation"), -none[:2], none[:2]),
+        ]
+
+    def draw(self, name: str, points: Matrix) -> None:
+        """Show a line through points (m, 3), m, under a name from now on."""
+        with self._lock:
+            self._lines[name] = points
+
+    def newest(self) -> Snapshot | None:
+        """Return what is known now; None before the first joint state."""
+        unless_shut_down(self._node, self._take)
+        with self._lock:
+            if self._q is None:
+                return None
+            return Snapshot(
+                self._t, self._q, dict(self._values), dict(self._lines), (), self._sent
+            )
+
+    def _take(self) -> None:
+        """Take what has come, from whichever thread asks."""
+        with self._taking:
+            for each in self._often:
+                each.take()
+
+    def _on_joints(self, message: JointState, _info: Any) -> None:
+        stamp, robot = to_nanoseconds(message.header.stamp), self._robot
+        if robot is None:
+            return
+        try:
+            found = [
+                in_joint_order(message, robot, field) if getattr(message, field) else None
+                for field in ("position", "velocity", "effort")
+            ]
+        except ManipDynError:
+            return  # of other joints
+        if found[0] is None:
+            return
+        with self._lock:
+            if self._origin_ns is None or stamp < self._origin_ns:
+                self._origin_ns = stamp
+            self._t, self._q = (stamp - self._origin_ns) * 1e-9, found[0]
+            for scope, values in zip(self._scopes, found, strict=True):
+                if values is not None:
+                    self._values[scope.title] = values
+
+    def _on_energy(self, message: Float64MultiArray, _info: Any) -> None:
+        with self._lock:
+            self._values[ENERGY] = np.array(message.data[:3])
+
+    def _on_error(self, message: TwistStamped, _info: Any) -> None:
+        error = np.array(twist_numbers(message.twist))
+        with self._lock:
+            self._values[ERROR] = np.array([np.linalg.norm(error[:3]), np.linalg.norm(error[3:])])
+
+    def _on_pose(self, message: PoseStamped, _info: Any) -> None:
+        numbers = np.array(pose_numbers(message.pose))
+        with self._lock:
+            self._sent = numbers[:3], numbers[[6, 3, 4, 5]]
+
+    def _path(self, name: str) -> Callable[[Path], None]:
+        def take(message: Path) -> None:
+            points = np.array([pose_numbers(each.pose)[:3] for each in message.poses])
+            self.draw(name, points.reshape(-1, 3))
+
+        return take
+
+
+class DiagnosticsSubscription:
+    """What /diagnostics says of the nodes in a namespace."""
+
+    def __init__(self, node: Node):
+        """Subscribe."""
+        self._space = node.get_namespace().strip("/")
+        self._found: dict[str, tuple[int, str]] = {}
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_array, 20)
+
+    def __call__(self) -> tuple[Level, ...]:
+        """Return the newest levels by name."""
+        return tuple(Level(name, *said) for name, said in sorted(self._found.items()))
+
+    def _on_array(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            space, _, name = status.name.strip("/").rpartition("/")
+            if space == self._space:
+                self._found[name] = (status.level[0], status.message)
+
+
+LONGEST_PLAN = 60.0
+"""Plans that take longer are not drawn, s."""
+
+
+class PlanSubscription:
+    """Draws each plan that is heard; simulates it in a thread, which may have to compile."""
+
+    def __init__(
+        self, node: Node, positions: Callable[[], Vector | None], draw: Callable[[Matrix], None]
+    ):
+        """Subscribe.
+
+        Args:
+            node: The node.
+            positions: Returns where the joints are (n,), if that is known.
+            draw: Takes where the tool would go (m, 3), m.
+        """
+        self._positions, self._draw = positions, draw
+        self._robot: Robot | None = None
+        node.create_subscription(JointTrajectory, "bang_bang_planner/plan", self._on_plan, LATCHED)
+
+    def know(self, robot: Robot) -> None:
+        """Take the robot that plans are for."""
+        self._robot = robot
+
+    def _on_plan(self, message: JointTrajectory) -> None:
+        robot, q = self._robot, self._positions()
+        if robot is not None and q is not None:
+            threading.Thread(target=self._follow, args=(robot, q, message), daemon=True).start()
+
+    def _follow(self, robot: Robot, q: Vector, message: JointTrajectory) -> None:
+        try:
+            points = planned_trail(robot, q, message)
+        except ManipDynError:
+            return  # of another arm
+        self._draw(points)
+
+
+def planned_trail(robot: Robot, q: Vector, message: JointTrajectory) -> Matrix:
+    """Return where a plan's efforts would lead the tool (m, 3), m, from rest at positions (n,)."""
+    stamp = to_nanoseconds(message.header.stamp)
+    schedule = schedule_from(message, robot, stamp, 0)
+    duration = 1e-9 * schedule.times_ns[-1]
+    if not 0.0 < duration <= LONGEST_PLAN:
+        return np.zeros((0, 3))
+    moved = simulate(robot, q, np.zeros(robot.n), schedule, duration)
+    return trail(robot_figure(robot), moved.q)
+
+
+MARKER_SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE: "sphere"}
+
+
+class MarkerSubscription:
+    """The newest markers of a mechanism; its coordinates are their poses."""
+
+    def __init__(self, node: Node):
+        """Subscribe."""
+        self._lock = threading.Lock()
+        self._newest: MarkerArray | None = None
+        self._origin_ns: int | None = None
+        node.create_subscription(
+            MarkerArray, "mechanism/markers", self._on_markers, NEWEST_BEST_EFFORT
+        )
+
+    def figure(self) -> Figure | None:
+        """Return what the markers draw; None before the first ones."""
+        with self._lock:
+            return None if self._newest is None else figure_of(self._newest.markers)
+
+    def newest(self) -> Snapshot | None:
+        """Return where everything is now."""
+        with self._lock:
+            if self._newest is None:
+                return None
+            markers = self._newest.markers
+        stamp = to_nanoseconds(markers[0].header.stamp)
+        if self._origin_ns is None or stamp < self._origin_ns:
+            self._origin_ns = stamp
+        return Snapshot((stamp - self._origin_ns) * 1e-9, marker_coordinates(markers))
+
+    def _on_markers(self, message: MarkerArray) -> None:
+        if message.markers:
+            with self._lock:
+                self._newest = message
+
+
+def figure_of(markers: list[Marker]) -> Figure:
+    """Return what markers draw: a body for each shape, and one for each end of a line."""
+    parts, rods = [], []
+    for place, marker in enumerate(_solid(markers)):
+        size = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
+        kind = MARKER_SHAPES[marker.type]
+        parts.append(
+            Part(place, kind, np.zeros(3), np.eye(3), size, _colour(marker), marker.color.a)
+        )
+    place = len(parts)
+    for marker in _lines(markers):
+        for _ in range(len(marker.points) // 2):
+            rods.append(Rod((place, place + 1), np.zeros((2, 3)), _colour(marker)))
+            place += 2
+    rows = marker_coordinates(markers).reshape(-1, 7)
+    spread = float(np.ptp(rows[:, :3], axis=0).max()) if len(rows) else 1.0
+    return Figure("mechanism", tuple(parts), _poses, max(spread, 0.1), rods=tuple(rods))
+
+
+def marker_coordinates(markers: list[Marker]) -> Vector:
+    """Return x, y, z and the quaternion x, y, z, w of all shapes, then of all ends of lines."""
+    rows = [pose_numbers(marker.pose) for marker in _solid(markers)]
+    for marker in _lines(markers):
+        rows += [[end.x, end.y, end.z, 0.0, 0.0, 0.0, 1.0] for end in marker.points]
+    return np.array(rows).ravel()
+
+
+def _poses(numbers: Vector) -> Poses:
+    rows = numbers.reshape(-1, 7)
+    return Poses(rows[:, :3], rows[:, [6, 3, 4, 5]])
+
+
+def _solid(markers: list[Marker]) -> list[Marker]:
+    return [marker for marker in markers if marker.type in MARKER_SHAPES]
+
+
+def _lines(markers: list[Marker]) -> list[Marker]:
+    return [marker for marker in markers if marker.type == Marker.LINE_LIST]
+
+
+def _colour(marker: Marker) -> tuple[int, int, int]:
+    color = marker.color
+    return round(255 * color.r), round(255 * color.g), round(255 * color.b)
