@@ -24,7 +24,7 @@ from scipy.integrate import solve_ivp
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Certificate, Plan, plan_minimum_time
-from manip_dyn.planning.convergence import Convergence
+from manip_dyn.planning.certificate import Convergence
 from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 

@@ -1,4 +1,8 @@
-"""The certificate of a minimum-time plan: Pontryagin's conditions, and what was searched."""
+"""Evidence that a plan takes minimum time.
+
+`Certificate` records Pontryagin's necessary conditions of an exact extremal, `Convergence` the
+tolerances of a motion that was refined on grids.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,20 @@ from dataclasses import dataclass, field
 
 from manip_dyn.core.checks import Matrix, Vector
 
-BOUNDARY, HAMILTONIAN, MARGIN, CURVATURE, FORCE = 1e-8, 1e-6, 1e-6, -1e-9, -1e-9
-SINGULAR_SWITCHING = 1e-7
-FULL = 1.0 + 1e-9
+BOUNDARY_TOLERANCE, HAMILTONIAN_TOLERANCE, LEAST_MARGIN, LEAST_CURVATURE, LEAST_FORCE = (
+    1e-8,
+    1e-6,
+    1e-6,
+    -1e-9,
+    -1e-9,
+)
+SINGULAR_SWITCHING_TOLERANCE = 1e-7
+FULL_EFFORT = 1.0 + 1e-9
 """Efforts between their limits may come to them, but for rounding."""
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchSummary:
     """What was searched before a motion was handed out.
 
     Attributes:
@@ -91,31 +101,31 @@ class Certificate:
     times: Vector = field(repr=False)
     switching: Matrix = field(repr=False)
     hamiltonians: Vector = field(repr=False)
-    searched: Searched | None = None
+    searched: SearchSummary | None = None
 
     @property
     def failures(self) -> list[str]:
         """What does not hold, one phrase each; empty for a certified motion."""
         found = []
-        if not self.boundary <= BOUNDARY * min(1.0, self.distance):
+        if not self.boundary <= BOUNDARY_TOLERANCE * min(1.0, self.distance):
             found.append(f"it ends {self.boundary:.1e} from the goal at rest")
-        if not self.hamiltonian <= HAMILTONIAN:
+        if not self.hamiltonian <= HAMILTONIAN_TOLERANCE:
             found.append(f"its Hamiltonian reaches {self.hamiltonian:.1e}")
         if self.singular:
             found.append(f"the efforts of {', '.join(self.singular)} are singular")
-        if not self.margin >= MARGIN:
+        if not self.margin >= LEAST_MARGIN:
             found.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
-        if not self.singular_effort <= FULL:
+        if not self.singular_effort <= FULL_EFFORT:
             found.append(
                 f"an effort between limits would be {self.singular_effort:.3g} times its limit"
             )
-        if not self.singular_switching <= SINGULAR_SWITCHING:
+        if not self.singular_switching <= SINGULAR_SWITCHING_TOLERANCE:
             found.append(f"S reaches {self.singular_switching:.1e} where it has to be 0")
-        if not self.limit_force >= FORCE:
+        if not self.limit_force >= LEAST_FORCE:
             found.append(f"a limit pulls instead of pushing ({self.limit_force:.1e})")
         if not self.legendre_clebsch > 0.0:
             found.append("a singular arc does not meet the Legendre-Clebsch condition")
-        if not self.curvature >= CURVATURE:
+        if not self.curvature >= LEAST_CURVATURE:
             found.append("it is a saddle, not a minimum")
         return found
 
@@ -131,10 +141,100 @@ class Certificate:
     @property
     def lack(self) -> float:
         """By how much margin, efforts and multipliers lack what they should be, 0 if nothing."""
-        signs = (self.margin, FULL - self.singular_effort, self.limit_force)
+        signs = (self.margin, FULL_EFFORT - self.singular_effort, self.limit_force)
         return -sum(min(sign, 0.0) for sign in signs)
 
     @property
     def holds(self) -> bool:
         """Whether all conditions are met, strictly."""
         return not self.failures
+
+
+GAP_TOLERANCE, KKT_TOLERANCE, RMS_HAMILTONIAN_TOLERANCE, LOAD_BOUND = 1e-3, 1e-6, 2e-2, 1.0 + 1e-9
+
+
+@dataclass(frozen=True)
+class GridSearchSummary:
+    """What was searched on grids before a motion was handed out.
+
+    Attributes:
+        guesses: Initial guesses: the straight path and detours.
+        motions: Different motions on the coarse grid that they led to.
+        refined: How many of these were compared on the next one.
+        second: Duration of the second best of these there, s; inf if there is none.
+        best: That of the best one there, s.
+    """
+
+    guesses: int
+    motions: int
+    refined: int
+    second: float
+    best: float
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """How nearly a motion is the fastest of those near it.
+
+    Attributes:
+        gap: By how much motions near it can be faster, s: what the barrier, the finest grid, one
+            more step and the limits between the nodes cost, to first order. What the grid costs
+            is extrapolated from the last two.
+        t_final: How long it takes, s.
+        kkt: Share of the duration that one more Newton step was to bring: what is left of the
+            Karush-Kuhn-Tucker conditions, in the metric of the step.
+        hamiltonian: Root mean square of H = 1 + p . x' along the motion; 0 in theory. It is from
+            differences on the grid, wrong for a cell or two where p_q jumps.
+        load: Largest effort over its limit, between the nodes, too.
+        durations: The fastest motions on the last grids, s.
+        cells: Cells of the finest grid.
+        times: Times of the nodes (k,), s.
+        costates: Costates there (k, 2 n), s per unit of the state.
+        switching: Switching functions there (k, n).
+        hamiltonians: H (k,) there.
+        passed: What passes a limit, a phrase; empty if nothing does.
+        searched: What the search looked at.
+    """
+
+    gap: float
+    t_final: float
+    kkt: float
+    hamiltonian: float
+    load: float
+    durations: tuple[float, ...]
+    cells: int
+    times: Vector = field(repr=False)
+    costates: Matrix = field(repr=False)
+    switching: Matrix = field(repr=False)
+    hamiltonians: Vector = field(repr=False)
+    passed: str
+    searched: GridSearchSummary
+
+    @property
+    def failures(self) -> list[str]:
+        """What does not hold, one phrase each; empty for a motion that has converged."""
+        found = [self.passed] if self.passed else []
+        if not self.load <= LOAD_BOUND:
+            found.append(f"an effort reaches {self.load:.9g} times its limit")
+        if not self.gap <= GAP_TOLERANCE * self.t_final:
+            found.append(f"motions near it may be faster by {self.gap:.2g} s")
+        if not self.kkt <= KKT_TOLERANCE:
+            found.append(f"one more step was to save {self.kkt:.1e} of its duration")
+        if not self.hamiltonian <= RMS_HAMILTONIAN_TOLERANCE:
+            found.append(f"the root mean square of its Hamiltonian is {self.hamiltonian:.1e}")
+        return found
+
+    @property
+    def holds(self) -> bool:
+        """Whether all numbers are within their tolerances."""
+        return not self.failures
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that are judged."""
+        return {
+            "gap": self.gap,
+            "kkt": self.kkt,
+            "hamiltonian": self.hamiltonian,
+            "load": self.load,
+        }

@@ -1,21 +1,79 @@
-"""A plan: a motion of an arm with its evidence, whichever method made it."""
+"""Plans: the motion of an arm from start to goal, with its evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite, sampled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.result import Result
-from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.convergence import Convergence
-from manip_dyn.planning.motion import Motion, MotionWithCostates, Sampled, Samples, add_if_new
+from manip_dyn.planning.certificate import Certificate, Convergence
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
+
+Samples = list[tuple[float, Vector]]
+"""Times, s, and efforts (n,), each held until the next."""
+SAME_EFFORT = 1e-9
+"""Efforts that differ by less are the same, N m or N."""
+
+
+class Motion(Protocol):
+    """A motion from rest to rest, for times from 0 up to, not including, the arrival."""
+
+    @property
+    def knots(self) -> Vector:
+        """Times (k,) from 0 to the arrival, s, between which the efforts are smooth."""
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t` s."""
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) from time `t` s on."""
+
+    def samples(self, period: float) -> Samples:
+        """Return times and efforts before the arrival, each held until the next.
+
+        As many as it takes for every jump, and where the efforts change smoothly one every
+        `period` s.
+        """
+
+
+@runtime_checkable
+class VectorizedMotion(Protocol):
+    """A motion that gives many times at once."""
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s, within it."""
+
+
+class MotionWithCostates(Motion, Protocol):
+    """A motion that meets Pontryagin's conditions."""
+
+    @property
+    def switching(self) -> Any:
+        """Which effort switches when, a `Switching`."""
+
+    def costate(self, t: float) -> Vector:
+        """Return the costates (2 n,) at time `t` s, s per unit of the state."""
+
+
+def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> Samples:
+    """Return the efforts at times that rise; those that do not change are not repeated."""
+    rows: Samples = []
+    for t in begins:
+        append_if_changed(rows, t, effort(t))
+    return rows
+
+
+def append_if_changed(rows: Samples, t: float, effort: Vector) -> None:
+    """Add efforts from `t` s on unless they are the same as the last ones."""
+    if not rows or np.abs(effort - rows[-1][1]).max() > SAME_EFFORT:
+        rows.append((t, effort))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +177,7 @@ class Plan(Result):
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return planned positions, velocities and efforts (k, n) at times (k,), s."""
         times = np.asarray(times, dtype=float)
-        if not isinstance(self.motion, Sampled):
+        if not isinstance(self.motion, VectorizedMotion):
             q, v = (np.array(each) for each in zip(*map(self.state, times), strict=True))
             return q, v, np.array([self.effort(t) for t in times])
         q, v, effort = self.motion.at(np.clip(times, 0.0, self.t_final))
@@ -147,7 +205,7 @@ class Plan(Result):
         rows: Samples = []
         if self.motion is not None:
             rows = [(t, self._within_limits(tau)) for t, tau in self.motion.samples(period)]
-        add_if_new(rows, self.t_final, self.hold.copy())
+        append_if_changed(rows, self.t_final, self.hold.copy())
         return rows
 
     @property

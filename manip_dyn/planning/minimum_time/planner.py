@@ -19,7 +19,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.at_rest import (
+from manip_dyn.planning.endpoints import (
     check_effort_limits,
     check_speed_limits,
     check_without_friction,

@@ -1,7 +1,7 @@
 """The fastest timing of a given joint path within limits of speed, acceleration and effort."""
 
 from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.planning.path_timing.motion import PathSamples, PathTiming
 from manip_dyn.planning.path_timing.planner import time_path
-from manip_dyn.planning.path_timing.result import PathSamples, PathTiming
 
 __all__ = ["JointPath", "PathSamples", "PathTiming", "time_path"]

@@ -11,37 +11,42 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.core.checks import Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.path_timing.end_speed import refused_end
-from manip_dyn.planning.path_timing.given_path import cut_blends, joint_path
-from manip_dyn.planning.path_timing.grid import first_grid, with_reversals
-from manip_dyn.planning.path_timing.jerk_motion import JerkLimitedMotion
-from manip_dyn.planning.path_timing.jerk_rows import Course
-from manip_dyn.planning.path_timing.jerk_start import READ, Free
-from manip_dyn.planning.path_timing.jerk_timing import jerk_limited
-from manip_dyn.planning.path_timing.joint_path import (
-    JointPath,
-    PiecewisePath,
-    check_smooth,
-    check_third,
+from manip_dyn.planning.path_timing.constraints import (
+    SAMPLE_FRACTIONS,
+    Limits,
+    constraint_rows,
+    geometry,
 )
-from manip_dyn.planning.path_timing.motion import PathMotion
-from manip_dyn.planning.path_timing.no_timing import NoTimingError
-from manip_dyn.planning.path_timing.own_path import check_derivatives
-from manip_dyn.planning.path_timing.refusal import (
-    check_above_0,
+from manip_dyn.planning.path_timing.infeasibility import (
     check_friction,
     check_geometry,
     check_limits,
-    refusal,
-    weak_joint,
+    check_positive_limits,
+    end_speed_error,
+    infeasibility_error,
+    overload_error,
 )
-from manip_dyn.planning.path_timing.result import PathTiming
-from manip_dyn.planning.path_timing.rows import SHARES, Limits, geometry, rows
-from manip_dyn.planning.path_timing.search import Problem, fastest_profile
+from manip_dyn.planning.path_timing.joint_path import (
+    JointPath,
+    PiecewisePath,
+    blend_note,
+    check_derivatives,
+    check_smooth,
+    check_third_derivative,
+    first_grid,
+    path_from,
+    with_reversals,
+)
+from manip_dyn.planning.path_timing.motion import JerkLimitedMotion, PathMotion, PathTiming
+from manip_dyn.planning.path_timing.speed_profile import (
+    NoTimingError,
+    PathProblem,
+    fastest_profile,
+)
 from manip_dyn.robot import Robot
 
-FEWEST = 10
-INTERVALS = 60
+LEAST_INTERVALS = 10
+DEFAULT_INTERVALS = 60
 
 
 def time_path(
@@ -53,7 +58,7 @@ def time_path(
     jerk_limits: ArrayLike | None = None,
     payload: ArrayLike | None = None,
     end_speeds: tuple[float, float] = (0.0, 0.0),
-    intervals: int = INTERVALS,
+    intervals: int = DEFAULT_INTERVALS,
 ) -> PathTiming:
     """Return the fastest motion along a joint path that keeps all limits.
 
@@ -62,7 +67,7 @@ def time_path(
     the payload, and dry friction, which changes its side where a joint turns back. They are held
     at the grid points and between them (Pham, Pham 2018, "A new approach to time-optimal path
     parameterization based on reachability analysis", with damping and friction, a trapezoidal
-    rule, and margins; see `path_timing.profile` and `path_timing.search`). The time is that of
+    rule, and margins; see `path_timing.speed_profile`). The time is that of
     the fastest motion but for errors of the order of the grid's width squared. With limits of
     jerk it is a local optimum of a problem that is not convex: no small change is faster, another
     timing may be (see `path_timing.jerk_timing`).
@@ -90,17 +95,17 @@ def time_path(
             limits.
     """
     customize(robot)  # refuses what is no robot
-    count = _whole("intervals", intervals)
-    along = joint_path(robot, path, blend)
+    count = _checked_intervals("intervals", intervals)
+    along = path_from(robot, path, blend)
     limits = Limits(
         robot.v_max,
         robot.tau_max,
-        _of_joints(robot, "acceleration_limits", acceleration_limits),
+        _joint_limits(robot, "acceleration_limits", acceleration_limits),
         None if payload is None else checked_payload(payload),
     )
     check_limits(robot, limits)
-    jerk = _of_joints(robot, "jerk_limits", jerk_limits)
-    check_above_0(robot, "jerk", jerk)
+    jerk = _joint_limits(robot, "jerk_limits", jerk_limits)
+    check_positive_limits(robot, "jerk", jerk)
     begin, end = _end_speeds(end_speeds)
     check_smooth(along)
     if not isinstance(along, PiecewisePath):
@@ -108,24 +113,26 @@ def time_path(
     check_friction(robot)
     breaks = with_reversals(along, along.breaks, count) if robot.rubs else along.breaks
     grid = first_grid(breaks, count)
-    places = geometry(along, grid[:-1], np.diff(grid), SHARES)
+    places = geometry(along, grid[:-1], np.diff(grid), SAMPLE_FRACTIONS)
     _check_size(robot, places.q)
     check_geometry(robot, along, grid, places)
-    known = rows(robot, limits, places)
-    problem = Problem(robot, along, limits, (begin, end))
+    known = constraint_rows(robot, limits, places)
+    problem = PathProblem(robot, along, limits, (begin, end))
     try:
         found = fastest_profile(problem, grid, known)
     except NoTimingError as why:
-        told = weak_joint(robot, along, limits, grid, known) or refused_end(problem, grid, known)
-        raise told or refusal(robot, along, limits, (begin, end), why) from None
+        told = overload_error(robot, along, limits, grid, known) or end_speed_error(
+            problem, grid, known
+        )
+        raise told or infeasibility_error(robot, along, limits, (begin, end), why) from None
     grid = found.grid
-    check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SHARES))
+    check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SAMPLE_FRACTIONS))
     motion = PathMotion(robot, along, limits.payload, grid, found.squares)
     if np.any(np.isfinite(jerk)):
-        return _with_jerk(Course(robot, along, limits, jerk), (begin, end), motion, breaks, count)
+        return _jerk_limited_timing(problem, jerk, motion, breaks, count)
     reason = (
         f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {found.reads} places"
-        f"{cut_blends(along, blend)}"
+        f"{blend_note(along, blend)}"
     )
     return PathTiming(
         robot,
@@ -142,19 +149,28 @@ def time_path(
     )
 
 
-def _with_jerk(
-    course: Course, ends: tuple[float, float], free: PathMotion, breaks: Vector, count: int
+def _jerk_limited_timing(
+    problem: PathProblem, jerk: Vector, free: PathMotion, breaks: Vector, count: int
 ) -> PathTiming:
-    robot, path, limits, jerk = course
-    check_third(path, robot.n)
+    # Most timings have no jerk limits and need none of this.
+    from manip_dyn.planning.path_timing.jerk_motion import (
+        GUESS_SAMPLES,
+        JerkProblem,
+        UnlimitedMotion,
+    )
+    from manip_dyn.planning.path_timing.jerk_timing import jerk_limited_profile
+
+    robot, path, limits, ends = problem
+    course = JerkProblem(robot, path, limits, jerk)
+    check_third_derivative(path, robot.n)
     if not isinstance(path, PiecewisePath):
         check_derivatives(path, 3)
-    times = np.linspace(0.0, free.t_final, READ + 1)
+    times = np.linspace(0.0, free.t_final, GUESS_SAMPLES + 1)
     places = np.array([free.on_path(float(t)).s for t in times])
     try:
-        found = jerk_limited(course, Free(ends, times, places, breaks, count))
+        found = jerk_limited_profile(course, UnlimitedMotion(ends, times, places, breaks, count))
     except NoTimingError as why:
-        raise refusal(robot, path, limits, ends, why) from None
+        raise infeasibility_error(robot, path, limits, ends, why) from None
     motion = JerkLimitedMotion(robot, path, limits.payload, found.pieces)
     reason = (
         f"{'no small change' if found.converged else 'not shown that no small change'} of "
@@ -177,7 +193,7 @@ def _with_jerk(
     )
 
 
-def _of_joints(robot: Robot, name: str, given: ArrayLike | None) -> Vector:
+def _joint_limits(robot: Robot, name: str, given: ArrayLike | None) -> Vector:
     if given is None:
         return np.full(robot.n, np.inf)
     array = np.asarray(given)
@@ -193,9 +209,15 @@ def _end_speeds(given: Any) -> tuple[float, float]:
     return not_negative("speed at the begin", begin), not_negative("speed at the end", end)
 
 
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < FEWEST:
-        raise ManipDynError(f"{name} is {value!r}; expected a whole number, {FEWEST} or more")
+def _checked_intervals(name: str, value: Any) -> int:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or value < LEAST_INTERVALS
+    ):
+        raise ManipDynError(
+            f"{name} is {value!r}; expected a whole number, {LEAST_INTERVALS} or more"
+        )
     return int(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from manip_dyn.planning.convergence import Convergence
+from manip_dyn.planning.certificate import Convergence
 from manip_dyn.planning.plan import Plan
 
 

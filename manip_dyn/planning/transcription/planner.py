@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.convergence import GridSearched
+from manip_dyn.planning.certificate import GridSearchSummary
 from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.floor import not_slower
@@ -67,7 +67,7 @@ def converged_plan(
 
 
 def from_straight(
-    robot: Robot, ends: Ends, hold: Vector, method: str, straight: Plan, told: GridSearched
+    robot: Robot, ends: Ends, hold: Vector, method: str, straight: Plan, told: GridSearchSummary
 ) -> Plan | None:
     """Return what the straight path is refined to; None if it cannot be. See `converged_plan`."""
     begun = rough(robot, ends, on_grid(ends, straight, ROUGH))
@@ -100,9 +100,9 @@ def _compared(
     return sorted(found, key=lambda each: each.spline.duration)
 
 
-def _searched(search: CoarseSearch, solved: list[Solved]) -> GridSearched:
+def _searched(search: CoarseSearch, solved: list[Solved]) -> GridSearchSummary:
     times = [each.spline.duration for each in solved] or [inf]
     others = [t for t in times if t > times[0] * (1.0 + 1e-6)]
-    return GridSearched(
+    return GridSearchSummary(
         search.guesses, len(search.motions), len(solved), min(others, default=inf), times[0]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.convergence import Convergence, GridSearched
+from manip_dyn.planning.certificate import Convergence, GridSearchSummary
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.costates import costates_of
 from manip_dyn.planning.transcription.solved import Refined
@@ -20,7 +20,12 @@ with their number is a third of the difference."""
 
 
 def refined_plan(
-    robot: Robot, ends: Ends, hold: Vector, method: str, found: Refined, searched: GridSearched
+    robot: Robot,
+    ends: Ends,
+    hold: Vector,
+    method: str,
+    found: Refined,
+    searched: GridSearchSummary,
 ) -> Plan:
     """Return a refined motion as a plan, with the numbers for how nearly it is fastest.
 
@@ -57,7 +62,7 @@ def refined_plan(
     )
 
 
-def _certificate(robot: Robot, found: Refined, searched: GridSearched) -> Convergence:
+def _certificate(robot: Robot, found: Refined, searched: GridSearchSummary) -> Convergence:
     along, solved, t_final = costates_of(robot, found.solved), found.solved, found.spline.duration
     on_grid = found.durations[-1]
     barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))

@@ -9,8 +9,8 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
-from manip_dyn.planning.convergence import Convergence
-from manip_dyn.planning.motion import Samples, held_samples
+from manip_dyn.planning.certificate import Convergence
+from manip_dyn.planning.plan import Samples, held_samples
 from manip_dyn.planning.transcription.efforts import efforts_of
 from manip_dyn.planning.transcription.solved import Refined
 from manip_dyn.robot import Robot

@@ -11,7 +11,7 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integration import Space
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
-from manip_dyn.planning.motion import Samples, held_samples
+from manip_dyn.planning.plan import Samples, held_samples
 from manip_dyn.planning.zero_net_work.replay import Nodes
 from manip_dyn.robot import Robot
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.motion import Samples, add_if_new
+from manip_dyn.planning.plan import Samples, append_if_changed
 from manip_dyn.planning.zero_net_work.ramped_flow import RampedFlow
 from manip_dyn.planning.zero_net_work.ramps import Ramps
 from manip_dyn.robot import Robot
@@ -47,5 +47,5 @@ class RampedMotion:
         times = np.unique(np.concatenate([np.arange(0.0, t_final, period), self.corners]))
         rows: Samples = []
         for begin, end in pairwise(times.tolist()):
-            add_if_new(rows, begin, self.effort(0.5 * (begin + end)))
+            append_if_changed(rows, begin, self.effort(0.5 * (begin + end)))
         return rows

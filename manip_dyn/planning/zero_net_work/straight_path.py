@@ -25,7 +25,7 @@ from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.rebuilt import Rebuilt
 from manip_dyn.integration import rk4_step
-from manip_dyn.planning.motion import Samples, held_samples
+from manip_dyn.planning.plan import Samples, held_samples
 from manip_dyn.robot import Robot
 
 INTERVALS = 100

@@ -10,9 +10,9 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import manip_dyn as md
-from manip_dyn.planning.path_timing.own_path import check_derivatives
-from manip_dyn.planning.path_timing.rows import SHARES, Limits
-from manip_dyn.planning.path_timing.search import Problem, stiff_intervals
+from manip_dyn.planning.path_timing.constraints import SAMPLE_FRACTIONS, Limits
+from manip_dyn.planning.path_timing.joint_path import check_derivatives
+from manip_dyn.planning.path_timing.speed_profile import PathProblem, stiff_intervals
 from manip_dyn.robot.oracle import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
@@ -199,9 +199,9 @@ def test_seven_joints_use_and_keep_their_limits():
 
 def test_the_path_has_points_of_zero_inertia(rr, timing):
     none = np.full(2, np.inf)
-    problem = Problem(rr, timing.path, Limits(rr.v_max, rr.tau_max, none, None), (0.0, 0.0))
+    problem = PathProblem(rr, timing.path, Limits(rr.v_max, rr.tau_max, none, None), (0.0, 0.0))
     grid = timing.motion.grid
-    rows = problem.rows(grid[:-1], np.diff(grid), SHARES)
+    rows = problem.rows(grid[:-1], np.diff(grid), SAMPLE_FRACTIONS)
     assert np.any(rows.a[:, 0, :2] * rows.a[:, -1, :2] < 0.0)
     assert np.any(stiff_intervals(rows, np.diff(grid)))
 

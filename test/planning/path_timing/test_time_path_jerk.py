@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.planning.path_timing import jerk_search, jerk_timing
-from manip_dyn.planning.path_timing.given_path import joint_path
+from manip_dyn.planning.path_timing import jerk_timing
+from manip_dyn.planning.path_timing.joint_path import path_from
 from manip_dyn.robot.oracle import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
@@ -151,7 +151,7 @@ def test_ends_are_passed_as_on_a_longer_way(rr, points, jerk, acceleration, part
     """
     made = md.time_path(
         rr,
-        Part(joint_path(rr, points, None), *part),
+        Part(path_from(rr, points, None), *part),
         jerk_limits=jerk,
         acceleration_limits=acceleration,
         end_speeds=ends,
@@ -167,7 +167,7 @@ def test_ends_are_passed_as_on_a_longer_way(rr, points, jerk, acceleration, part
 
 def test_ends_that_cannot_be_passed_are_refused_before_the_grid_is_refined(rr, monkeypatch):
     """Seen: 350 s, of which the first program that was solved takes one."""
-    monkeypatch.setattr(jerk_timing, "_bounded", None)
+    monkeypatch.setattr(jerk_timing, "_row_bounds", None)
     points = [[0.0, 0.0], [0.5, 0.7], [1.2, 0.3]]
     told = "found with the end speeds 5 and 5 .* the worst place is at s = .* lower end_speeds"
     with pytest.raises(md.ManipDynError, match=told):
@@ -176,7 +176,7 @@ def test_ends_that_cannot_be_passed_are_refused_before_the_grid_is_refined(rr, m
 
 def test_a_start_that_does_not_move_on_everywhere_is_mended(rr, monkeypatch):
     """Seen: refused at once, as near its end every start went back by some micrometres."""
-    monkeypatch.setattr(jerk_timing, "FIRST", 0)  # idle intervals stay whole: it takes half
+    monkeypatch.setattr(jerk_timing, "IDLE_REFINEMENTS", 0)  # halves the time
     points = [[0.54, -0.66], [-0.72, -0.33], [-0.77, -0.37], [1.08, 0.18], [-0.38, -0.55]]
     made = md.time_path(
         rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=20
@@ -187,8 +187,8 @@ def test_a_start_that_does_not_move_on_everywhere_is_mended(rr, monkeypatch):
 
 def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeypatch):
     """After two programs of each kind, slowed for what is missed of the limits."""
-    monkeypatch.setattr(jerk_search, "STEPS", 2)
-    monkeypatch.setattr(jerk_timing, "ROUNDS", 1)
+    monkeypatch.setattr(jerk_timing, "STEPS", 2)
+    monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 1)
     monkeypatch.setattr(jerk_timing, "HALVINGS", 0)
     made = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
     assert (made.status, made.success) == ("uncertified", True)
@@ -200,7 +200,7 @@ def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeyp
 def test_where_margins_do_not_do_it_is_slowed(rr, monkeypatch):
     made = {}
     for rounds in (8, 0):
-        monkeypatch.setattr(jerk_timing, "ROUNDS", rounds)
+        monkeypatch.setattr(jerk_timing, "TIGHTENINGS", rounds)
         made[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
     assert made[0].load <= 1.0
     assert made[0].status == "solved"
@@ -209,7 +209,7 @@ def test_where_margins_do_not_do_it_is_slowed(rr, monkeypatch):
 
 
 def test_a_motion_that_cannot_be_slowed_enough_is_refused(rr, monkeypatch):
-    monkeypatch.setattr(jerk_timing, "ROUNDS", 0)
+    monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 0)
     monkeypatch.setattr(jerk_timing, "SLOWINGS", 1)
     with pytest.raises(md.ManipDynError, match=r"no motion within the limits of jerk .* at s = "):
         md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)

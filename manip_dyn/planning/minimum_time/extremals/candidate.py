@@ -9,7 +9,7 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.certificate import FULL, Certificate
+from manip_dyn.planning.certificate import FULL_EFFORT, Certificate
 from manip_dyn.planning.minimum_time.extremals.structure import Extremal
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
@@ -105,7 +105,7 @@ def limit_passed(robot: Robot, along: Trajectory) -> str:
     n = robot.n
     for i, joint in enumerate(robot.joint_names):
         share = float(np.abs(along.shares[:, i]).max())
-        if share > FULL:
+        if share > FULL_EFFORT:
             (times, _) = apart(share, 1.0, digits=4)
             return f"joint '{joint}' would need {times} times its effort limit"
         q, v = along.states[:, i], along.states[:, n + i]

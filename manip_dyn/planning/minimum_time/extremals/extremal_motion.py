@@ -10,7 +10,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
 from manip_dyn.planning.minimum_time.extremals.flow import Flow
 from manip_dyn.planning.minimum_time.extremals.structure import Extremal, Switching
-from manip_dyn.planning.motion import Samples
+from manip_dyn.planning.plan import Samples
 from manip_dyn.robot import Robot
 
 

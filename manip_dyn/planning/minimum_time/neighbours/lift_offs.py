@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.planning.certificate import FULL
+from manip_dyn.planning.certificate import FULL_EFFORT
 from manip_dyn.planning.minimum_time.extremals.controls import Control, contact, full
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
@@ -60,7 +60,7 @@ def _weak(along: Trajectory, switching: Switching) -> Iterator[_Weak]:
         for control, places in groupby(range(len(own)), key=own.__getitem__):
             within = list(places)
             here = np.flatnonzero(np.isin(along.arcs, within))
-            weak = here[np.abs(along.shares[here, joint]) > FULL]
+            weak = here[np.abs(along.shares[here, joint]) > FULL_EFFORT]
             if control.is_boundary_arc_of_position and weak.size:
                 after = min(weak[-1] + (weak.size == 1), here[-1])
                 first, last = along.times[[weak[0], after]].tolist()

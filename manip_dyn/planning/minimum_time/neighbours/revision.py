@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.planning.certificate import FULL
+from manip_dyn.planning.certificate import FULL_EFFORT
 from manip_dyn.planning.minimum_time.extremals.controls import Control, of_sign
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.extremals.trajectory import (
@@ -30,7 +30,7 @@ def revised(along: Trajectory, switching: Switching) -> Switching:
         is_full = np.array([each.is_full for each in own])[here]
         shares = along.shares[refined_samples(along), joint]
         signs = np.where(is_full, -np.sign(values), np.sign(shares)).tolist()
-        is_asked = is_full | (np.abs(shares) > FULL)
+        is_asked = is_full | (np.abs(shares) > FULL_EFFORT)
         asked = [
             of_sign(sign) if new else own[arc]
             for sign, new, arc in zip(signs, is_asked.tolist(), here.tolist(), strict=True)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.certificate import FULL
+from manip_dyn.planning.certificate import FULL_EFFORT
 from manip_dyn.planning.minimum_time.extremals.controls import full
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
@@ -35,7 +35,7 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
         last = _last(switching, place)
         here = np.flatnonzero((along.arcs > place) & (along.arcs <= last))
         shares, times = along.shares[here, effort], along.times[here]
-        weak = np.abs(shares) > FULL
+        weak = np.abs(shares) > FULL_EFFORT
         if not weak.any() or weak.all():
             continue
         changed = list(rows)
@@ -61,7 +61,7 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
 
 def _passing(times: Vector, shares: Vector) -> float:
     """Return how long from the first sample on an effort passes its limit, s."""
-    ends = int(np.argmax(np.abs(shares) <= FULL))
+    ends = int(np.argmax(np.abs(shares) <= FULL_EFFORT))
     over, under = abs(shares[ends - 1]) - 1.0, 1.0 - abs(shares[ends])
     step = times[ends] - times[ends - 1]
     return float(times[ends - 1] - times[0] + step * over / (over + under))

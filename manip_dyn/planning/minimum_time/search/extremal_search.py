@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.certificate import Searched
+from manip_dyn.planning.certificate import SearchSummary
 from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.extremals.candidate import (
     BEATEN,
@@ -159,10 +159,10 @@ class ExtremalSearch:
                 return [latest]
         return []
 
-    def told(self, found: list[Candidate]) -> Searched:
+    def told(self, found: list[Candidate]) -> SearchSummary:
         """Return what was searched."""
         times = [each.t_final for each in different(found)]
-        return Searched(
+        return SearchSummary(
             guesses=self._grid.guesses,
             motions=len(self._grid.motions),
             structures=len(self._near.tried),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.certificate import FORCE, FULL
+from manip_dyn.planning.certificate import FULL_EFFORT, LEAST_FORCE
 from manip_dyn.planning.minimum_time.extremals.candidate import Candidate, limit_passed
 from manip_dyn.planning.minimum_time.extremals.conditions import certificate
 from manip_dyn.planning.minimum_time.extremals.sampling import trajectory_of
@@ -73,7 +73,7 @@ class NearStructures:
                 return latest
             latest, guess = found, Guess(found.extremal.costate)
             trail.append(found)
-            if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL:
+            if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL_EFFORT:
                 return latest
             changed = revised(found.along, found.extremal.switching)
             if changed.key() == switching.key():
@@ -84,7 +84,9 @@ class NearStructures:
     def within_limits(self, tries: list[Candidate]) -> Candidate | None:
         """Return an extremal that keeps to limits of position and speed where others pass them."""
         passing = [
-            each for each in tries if each.passed and each.certificate.singular_effort <= FULL
+            each
+            for each in tries
+            if each.passed and each.certificate.singular_effort <= FULL_EFFORT
         ]
         for each in sorted(passing, key=lambda each: each.certificate.lack)[:1]:
             for switching in within_limits(self.robot, each.along, each.extremal.switching):
@@ -97,7 +99,7 @@ class NearStructures:
 
     def with_lift_offs(self, tries: list[Candidate]) -> Candidate | None:
         """Return an extremal that lifts off where efforts cannot keep a joint at its limit."""
-        weak = [each for each in tries if each.certificate.singular_effort > FULL]
+        weak = [each for each in tries if each.certificate.singular_effort > FULL_EFFORT]
         for each in sorted(weak, key=lambda each: each.certificate.lack)[:1]:
             for switching in with_lift_offs(each.along, each.extremal.switching):
                 found = self.revised(switching, Guess(each.extremal.costate), [])
@@ -107,7 +109,7 @@ class NearStructures:
 
     def with_released_limits(self, tries: list[Candidate]) -> Candidate | None:
         """Return an extremal that leaves a limit for a while where that would pull."""
-        pulling = [each for each in tries if each.certificate.limit_force < FORCE]
+        pulling = [each for each in tries if each.certificate.limit_force < LEAST_FORCE]
         for each in sorted(pulling, key=lambda each: each.certificate.lack)[:1]:
             for switching in with_released_limits(each.along, each.extremal.switching):
                 found = self.revised(

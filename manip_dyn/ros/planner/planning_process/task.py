@@ -11,7 +11,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan
 from manip_dyn.planning.execution.executor import spacing
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
-from manip_dyn.planning.motion import Samples
+from manip_dyn.planning.plan import Samples
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import clipped_to_limits
 from manip_dyn.ros.parameters.bang_bang_planner import (

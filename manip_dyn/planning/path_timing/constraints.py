@@ -1,15 +1,15 @@
-"""Limits along a path as rows, each between -1 and 1.
+"""Limits along a path as constraint rows, each between -1 and 1.
 
-On a path q(s) the arm has one degree of freedom. With x the square of the path's speed ds/dt and
-u its acceleration, what a limit is about is, in shares of the limit::
+On a path q(s) the arm has one degree of freedom. Let x be the square of the path speed ds/dt and u
+the path acceleration. A row is a limited quantity divided by its limit::
 
     a(s) u + c(s) x + d(s) sqrt(x) + f exp(-m(s)^2 x) + b(s)
 
-For an effort a = M q', c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'), d viscous
-damping, f what static friction is greater by than Coulomb's, b weight, springs and Coulomb
-friction, whose direction is that of q' (Bobrow, Dubowsky, Gibson 1985; Shin, McKay 1985); for an
-acceleration a = q', c = q''; for a speed, squared, c = q'^2, of the joint that is nearest its
-limit.
+For an effort, a = M q' and c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'). d is
+viscous damping, f the difference of static and Coulomb friction, and b the sum of weight, springs
+and Coulomb friction, which acts in the direction of q' (Bobrow, Dubowsky, Gibson 1985; Shin, McKay
+1985). For an acceleration, a = q' and c = q''. For the squared speed, c = q'^2 of the joint that
+is nearest to its limit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.friction import Friction
-from manip_dyn.planning.path_timing.grid import INSIDE
-from manip_dyn.planning.path_timing.joint_path import JointPath
+from manip_dyn.planning.path_timing.joint_path import ENDPOINT_OFFSET, JointPath
 from manip_dyn.robot import Robot
 
-SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+SAMPLE_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Where in an interval the rows are known: its ends are constrained, all are checked."""
 NO_WRENCH = np.zeros(6)
-STILL = 1e-13
+STANDSTILL = 1e-13
 """Joints whose dq/ds is less than this share of the largest one stand still."""
 
 
@@ -42,7 +41,7 @@ class Limits(NamedTuple):
     payload: Vector | None
 
 
-class Rows(NamedTuple):
+class ConstraintRows(NamedTuple):
     """The rows of all intervals (k, p, r) at p places of each, see the module.
 
     The first n rows are efforts, the next n accelerations, where any is limited; the last one is
@@ -72,13 +71,13 @@ class Geometry(NamedTuple):
 
 def geometry(path: JointPath, begins: Vector, widths: Vector, shares: Vector) -> Geometry:
     """Return the path at places of intervals (k,), shares of them (p,)."""
-    shares = np.clip(shares, INSIDE, 1.0 - INSIDE)
+    shares = np.clip(shares, ENDPOINT_OFFSET, 1.0 - ENDPOINT_OFFSET)
     s = begins[:, None] + widths[:, None] * shares
     shape = (*s.shape, -1)
     return Geometry(*(path(s.ravel(), order).reshape(shape) for order in range(3)))
 
 
-def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
+def constraint_rows(robot: Robot, limits: Limits, along: Geometry) -> ConstraintRows:
     """Return the rows of all intervals."""
     k, p, n = along.q.shape
     flat = [np.ascontiguousarray(each.reshape(k * p, n)) for each in along]
@@ -92,7 +91,7 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
     vectors = (robot.damping, limits.effort, limits.acceleration, limits.speed)
     damping, effort, acceleration, speed = (np.array(each) for each in vectors)
     friction = Friction(*(np.array(each) for each in robot.friction))
-    _fill(
+    _fill_rows(
         address,
         loaded,
         payload,
@@ -107,11 +106,11 @@ def rows(robot: Robot, limits: Limits, along: Geometry) -> Rows:
         speed,
         made,
     )
-    return Rows(*made.reshape(6, k, p, -1))
+    return ConstraintRows(*made.reshape(6, k, p, -1))
 
 
 @compiled
-def _fill(
+def _fill_rows(
     address,
     loaded,
     payload,
@@ -151,7 +150,7 @@ def _fill(
             out[1, k, i] = (square[i] - weight[i] - drag) * share
             out[2, k, i] = drag * share
             side = 1.0 if along > 0.0 else -1.0
-            if abs(along) <= STILL * largest:
+            if abs(along) <= STANDSTILL * largest:
                 side = 0.0
             out[3, k, i] = side * (friction.static[i] - friction.coulomb[i]) * share
             if friction.stribeck[i] > 0.0:
@@ -165,14 +164,14 @@ def _fill(
 
 
 @compiled
-def loads(rows, rough, widths, squares, shares, bulges, beyond, used):
+def evaluate_rows(rows, rough, widths, squares, shares, bulges, beyond, used):
     """Write what the rows come to inside the intervals.
 
     Args:
         rows: At places of the intervals, shares of them (p,).
         rough: Whether there is damping, or friction that falls.
         widths: Of the intervals (k,).
-        squares: Control points (2 k + 1,) of the squared speed, see `profile`.
+        squares: Control points (2 k + 1,) of the squared speed, see `speed_profile`.
         shares: The places (p,).
         bulges: Whether a quarter of the greatest second difference is added: a parabola is
             greater by half as much between places at equal distances.

@@ -1,4 +1,4 @@
-"""The two postures between which a plan leads, and whether the arm can rest there."""
+"""Checks of a plan's start and goal: positions, limits, and efforts at rest."""
 
 from __future__ import annotations
 

@@ -1,0 +1,499 @@
+"""The fastest speed profile along a path, by a backward and a forward pass on a grid.
+
+Let x be the square of the path speed and u the path acceleration, x' = 2 u. In an interval of
+width h with the squares x and y at its ends, u is linear in s from (z - x) / h to (y - z) / h, so
+x(s) is the parabola with the control points x, z, y: positive if they are. The rows (see
+`constraints`) hold at both ends. This is the trapezoidal rule, with errors of order h^2 in time
+and in the rows inside. It splits into two halves, from x to z with the rows of the near end and
+from z to y with those of the far end. Where a row hardly depends on u (zero-inertia points;
+Shiller, Lu 1992) the rule oscillates. Such intervals are stiff: u is constant, z is the mean of x
+and y, and one step leads from x to y with the rows of both ends.
+
+As in Pham, Pham (2018), the backward pass computes the controllable sets, the forward pass the
+greatest reachable squares within them. Both passes need linear rows. With damping and Stribeck
+friction the rows are curved: those at the near end of a step are used as they are, those at its
+far end by their tangent, which is updated until it converges.
+
+For a given x the rows leave an interval of y. Its length is concave in x where rows are linear.
+Newton's method finds its greatest root from above, in at most as many steps as there are active
+rows, so a pass takes O(k r) for k intervals with r rows. Where friction bends the rows and
+Newton's method stops short of the edge, bisection continues.
+
+The passes constrain the ends of each interval. Inside, the rows are sampled and bounded by their
+second differences. Where a row exceeds its limit, its limit at the ends of this interval is
+lowered by the excess, and the passes run again until no row exceeds its limit. Before that,
+intervals are divided that would lose more than `COARSE_LOSS` by it, or that use no limit at one of
+their ends, such as those in which the efforts switch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Counts, Matrix, Vector
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.planning.path_timing.constraints import (
+    SAMPLE_FRACTIONS,
+    ConstraintRows,
+    Limits,
+    constraint_rows,
+    evaluate_rows,
+    geometry,
+)
+from manip_dyn.planning.path_timing.joint_path import (
+    JointPath,
+    interval_durations,
+    split_intervals,
+)
+from manip_dyn.robot import Robot
+
+
+class NoTimingError(Exception):
+    """A search found nothing.
+
+    Attributes:
+        code: ``lost``: no speed leads on; ``still``: the motion would come to rest; ``begin``:
+            the speed at the begin is not among those that lead on; ``unlimited``: nothing limits
+            the speed; ``rough``: limits are not met between grid points; ``jerk``: nor are
+            those of jerk.
+        s: Where.
+        low: Least speed ds/dt at the begin that leads on.
+        high: Greatest one.
+    """
+
+    def __init__(self, code: str, s: float, low: float = 0.0, high: float = 0.0):
+        """Take what happened, where, and the speeds at the begin that lead on."""
+        super().__init__(code)
+        self.code, self.s, self.low, self.high = code, float(s), float(low), float(high)
+
+
+STEPS = 60
+SCAN_POINTS = 40
+SMALL = 1e-12
+NEAR, FAR, BOTH = (0, 1), (1, 2), (0, 2)
+"""Ends of a step whose rows hold, as a range."""
+
+
+@inlined
+def _friction_terms(d, f, m, x):
+    """Return damping and what friction falls by at a square x, and their derivative."""
+    root = np.sqrt(x)
+    left = f * np.exp(-m * m * x)
+    return d * root + left, d / (2.0 * max(root, 1e-9)) - m * m * left
+
+
+@compiled
+def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direction):
+    """Return what y a square x leaves of [`low`, `high`], and where to look next.
+
+    `ends` are the ends whose rows hold, of interval k; h is the width of the step; `near` is
+    where the tangents at the far end touch; `direction` is the sign of the steps x may take.
+
+    Returns:
+        Ends of the interval of y; the step of x by which it will not be empty, 0 where it is
+        not; whether there is no such step.
+    """
+    a, c, d, f, m, b = rows
+    last = a.shape[1] - 1
+    low_slope, high_slope = 0.0, 0.0
+    step, dead = 0.0, False
+    scale, per_width = x + high, 0.5 / h
+    for end in range(ends[0], ends[1]):
+        place = 0 if end == 0 else last
+        for r in range(a.shape[2]):
+            drive, square = a[k, place, r] * per_width, c[k, place, r]
+            rest, slope, by_y = b[k, place, r] - drive * x, -drive, drive
+            if end == 0:
+                rest += square * x
+                slope += square
+                if rough:
+                    bend, more = _friction_terms(d[k, 0, r], f[k, 0, r], m[k, 0, r], x)
+                    rest += bend
+                    slope += more
+            else:
+                by_y += square
+                if rough and near > 0.0:
+                    bend, more = _friction_terms(d[k, last, r], f[k, last, r], m[k, last, r], near)
+                    rest += bend - more * near
+                    by_y += more
+            top = most[k, r]
+            if abs(by_y) * scale < SMALL:
+                lack = abs(rest) - top
+                if lack > SMALL:
+                    turn = slope if rest > 0.0 else -slope
+                    if turn * direction >= 0.0:
+                        dead = True
+                    else:
+                        step = direction * max(abs(step), lack / abs(turn))
+                continue
+            by_rest = 1.0 / by_y
+            above, below = (top - rest) * by_rest, (-top - rest) * by_rest
+            if by_y < 0.0:
+                above, below = below, above
+            if above < high:
+                high, high_slope = above, -slope * by_rest
+            if below > low:
+                low, low_slope = below, -slope * by_rest
+    gap = high - low
+    if gap < -SMALL * (x + min(abs(low), abs(high))):
+        turn = high_slope - low_slope
+        if turn * direction <= 0.0:
+            dead = True
+        else:
+            step = direction * max(abs(step), -gap / abs(turn))
+    return low, high, step, dead
+
+
+@compiled
+def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
+    """Return the first square x from `start` on towards `stop` that leaves some y; -1: none."""
+    direction = 1.0 if stop > start else -1.0
+    x, outside, far = start, start, start
+    found, dead = False, False
+    for _ in range(STEPS):
+        _, _, step, dead = _reachable_interval(
+            rows, most, rough, ends, h, k, x, high, low, high, direction
+        )
+        if dead:
+            break
+        if step == 0.0:
+            if direction > 0.0 or x > 1e-3 * far:
+                found = True
+                break
+            # What was left of a far larger number has lost its digits: once more from near.
+            x *= 2.0
+            far = outside = x
+            continue
+        outside = x
+        x += step
+        if rough and direction < 0.0 and x < 1e-3 * outside and outside > SMALL * start:
+            x = 1e-3 * outside
+        if (x - stop) * direction > SMALL * (abs(start) + abs(stop)):
+            break
+        if abs(step) <= 1e-14 * x:
+            found = True
+            break
+    if not rough or (found and x == start):
+        return min(max(x, 0.0), max(start, stop)) if found else -1.0
+    if not found:
+        for j in range(SCAN_POINTS + 1):
+            part = j / SCAN_POINTS
+            # Squares of equidistant speeds from the start on.
+            root = (1.0 - part) * np.sqrt(start) + part * np.sqrt(stop)
+            x = root * root
+            _, _, step, dead = _reachable_interval(
+                rows, most, rough, ends, h, k, x, high, low, high, direction
+            )
+            if step == 0.0 and not dead:
+                found = True
+                break
+            outside = x
+        if not found:
+            return -1.0
+    inside = min(max(x, 0.0), max(start, stop))
+    for _ in range(50):
+        if abs(outside - inside) <= 1e-12 * (outside + inside):
+            break
+        x = 0.5 * (outside + inside)
+        _, _, step, dead = _reachable_interval(
+            rows, most, rough, ends, h, k, x, high, low, high, direction
+        )
+        if step == 0.0 and not dead:
+            inside = x
+        else:
+            outside = x
+    return inside
+
+
+@inlined
+def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
+    """Return the least and the greatest square that lead into [`low`, `high`]; -1: none.
+
+    Beyond the speed limit, in the middle for steps from there, nothing is looked for.
+    """
+    speed = most.shape[1] - 1
+    place = rows.c.shape[1] // 2 if ends == FAR else 0
+    fastest = min(fastest, most[k, speed] / rows.c[k, place, speed])
+    top = _controllable_bound(rows, most, rough, ends, h, k, fastest, 0.0, low, high)
+    if top <= 0.0:
+        return top, top
+    bottom = _controllable_bound(rows, most, rough, ends, h, k, 0.0, top, low, high)
+    return (bottom if bottom >= 0.0 else top), top
+
+
+@compiled
+def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
+    """Write the squares (2 k + 1, 2), from and to, from which the rest of the path can be done.
+
+    Args:
+        rows: Of the intervals, see `ConstraintRows`; the last one is the speed.
+        most: Their limits (k, r), 1 less margins.
+        rough: Whether there is damping, or friction that falls.
+        stiff: Whether u is constant in an interval (k,).
+        widths: Of the intervals (k,).
+        end: Square of the speed at the end.
+        fastest: A square beyond which nothing is looked for.
+        out: The squares x, z, x, .., x; none for z of stiff intervals.
+
+    Returns:
+        -1; where there are none, the interval in which.
+    """
+    last = widths.shape[0]
+    out[2 * last, 0] = out[2 * last, 1] = end
+    for k in range(last - 1, -1, -1):
+        low, high = out[2 * k + 2, 0], out[2 * k + 2, 1]
+        if stiff[k]:
+            ends, h = BOTH, widths[k]
+        else:
+            ends, h = NEAR, 0.5 * widths[k]
+            low, high = _controllable_interval(rows, most, rough, FAR, h, k, fastest, low, high)
+            if high < 0.0:
+                return k
+            out[2 * k + 1, 0], out[2 * k + 1, 1] = low, high
+        low, high = _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high)
+        if high < 0.0:
+            return k
+        out[2 * k, 0], out[2 * k, 1] = low, high
+    return -1
+
+
+@inlined
+def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
+    """Return the greatest square in [`low`, `high`] that is reached from x."""
+    near, y = high, high
+    for _ in range(8 if rough else 1):
+        below, above, _, _ = _reachable_interval(
+            rows, most, rough, ends, h, k, x, near, low, high, 1.0
+        )
+        y = above if above >= below else 0.5 * (above + below)
+        y = min(max(y, low), high)
+        if abs(y - near) <= 1e-12 * y:
+            break
+        near = y
+    return y
+
+
+@compiled
+def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
+    """Write the greatest squares (2 k + 1,) within `reach` that begin with `begin`.
+
+    Returns:
+        -1; where the path would stand still, the interval.
+    """
+    out[0] = begin
+    for k in range(widths.shape[0]):
+        x, h = out[2 * k], widths[k]
+        low, high = reach[2 * k + 2, 0], reach[2 * k + 2, 1]
+        if stiff[k]:
+            y = _greatest_reachable(rows, most, rough, BOTH, h, k, x, low, high)
+            z = 0.5 * (x + y)
+        else:
+            h *= 0.5
+            between, most_between = reach[2 * k + 1, 0], reach[2 * k + 1, 1]
+            z = _greatest_reachable(rows, most, rough, NEAR, h, k, x, between, most_between)
+            y = _greatest_reachable(rows, most, rough, FAR, h, k, z, low, high)
+        if not x + y > 0.0:
+            return k
+        out[2 * k + 1], out[2 * k + 2] = z, y
+    return -1
+
+
+COARSE_LOSS = 1e-3
+"""Share of a limit that an interval may lose by what happens inside, before it is halved."""
+IDLE = 0.99
+"""An interval where no limit is used to this share could be done faster on a finer grid,"""
+BRIEF = 3e-4
+"""unless it takes only this share of the motion."""
+SUBDIVISIONS = 8
+"""Into which idle intervals are divided."""
+REFINEMENTS = 2
+END_REFINEMENTS = 3
+"""How often the first and the last interval are, where damping rises from rest."""
+STEEP = 1.0
+"""Change of speed, in Stribeck's velocities, over an interval that is divided, below"""
+STEEP_RANGE = 3.0
+"""where friction has fallen."""
+MARGIN = 1e-7
+"""Share of every limit that is left for rounding."""
+TIGHTENINGS = 40
+GROWTH = 1.2
+"""By which margins grow faster, round after round."""
+CHECK_FRACTIONS = np.array([0.07, 0.37, 0.63, 0.93])
+"""Places at which the result is read once more."""
+END_FRACTIONS = np.linspace(0.0, 1.0, 33) ** 2
+"""Roots of shares of the first interval, from rest: dense where damping rises."""
+SPEED_BOUND = 1e12
+"""Square of a speed that no path reaches, in lengths of the path, 1/s^2."""
+
+
+class Profile(NamedTuple):
+    """Squares of speed on a grid.
+
+    Attributes:
+        grid: Parameters s (k + 1,).
+        squares: Control points (2 k + 1,) of the squared speed.
+        relaxed: How long the motion would take with the limits held at grid points alone, s.
+        load: Greatest share of a limit that was read, between grid points and at them.
+        reads: At how many places.
+    """
+
+    grid: Vector
+    squares: Vector
+    relaxed: float
+    load: float
+    reads: int
+
+
+class PathProblem(NamedTuple):
+    """An arm on a path: its limits, and the path's speeds at both ends."""
+
+    robot: Robot
+    path: JointPath
+    limits: Limits
+    ends: tuple[float, float]
+
+    def rows(
+        self, begins: Vector, widths: Vector, shares: Vector = SAMPLE_FRACTIONS
+    ) -> ConstraintRows:
+        """Return the rows of intervals (k,)."""
+        return constraint_rows(
+            self.robot, self.limits, geometry(self.path, begins, widths, shares)
+        )
+
+
+def fastest_profile(problem: PathProblem, grid: Vector, known: ConstraintRows) -> Profile:
+    """Return the fastest profile on a grid, whose rows are known, or on a finer one.
+
+    Raises:
+        NoTimingError: If there is none.
+    """
+    passes = _Passes(problem, grid, known)
+    for _ in range(END_REFINEMENTS if known.rough else 0):
+        ends = np.ones(len(passes.widths), dtype=int)
+        ends[[0, -1]] = SUBDIVISIONS
+        passes = passes.refined(ends)
+    passes.run()
+    for _ in range(REFINEMENTS):
+        parts = passes.parts()
+        if np.all(parts == 1):
+            break
+        passes = passes.refined(parts)
+        passes.run()
+    relaxed = float(interval_durations(passes.widths, passes.squares).sum())
+    reads, load = passes.tighten()
+    return Profile(passes.grid, passes.squares, relaxed, load, reads)
+
+
+def stiff_intervals(rows: ConstraintRows, widths: Vector) -> Vector:
+    """Return in which intervals (k,) a row depends too little on u for the trapezoidal rule."""
+    a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
+    weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
+    stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
+    if rows.rough:  # from rest on damping rises faster than any parabola
+        stiff[[0, -1]] = True
+    return stiff
+
+
+class _Passes:
+    """Passes over one grid, and the margins that they leave."""
+
+    squares: Vector
+
+    def __init__(self, problem: PathProblem, grid: Vector, known: ConstraintRows):
+        """Take the grid (k + 1,) and its rows."""
+        self._problem, self._rows, self._rough = problem, known, known.rough
+        self.grid, self.widths = grid, np.diff(grid)
+        self._stiff = stiff_intervals(known, self.widths)
+        self._margins = np.full((len(self.widths), known.a.shape[2]), MARGIN)
+        self._ends: dict[int, ConstraintRows] = {}
+        self._reach = np.zeros((2 * len(grid) - 1, 2))
+
+    def refined(self, parts: Counts) -> _Passes:
+        """Return the passes over a grid with intervals divided into parts (k,)."""
+        grid, fresh = split_intervals(self.grid, parts), np.repeat(parts > 1, parts)
+        taken = ConstraintRows(*(np.repeat(each, parts, axis=0) for each in self._rows))
+        made = self._problem.rows(grid[:-1][fresh], np.diff(grid)[fresh])
+        for each, new in zip(taken, made, strict=True):
+            each[fresh] = new
+        return _Passes(self._problem, grid, taken)
+
+    def run(self) -> None:
+        """Run both passes."""
+        begin, end = (each * each for each in self._problem.ends)
+        fastest = SPEED_BOUND * (self.grid[-1] - self.grid[0]) ** 2
+        most = 1.0 - self._margins
+        shared = self._rows, most, self._rough, self._stiff, self.widths
+        lost = backward_pass(*shared, end, fastest, self._reach)
+        if lost >= 0:
+            raise NoTimingError("lost", self.grid[lost])
+        low, high = self._reach[0]
+        if not low * (1.0 - 1e-12) <= begin <= high * (1.0 + 1e-12):
+            raise NoTimingError("begin", self.grid[0], np.sqrt(low), np.sqrt(high))
+        if np.max(self._reach[:, 1]) >= fastest:
+            raise NoTimingError("unlimited", self.grid[np.argmax(self._reach[::2, 1])])
+        self.squares = np.empty(len(self._reach))
+        still = forward_pass(*shared, begin, self._reach, self.squares)
+        if still >= 0:
+            raise NoTimingError("still", self.grid[still])
+
+    def parts(self) -> Counts:
+        """Return into how many parts each interval (k,) should be divided."""
+        beyond, used = self._loads(self._rows, SAMPLE_FRACTIONS, True)
+        times = interval_durations(self.widths, self.squares)
+        idle = (used < IDLE) & (times > BRIEF * times.sum())
+        if self._rough:
+            idle |= self._friction_falls()
+        return np.where(idle, SUBDIVISIONS, np.where(np.any(beyond > COARSE_LOSS, axis=1), 2, 1))
+
+    def _friction_falls(self) -> Vector:
+        """Return in which intervals (k,) friction changes too fast to be read well."""
+        speed = np.sqrt(self.squares[::2])
+        found = self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
+        near = (found[:, 0] * found[:, 1] < 0.0) | (np.abs(found).min(axis=1) < STEEP_RANGE)
+        steep = near & (np.abs(found[:, 1] - found[:, 0]) > STEEP)
+        return np.any(steep & (self._rows.f[:, 0] != 0.0), axis=1)
+
+    def tighten(self) -> tuple[int, float]:
+        """Run the passes with margins until all holds inside, too.
+
+        Returns:
+            At how many places that was read, and the greatest share of a limit.
+        """
+        others = self._problem.rows(self.grid[:-1], self.widths, CHECK_FRACTIONS)
+        for count in range(TIGHTENINGS):
+            bound, _ = self._loads(self._rows, SAMPLE_FRACTIONS, True)
+            read, _ = self._loads(others, CHECK_FRACTIONS, False)
+            beyond = np.maximum(bound, read)
+            if self._rough:
+                self._at_rest(beyond)
+            if not np.any(beyond > 0.0):
+                reads = len(self.widths) * (len(SAMPLE_FRACTIONS) + len(CHECK_FRACTIONS))
+                at_places, _ = self._loads(self._rows, SAMPLE_FRACTIONS, False)
+                return reads, 1.0 + float(max(at_places.max(), read.max()))
+            # Where a margin holds back one end of an interval alone, it takes more than what is
+            # missing.
+            step = 1.02 * GROWTH**count * beyond + MARGIN
+            self._margins += np.where(beyond > 0.0, step, 0.0)
+            self.run()
+        raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
+
+    def _at_rest(self, beyond: Matrix) -> None:
+        """Raise what rows come to (k, r) where damping rises with the root of s."""
+        for k, shares in ((0, END_FRACTIONS**2), (-1, (1.0 - (1.0 - END_FRACTIONS) ** 2))):
+            if self.squares[k] > 0.0:
+                continue
+            if k not in self._ends:
+                begin, width = self.grid[:-1][k], self.widths[k]
+                self._ends[k] = self._problem.rows(np.array([begin]), np.array([width]), shares)
+            here = self.squares[:3] if k == 0 else self.squares[-3:]
+            found, used = np.empty((1, beyond.shape[1])), np.empty(1)
+            width = self.widths[[k]]
+            evaluate_rows(self._ends[k], True, width, here, shares, True, found, used)
+            beyond[k] = np.maximum(beyond[k], found[0])
+
+    def _loads(self, rows: ConstraintRows, shares: Vector, bulges: bool) -> tuple[Matrix, Vector]:
+        beyond, used = np.empty_like(self._margins), np.empty_like(self.widths)
+        evaluate_rows(rows, self._rough, self.widths, self.squares, shares, bulges, beyond, used)
+        return beyond, used
