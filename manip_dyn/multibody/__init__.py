@@ -1,13 +1,12 @@
 """Constrained multibody systems in Cartesian coordinates; Sandu et al. (2001)."""
 
-from manip_dyn.multibody.explicit import FirstOrder, simulate_by_adams
-from manip_dyn.multibody.kernels.user_force import BodyState, UserForce
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.equations.forces import BodyState, UserForce
+from manip_dyn.multibody.first_order import FirstOrder, simulate_by_adams
 from manip_dyn.multibody.model.description import load_mechanism, shipped_mechanisms
 from manip_dyn.multibody.model.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
+from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.multibody.model.mechanism import Equilibrium, Mechanism
-from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
-from manip_dyn.multibody.simulation import MechanismSimulation
+from manip_dyn.multibody.simulation import MechanismMotion, MechanismSimulation, simulate_mechanism
 
 __all__ = [
     "Equilibrium",

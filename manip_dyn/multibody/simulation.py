@@ -1,18 +1,19 @@
-"""`MechanismSimulation`: a mechanism that moves on, from partition to partition.
+"""Simulation of mechanisms: `simulate_mechanism`, and `MechanismSimulation` step by step.
 
 Algorithm 1 of Sandu et al. (2001) with the Rosenbrock methods, their algorithm 2 with explicit
-ones; a new partition whenever the condition number has grown by a quarter.
+ones. The coordinates are partitioned again whenever the condition number has grown by a quarter.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.result import Result
 from manip_dyn.integration import (
     METHODS,
     Events,
@@ -24,44 +25,49 @@ from manip_dyn.integration import (
 )
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Taylor
-from manip_dyn.multibody.branch import Followed, followed, has_loops
-from manip_dyn.multibody.change_point import (
-    BESIDE,
+from manip_dyn.multibody.change_points import (
     KINK,
-    LOST,
+    NEAR_CHANGE_POINT,
+    SINGULAR,
+    BranchSamples,
     State,
-    across,
-    between,
-    kink,
+    cross_change_point,
+    expand_along_branch,
+    has_loops,
+    interpolate_state,
+    step_kinks,
 )
-from manip_dyn.multibody.equations.expansion import expand
-from manip_dyn.multibody.equations.memory import Memory
 from manip_dyn.multibody.equations.partition import Partition
-from manip_dyn.multibody.equations.state_space import linearized, needs_repartition, rates
-from manip_dyn.multibody.equations.tables import Forces, Links
+from manip_dyn.multibody.equations.state_space import (
+    expand,
+    linearized_rates,
+    needs_repartition,
+    rates,
+)
+from manip_dyn.multibody.equations.tables import Forces, Links, Memory
+from manip_dyn.multibody.model.linearization import prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.model.prepared import prepared
 
 RTOL = 1e-6
 """Relative tolerance by default."""
-AT_ONCE = 1e9
+IMMEDIATE = 1e9
 """Tolerance of the event that asks for a new partition: it need not be found in time."""
 
 
-NEAR = 3.0
+KINK_CONDITION = 3.0
 """A condition number so much larger than the least one asks if a kink was a change point."""
-AGAIN = 8.0
+RETRY_CONDITION = 8.0
 """A change point that could not be crossed is tried again where the number is so much larger."""
 MOST_STEPS = 300
 """From one end of a step across a change point to that of a longer one, to compare."""
-NARROW = (1e-6, 1e-9)
+NARROW_TOLERANCES = (1e-6, 1e-9)
 """Tolerances by which wide ones are replaced near a change point; the second where the first has
 gone over to another motion."""
 TENTH = 0.1
 """After a step to where the mechanism cannot be assembled, tolerances are so much narrower."""
-CLOSE = 100.0
+NEAR_CONDITION = 100.0
 """A condition number by so much larger than the least one is near."""
-CONSISTENT = 1e-8
+REDUNDANT_TOLERANCE = 1e-8
 """Largest violation of constraints that were left out because they follow from the others."""
 
 
@@ -73,7 +79,7 @@ class Samples(NamedTuple):
     v: Vector
 
 
-class Begin(NamedTuple):
+class SegmentStart(NamedTuple):
     """Where a part of the motion began: time, s, coordinates, rates (N,), and springs' angles."""
 
     t: float
@@ -124,7 +130,7 @@ class MechanismSimulation:
             rtol = RTOL if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
         if isinstance(METHODS.get(method), Rosenbrock):
-            exact = Jacobian(linearized, mechanism.freedoms, mass=True)
+            exact = Jacobian(linearized_rates, mechanism.freedoms, mass=True)
             options["jacobian"] = exact if jacobian is None else jacobian
         self.mechanism = mechanism
         self._options, self._given_control = options, control or StepControl()
@@ -156,7 +162,7 @@ class MechanismSimulation:
             parts.append(self._over(*self._bridge, end))
         while self.t < end and not self.reason:
             self._widen()
-            begin = Begin(self.t, self.q, self.v, self._memory.group(Forces).angles.copy())
+            begin = SegmentStart(self.t, self.q, self.v, self._memory.group(Forces).angles.copy())
             solution = self._solved(min(end, self._until))
             for name in ("steps", "failures", "evaluations"):
                 self.statistics[name] += getattr(solution, name)
@@ -174,7 +180,7 @@ class MechanismSimulation:
             parts.append(Samples(solution.t, found.q, found.v))
             self._y = solution.y_last
             self._stand_at(parts[-1])
-            if self._worst[1] > CONSISTENT:
+            if self._worst[1] > REDUNDANT_TOLERANCE:
                 self._stop(
                     f"constraints that were left out as redundant are violated by "
                     f"{self._worst[1]:.3g} at t = {self.t:.9g} s; expected them to follow from "
@@ -200,34 +206,40 @@ class MechanismSimulation:
     def _narrower(self) -> float | None:
         """Return the next tolerance that is narrower than the present one, if there is any."""
         now = self._active.get("rtol", np.inf)
-        return next((each for each in NARROW if each < now), None) if self._looped else None
+        return (
+            next((each for each in NARROW_TOLERANCES if each < now), None)
+            if self._looped
+            else None
+        )
 
-    def _is_doubtful(self, found: Followed, solution: Solution) -> bool:
+    def _is_doubtful(self, found: BranchSamples, solution: Solution) -> bool:
         """Return whether narrower tolerances should tell the motion that a solution is of."""
         if found.strayed or self._narrow is not None:
             return found.strayed
-        if self._active.get("rtol", np.inf) <= NARROW[0]:
+        if self._active.get("rtol", np.inf) <= NARROW_TOLERANCES[0]:
             return False
         if self._has_failed(solution):
             return True
         return self._is_near(found, ended=solution.status is Status.EVENT)
 
-    def _is_near(self, found: Followed, ended: bool = True) -> bool:
+    def _is_near(self, found: BranchSamples, ended: bool = True) -> bool:
         """Return whether a part comes near a change point on the way, or where it has `ended`."""
         last = self._condition_at(found.q[-1]) if ended else 0.0
-        return max(found.condition, last) > CLOSE * self._least
+        return max(found.condition, last) > NEAR_CONDITION * self._least
 
     def _has_failed(self, solution: Solution) -> bool:
         return not solution.success and solution.status is not Status.EVENT
 
-    def _before_last(self, parts: list[Samples], found: Followed, solution: Solution) -> Begin:
+    def _before_last(
+        self, parts: list[Samples], found: BranchSamples, solution: Solution
+    ) -> SegmentStart:
         """Keep what was found before the last step, and return where that began."""
         kept = min(len(found.q), len(solution.t) - 1)
         parts.append(Samples(solution.t[:kept], found.q[:kept], found.v[:kept]))
         here = (float(solution.t[kept - 1]), found.q[kept - 1], found.v[kept - 1])
-        return Begin(*here, self._memory.group(Forces).angles.copy())
+        return SegmentStart(*here, self._memory.group(Forces).angles.copy())
 
-    def _go_back(self, begin: Begin, until: float, rtol: float) -> None:
+    def _go_back(self, begin: SegmentStart, until: float, rtol: float) -> None:
         """Stand where a part began, with narrower tolerances up to its end."""
         self._narrow, self._since, self._until = rtol, begin.t, until
         self._control = self._given_control
@@ -238,7 +250,7 @@ class MechanismSimulation:
         """Take the given tolerances again behind the part, unless a change point is near."""
         if self.t < self._until:
             return
-        if self._condition_at(self.q) > NEAR * self._least:
+        if self._condition_at(self.q) > KINK_CONDITION * self._least:
             self._until = self.t + (self.t - self._since)
         else:
             self._narrow, self._until, self._control = None, np.inf, self._given_control
@@ -252,7 +264,7 @@ class MechanismSimulation:
     def _use(self, roles: Partition, angles: Vector | None) -> float:
         """Lead by a partition from now on; return its condition number."""
         self.redundant = self.mechanism.names_of(roles.redundant)
-        self._memory, self._y = prepared(self.mechanism, self.q, self.v, roles, angles)
+        self._memory, self._y = prepare_memory(self.mechanism, self.q, self.v, roles, angles)
         self.statistics["partitions"] += 1
         condition = self._memory.group(Links).limits[1]
         self._least = min(self._least, condition)
@@ -262,11 +274,11 @@ class MechanismSimulation:
         """Lead by a new partition; beside a change point begin on its other side."""
         roles, angles = self.mechanism.roles_at(self.q), self._memory.group(Forces).angles
         condition = self._use(roles, angles) if roles else np.inf
-        if not condition > BESIDE * self._least:
+        if not condition > NEAR_CHANGE_POINT * self._least:
             self._refused = 0.0
-        elif condition > AGAIN * self._refused and not self._cross(parts, end, -2):
+        elif condition > RETRY_CONDITION * self._refused and not self._cross(parts, end, -2):
             self._refused = condition
-            if condition > LOST * self._least:
+            if condition > SINGULAR * self._least:
                 self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
 
     def _is_due(self) -> bool:
@@ -275,7 +287,7 @@ class MechanismSimulation:
         return bool(need[0] > 0.0)
 
     def _has_changed_over(self, samples: Samples) -> bool:
-        return len(samples.t) > 1 and bool(kink(*samples).max() > KINK)
+        return len(samples.t) > 1 and bool(step_kinks(*samples).max() > KINK)
 
     def _cross(self, parts: list[Samples], end: float, place: int | None = None) -> bool:
         """Go on behind a change point that follows a sample; return whether that was possible.
@@ -284,13 +296,13 @@ class MechanismSimulation:
         """
         last, kinked = parts[-1], place is None
         if place is None:
-            place = int(np.argmax(kink(*last))) - len(last.t)
-            if self._condition_at(last.q[place + 1]) < NEAR * self._least:
+            place = int(np.argmax(step_kinks(*last))) - len(last.t)
+            if self._condition_at(last.q[place + 1]) < KINK_CONDITION * self._least:
                 return False
         state = State(last.t[place], last.q[place], last.v[place], np.nan)
         lengths = (float(last.t[place + 1] - state.t), self._least)
         rtol = self._active.get("rtol", RTOL)
-        found = across(state, *lengths, self._one_step, self._steps, rtol, kinked)
+        found = cross_change_point(state, *lengths, self._one_step, self._steps, rtol, kinked)
         if found is None:
             return False
         rows = slice(None, len(last.t) + place + 1)
@@ -305,7 +317,7 @@ class MechanismSimulation:
         if last.t <= end:
             self._bridge, there = None, (last.t, last.q, last.v)
         else:
-            self._bridge, there = (first, last), (end, *between(first, last, end))
+            self._bridge, there = (first, last), (end, *interpolate_state(first, last, end))
             self._worst[0] = max(self._worst[0], np.abs(self.mechanism.violations(there[1])).max())
         self._stand_at(samples := Samples(*map(np.array, zip(here, there, strict=True))))
         if self._bridge is None:
@@ -322,7 +334,7 @@ class MechanismSimulation:
         roles = self.mechanism.roles_at(q)
         if roles is None:
             return np.inf
-        memory, _ = prepared(self.mechanism, q, 0.0 * q, roles)
+        memory, _ = prepare_memory(self.mechanism, q, 0.0 * q, roles)
         return float(memory.group(Links).limits[1])
 
     def _one_step(self, state: State, end: float) -> State:
@@ -336,7 +348,7 @@ class MechanismSimulation:
         """Return where a solution from a state (time, coordinates, rates) to a time ends."""
         angles = self._memory.group(Forces).angles
         roles = self._roles(state.q)
-        memory, y = prepared(self.mechanism, state.q, state.v, roles, angles)
+        memory, y = prepare_memory(self.mechanism, state.q, state.v, roles, angles)
         options = self._active | options
         if options["step"] is not None:
             options = options | {"step": end - state.t}
@@ -350,7 +362,7 @@ class MechanismSimulation:
         return State(end, q[0], v[0], self._condition_at(q[0]))
 
     def _solved(self, end: float) -> Solution:
-        events = Events(needs_repartition, terminal=True, direction=1, tolerance=AT_ONCE)
+        events = Events(needs_repartition, terminal=True, direction=1, tolerance=IMMEDIATE)
         switches = [time for time in self.mechanism.switches if self.t < time < end]
         solution = integrate(
             rates,
@@ -368,9 +380,9 @@ class MechanismSimulation:
             self._control = replace(self._control, first_step=last)
         return solution
 
-    def _expanded(self, solution: Solution, begin: Begin) -> Followed:
+    def _expanded(self, solution: Solution, begin: SegmentStart) -> BranchSamples:
         """Return all coordinates of a solution's samples, as far as they can be assembled."""
-        return followed(
+        return expand_along_branch(
             solution.t,
             solution.y,
             self._memory,
@@ -378,3 +390,84 @@ class MechanismSimulation:
             self._worst,
             self._looped and self._narrower() is not None,
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MechanismMotion(Result):
+    """A motion of k samples.
+
+    Attributes:
+        t: Times of the steps (k,), s.
+        q: Coordinates (k, N): position and Euler parameters of each body, m.
+        v: Their rates (k, N).
+        status: How it ended; EVENT in a position that it cannot leave.
+        reason: The same in one sentence.
+        steps: Steps that passed.
+        failures: Steps that were tried again.
+        evaluations: Evaluations of the accelerations.
+        partitions: How many partitions were used.
+        violation: Largest violation of a constraint over all samples, redundant ones included.
+        redundant: The constraints that were left out last because they follow from the others,
+            by name.
+    """
+
+    t: Vector
+    q: Matrix
+    v: Matrix
+    status: Status
+    reason: str
+    steps: int
+    failures: int
+    evaluations: int
+    partitions: int
+    violation: float
+    redundant: tuple[str, ...] = ()
+
+    @property
+    def success(self) -> bool:
+        """Whether the whole duration was simulated."""
+        return self.status is Status.SUCCESS
+
+
+def simulate_mechanism(
+    mechanism: Mechanism,
+    duration: float,
+    *,
+    method: str = "rosenbrock_nystrom",
+    rtol: float | None = None,
+    atol: float | None = None,
+    step: float | None = None,
+    control: StepControl | None = None,
+) -> MechanismMotion:
+    """Simulate a mechanism from its assembly on.
+
+    Args:
+        mechanism: What moves.
+        duration: s.
+        method: Name in `md.METHODS`; those of Rosenbrock for stiff mechanisms.
+        rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
+            without a step.
+        atol: Absolute tolerance, m and per s. Default: as much as rtol.
+        step: Fixed step, s, instead.
+        control: How steps are chosen.
+    """
+    positive("duration", duration, "s")
+    simulation = MechanismSimulation(
+        mechanism, method=method, rtol=rtol, atol=atol, step=step, control=control
+    )
+    parts = simulation.advance_to(duration)
+    rows = [slice(None), *([slice(1, None)] * (len(parts) - 1))]
+    t, q, v = (
+        np.concatenate([part[k][row] for part, row in zip(parts, rows, strict=True)])
+        for k in range(3)
+    )
+    return MechanismMotion(
+        t=t,
+        q=q,
+        v=v,
+        status=simulation.status,
+        reason=simulation.reason or f"t = {duration:.9g} s was reached",
+        violation=simulation.violation,
+        redundant=simulation.redundant,
+        **simulation.statistics,
+    )

@@ -11,9 +11,9 @@ import numpy as np
 from manip_dyn.clik.tracking import TrackResult
 from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.poses import JointCoordinates
-from manip_dyn.multibody.simulate import MechanismMotion
+from manip_dyn.multibody.simulation import MechanismMotion
 from manip_dyn.planning.plan import Plan
 from manip_dyn.recording import standard_messages as make
 from manip_dyn.recording.recorder import Recorder

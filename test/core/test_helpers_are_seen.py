@@ -36,16 +36,16 @@ entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
     "minimum time": (
         "from manip_dyn.planning.minimum_time.grids.improvement import improve as entry"
     ),
-    "multibody": "from manip_dyn.multibody.equations.state_space import linearized as entry",
+    "multibody": "from manip_dyn.multibody.equations.state_space import linearized_rates as entry",
     "force of a user": """
 from manip_dyn.multibody import UserForce
-import manip_dyn.multibody.kernels.user_force as made
-import manip_dyn.multibody.kernels.kernel as kernel
+import manip_dyn.multibody.equations.forces as forces
+import manip_dyn.multibody.equations.primitives as kernel
 found = []
 def noted(program):
     found.append(kernel.specialized(kernel.pointers, PROGRAM=program).kernel)
     return 0
-made.kernel_address = noted
+forces.kernel_address = noted
 def push(t, first, second):
     return [first.angular_velocity[0], 0.0, 0.0], [0.0, 0.0, 0.0]
 UserForce(("a", "ground"), push).addresses()
@@ -108,10 +108,10 @@ def unchanged(copy):
         ("clik", "clik/law/inverses.py", "SWEEPS = 30", "SWEEPS = 29"),
         ("planning", "core/numerics/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
         ("minimum time", "planning/minimum_time/grids/linear_program.py", "1e-13", "1e-12"),
-        ("multibody", "multibody/equations/road.py", "return ", "return  "),
+        ("multibody", "multibody/equations/forces.py", "return ", "return  "),
         (
             "force of a user",
-            "multibody/kernels/primitives.py",
+            "multibody/equations/primitives.py",
             "2.0 * vec.dot(row",
             "3.0 * vec.dot(row",
         ),

@@ -6,7 +6,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 import manip_dyn as md
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, RotationalSpring, Spring
-from manip_dyn.multibody.poses import JointCoordinates
+from manip_dyn.multibody.model.geometry import JointCoordinates
 
 Z = (0.0, 0.0, 1.0)
 

@@ -13,8 +13,8 @@ from manip_dyn.multibody import (
     load_mechanism,
     simulate_mechanism,
 )
-from manip_dyn.multibody.explicit import FirstOrder, simulate_by_adams
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.first_order import FirstOrder, simulate_by_adams
+from manip_dyn.multibody.model.linearization import linearize
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar"])

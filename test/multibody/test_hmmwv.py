@@ -8,11 +8,11 @@ import pytest
 from manip_dyn.integration import StepControl
 from manip_dyn.multibody import Spring, Tyre, simulate_mechanism
 from manip_dyn.multibody.equations.partition import partition
-from manip_dyn.multibody.explicit import FirstOrder
-from manip_dyn.multibody.kernels.primitives import rotation
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.equations.primitives import rotation
+from manip_dyn.multibody.first_order import FirstOrder
 from manip_dyn.multibody.model.elements import JOINTS
 from manip_dyn.multibody.model.hmmwv import STRUT_DAMPING, STRUT_STIFFNESS, hmmwv
+from manip_dyn.multibody.model.linearization import linearize
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,13 @@ from manip_dyn.multibody import (
     simulate_mechanism,
 )
 from manip_dyn.multibody.equations.partition import partition
-from manip_dyn.multibody.equations.state_space import linearized
-from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.kernels.kernel import evaluate
-from manip_dyn.multibody.kernels.primitives import PRIMITIVES, primitive_address
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.equations.primitives import PRIMITIVES, evaluate_kernel, primitive_address
+from manip_dyn.multibody.equations.state_space import linearized_rates
+from manip_dyn.multibody.first_order import simulate_by_adams
 from manip_dyn.multibody.model.elements import JOINTS, JointKind
 from manip_dyn.multibody.model.hmmwv import hmmwv
-from manip_dyn.multibody.model.joints import joint_rows
-from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.model.linearization import linearize, prepare_memory
+from manip_dyn.multibody.model.mechanism import joint_rows
 
 Z = (0.0, 0.0, 1.0)
 
@@ -129,21 +127,21 @@ def test_primitives_derivatives_are_those_of_their_values(order):
         values, rates, all_of_it = (primitive_address(kind, k) for k in range(3))
         x, v, a = rng.normal(size=(3, 14))
         r, out = rng.normal(size=12), np.zeros(239)
-        evaluate(all_of_it, x, v, a, r, out)
+        evaluate_kernel(all_of_it, x, v, a, r, out)
         if order == 0:
             wanted = slopes_of(lambda x, f=primitive, r=r: f(list(x), r), x, d)
             np.testing.assert_allclose(out[1:15], wanted, atol=1e-7)
         elif order == 1:
             high, low = np.zeros(15), np.zeros(15)
-            evaluate(values, x + d * v, v, a, r, high)
-            evaluate(values, x - d * v, v, a, r, low)
+            evaluate_kernel(values, x + d * v, v, a, r, high)
+            evaluate_kernel(values, x - d * v, v, a, r, low)
             np.testing.assert_allclose(out[15:29], (high - low)[1:] / (2 * d), atol=1e-6)
             np.testing.assert_allclose(out[43:].reshape(14, 14) @ v, out[15:29], atol=1e-12)
         else:
 
             def acceleration(x, kernel=rates, v=v, a=a, r=r):
                 out = np.zeros(29)
-                evaluate(kernel, x, v, a, r, out)
+                evaluate_kernel(kernel, x, v, a, r, out)
                 return out[15:] @ v + out[1:15] @ a
 
             np.testing.assert_allclose(out[29:43], slopes_of(acceleration, x, d), atol=1e-6)
@@ -177,9 +175,9 @@ def test_j1_and_j2_are_the_derivatives_of_the_accelerations(seed):
 
 def acceleration(mechanism, t, y):
     """Return the accelerations (n,) of the independent coordinates by other means than J1."""
-    memory, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    memory, _ = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
-    linearized(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+    linearized_rates(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
     return memory.tables.reduced.acceleration
 
 
@@ -187,9 +185,9 @@ def test_accelerations_solve_the_equations_with_multipliers():
     """Eq. 3 of Sandu et al. (2001), assembled by numpy with derivatives by differences."""
     mechanism = four_bar()
     found = linearize(mechanism)
-    memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     n = mechanism.freedoms
-    linearized(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+    linearized_rates(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
     a = memory.tables.motion.a[: mechanism.size]
     assert np.abs(mechanism.gradients(mechanism.q0) @ a).max() < 1e-12  # at rest
     work = sum(

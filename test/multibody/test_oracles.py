@@ -6,9 +6,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, load_mechanism, simulate_mechanism
-from manip_dyn.multibody.equations.state_space import linearized
-from manip_dyn.multibody.kernels.primitives import rotation, turning
-from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.equations.primitives import body_angular_velocity, rotation
+from manip_dyn.multibody.equations.state_space import linearized_rates
+from manip_dyn.multibody.model.linearization import prepare_memory
 
 GRAVITY = np.array([0.4, -1.1, -9.7])
 CHAINS = {
@@ -112,7 +112,7 @@ class Chain:
         spins = {-1: np.zeros(3)}
         for k, body in enumerate(self.mechanism.bodies):
             e, rate = (x[7 * k + 3 : 7 * k + 7] for x in (self.mechanism.q0, self.mechanism.v0))
-            spins[k] = body.rotation @ turning(e.tolist(), rate.tolist())
+            spins[k] = body.rotation @ body_angular_velocity(e.tolist(), rate.tolist())
         found = []
         for kind, (body, parent), axes in zip(self.kinds, self.links, self.axes, strict=True):
             turn = spins[body] - spins[parent]
@@ -123,12 +123,12 @@ class Chain:
     def ours(self):
         """Return the same from the state-space form."""
         mechanism = self.mechanism
-        memory, y = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+        memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
         n = mechanism.freedoms
-        linearized(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+        linearized_rates(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
         rows = memory.tables.motion.a[: mechanism.size].reshape(-1, 7)
         spins = [
-            body.rotation @ turning(q[3:].tolist(), a[3:].tolist())
+            body.rotation @ body_angular_velocity(q[3:].tolist(), a[3:].tolist())
             for body, q, a in zip(mechanism.bodies, mechanism.q0.reshape(-1, 7), rows, strict=True)
         ]
         return np.hstack([rows[:, :3], spins])
@@ -166,7 +166,7 @@ def energies(mechanism, q, v):
     """Return kinetic and potential energy, J."""
     kinetic = potential = 0.0
     for body, x, rate in zip(mechanism.bodies, q.reshape(-1, 7), v.reshape(-1, 7), strict=True):
-        omega = np.array(turning(x[3:].tolist(), rate[3:].tolist()))
+        omega = np.array(body_angular_velocity(x[3:].tolist(), rate[3:].tolist()))
         kinetic += 0.5 * body.mass * rate[:3] @ rate[:3] + 0.5 * omega @ (body.inertia[:3] * omega)
         potential -= body.mass * mechanism.gravity @ x[:3]
     return kinetic, potential

@@ -18,8 +18,8 @@ from manip_dyn.multibody import (
     UserForce,
     simulate_mechanism,
 )
-from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.first_order import simulate_by_adams
+from manip_dyn.multibody.model.linearization import linearize
 
 SCRIPT = """
 import json, sys

@@ -8,10 +8,9 @@ import pytest
 import manip_dyn as md
 from manip_dyn.codegen.rigid_body.graph import sine
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
-from manip_dyn.multibody.equations.state_space import linearized
-from manip_dyn.multibody.kernels.user_force import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
-from manip_dyn.multibody.linearization import linearize
-from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.equations.forces import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
+from manip_dyn.multibody.equations.state_space import linearized_rates
+from manip_dyn.multibody.model.linearization import linearize, prepare_memory
 
 PAIR = ("a", "b")
 
@@ -139,8 +138,8 @@ def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
     exact = linearize(mechanism, t)
 
     def accelerations(t, y):
-        memory, _ = prepared(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
-        linearized(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
+        memory, _ = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+        linearized_rates(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
         return memory.tables.reduced.acceleration
 
     for k, step in enumerate(d * np.eye(2 * n)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.multibody.poses import JointCoordinates
+from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.recording import read
 from manip_dyn.recording.messages_in import MessagesIn
 

@@ -7,7 +7,7 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.multibody.poses import body_poses
+from manip_dyn.multibody.model.geometry import body_poses
 from manip_dyn.viewer.figures.mechanism import mechanism_figure
 from manip_dyn.viewer.figures.robot import robot_figure
 from manip_dyn.viewer.figures.urdf_shapes import find_mesh

@@ -1,1 +1,1 @@
-"""The equations of motion, compiled: constraints, forces, the independent coordinates."""
+"""Compiled equations of motion: primitives, constraints, forces, partition, state space."""

@@ -14,10 +14,16 @@ from manip_dyn.multibody.equations.matrices import (
     solve_transposed,
     substitute,
 )
-from manip_dyn.multibody.equations.memory import links_of, motion_of, reduced_of
-from manip_dyn.multibody.equations.tables import ASSEMBLED, FIRST, KERNEL, SECOND
-from manip_dyn.multibody.kernels.kernel import run_kernel
-from manip_dyn.multibody.kernels.primitives import PLACE_SLOPE, SIZE
+from manip_dyn.multibody.equations.primitives import PLACE_SLOPE, SIZE, run_kernel
+from manip_dyn.multibody.equations.tables import (
+    ASSEMBLED,
+    FIRST,
+    KERNEL,
+    SECOND,
+    links_of,
+    motion_of,
+    reduced_of,
+)
 
 CHORDS, NEWTON, FROM_LAST = range(3)
 """Ways to assemble, in this order: by the last factors and by new ones from where the velocities
@@ -128,7 +134,7 @@ def assemble(y, p):
 
 
 @compiled(short=True, python=False, counted=False)
-def left_out(p):
+def redundant_violation(p):
     """Return the largest violation of the constraints that were left out as redundant."""
     links, motion = links_of(p), motion_of(p)
     rows, numbers, targets = links.extra_rows, links.extra_numbers, links.extra_targets
@@ -142,7 +148,7 @@ def left_out(p):
 
 
 @compiled(short=True, python=False, counted=False)
-def follow(y, p):
+def set_velocities(y, p):
     """Fill `basis`, and all velocities from the independent ones, y[n:]."""
     links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
@@ -173,7 +179,7 @@ def follow(y, p):
 
 
 @compiled(short=True, python=False, counted=False)
-def condition(p):
+def condition_number(p):
     """Return an estimate of the 1-norm condition number of the factorized gradients.
 
     Hager (1984); Higham, Accuracy and stability of numerical algorithms, algorithm 15.1.

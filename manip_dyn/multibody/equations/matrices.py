@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.multibody.equations.primitives import SIZE
 from manip_dyn.multibody.equations.tables import FIRST
-from manip_dyn.multibody.kernels.primitives import SIZE
 
 
 @compiled(short=True, python=False, counted=False)
@@ -75,7 +75,7 @@ def add_rows(rows, local, x, out, factor):
 
 
 @compiled(short=True, python=False, counted=False)
-def spread(part, places, whole):
+def scatter_rows(part, places, whole):
     """Write the rows of `part` (m, n) at their places (m,) in `whole` (N, n), zero elsewhere."""
     fill(whole, 0.0)
     for k in range(places.shape[0]):

@@ -1,17 +1,25 @@
-"""Which coordinates lead and which follow: Gauss-Jordan elimination with full pivoting.
+"""Partition of the coordinates into independent and dependent ones, and redundant constraints.
 
-Sandu et al. (2001), eq. 6: columns with the largest pivots become dependent, so that the gradients
-of the constraints by them are as far from singular as elimination finds. Rows without a pivot
-follow from the others: the same elimination reveals the rank.
+Gauss-Jordan elimination with full pivoting, Sandu et al. (2001), eq. 6: the columns with the
+largest pivots become dependent, so that the gradients of the constraints by them are as far from
+singular as elimination finds. Rows without a pivot follow from the others: the same elimination
+reveals the rank.
+
+Redundant constraints: a planar four-bar of four revolute joints is constrained to its plane three
+times, and a Bennett linkage moves although a count of its constraints predicts that it is locked.
+Their gradients have the same rank r along the whole motion, and any r independent ones describe
+it. A position is singular if the rank is lower only there: motions cross there, or the mechanism
+is locked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 RANK_TOLERANCE = 1e-9
 """Pivots below this part of the largest entry count as zero."""
@@ -63,3 +71,36 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
         np.flatnonzero(rows),
         np.flatnonzero(~rows),
     )
+
+
+Evaluate = Callable[[Vector], tuple[Vector, Matrix]]
+"""From coordinates q (N,) to violations (m,) and gradients (m, N)."""
+PROBE_DISTANCE, PROBE_TOLERANCE, DIRECTIONS, ITERATIONS = 1e-2, 1e-10, 2, 12
+"""How far beside a position to look, m and per Euler parameter, and what counts as no violation
+there; how many directions, and iterations to get there."""
+
+
+def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
+    """Return whether the rank at q (N,) is that of the positions beside it.
+
+    Gauss-Newton iterations that see r singular values only lead from q + d, with d a tangent,
+    back to the constraints: all of them hold there just if those that were left out follow.
+    """
+    rank = len(roles.kept)
+    if rank == len(q):
+        return True
+    tangents = np.linalg.svd(evaluate(q)[1])[2][rank:]
+    for seed in range(DIRECTIONS):
+        shares = np.random.default_rng(seed).normal(size=len(tangents))
+        x = q + PROBE_DISTANCE * shares @ tangents / np.linalg.norm(shares)
+        for _ in range(ITERATIONS):
+            violations, gradients = evaluate(x)
+            left, sizes, right = np.linalg.svd(gradients, full_matrices=False)
+            x = x - right[:rank].T @ ((left.T @ violations)[:rank] / sizes[:rank])
+        violations, gradients = evaluate(x)
+        if (
+            not np.abs(violations).max() < PROBE_TOLERANCE
+            or len(partition(gradients).kept) != rank
+        ):
+            return False
+    return True

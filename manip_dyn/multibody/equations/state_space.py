@@ -1,7 +1,8 @@
 """The equations of motion of the independent coordinates, and their derivatives, compiled.
 
-Sandu et al. (2001), eq. 9 and 10, and 26 to 35, with the constraints' and the forces' derivatives
-from the expression graph. With B the velocities of all coordinates by the independent ones,
+Sandu et al. (2001), eq. 9 and 10, and 26 to 35, with the derivatives of the constraints and the
+forces from the expression graph. With B, the velocities of all coordinates by the independent
+ones,
 
     B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau
 
@@ -9,15 +10,23 @@ and with F = M q'' + Phi_q^T lambda - Q the derivatives are
 
     M J1 = -B^T (F_q B + F_q' J + M L),   M J2 = -B^T (F_q' B + 2 M J),
 
-J and L being how dependent velocities and accelerations change with the independent positions.
+where J and L are the derivatives of the dependent velocities and accelerations by the independent
+positions.
 """
 
 from __future__ import annotations
 
-from math import nan
+from math import inf, nan
 
+from manip_dyn.core.arrays.views import row
 from manip_dyn.core.compiled import compiled
-from manip_dyn.multibody.equations.constraints import assemble, condition, follow
+from manip_dyn.multibody.equations.constraints import (
+    assemble,
+    condition_number,
+    redundant_violation,
+    residuals,
+    set_velocities,
+)
 from manip_dyn.multibody.equations.forces import add_forces, count_turns
 from manip_dyn.multibody.equations.matrices import (
     add_gathered,
@@ -27,21 +36,12 @@ from manip_dyn.multibody.equations.matrices import (
     eliminate,
     fill,
     fill_1,
+    scatter_rows,
     solve_rows,
     solve_transposed,
-    spread,
     substitute,
 )
-from manip_dyn.multibody.equations.memory import (
-    bodies_of,
-    links_of,
-    loads_of,
-    motion_of,
-    reduced_of,
-)
-from manip_dyn.multibody.equations.tables import DERIVATIVES, FIRST, KERNEL, SECOND, VALUES
-from manip_dyn.multibody.kernels.kernel import run_kernel
-from manip_dyn.multibody.kernels.primitives import (
+from manip_dyn.multibody.equations.primitives import (
     INERTIA_BY_A,
     INERTIA_BY_E,
     INERTIA_BY_V,
@@ -49,6 +49,19 @@ from manip_dyn.multibody.kernels.primitives import (
     PLACE_RATE,
     PLACE_SECOND,
     SIZE,
+    run_kernel,
+)
+from manip_dyn.multibody.equations.tables import (
+    DERIVATIVES,
+    FIRST,
+    KERNEL,
+    SECOND,
+    VALUES,
+    bodies_of,
+    links_of,
+    loads_of,
+    motion_of,
+    reduced_of,
 )
 
 GROWTH = 1.25
@@ -56,7 +69,7 @@ GROWTH = 1.25
 
 
 @compiled(short=True, python=False, counted=False)
-def add_inertia(p, order):
+def add_inertial_forces(p, order):
     """Subtract the bodies' inertial forces; VALUES at rest, DERIVATIVES with `a`."""
     bodies, motion, loads = bodies_of(p), motion_of(p), loads_of(p)
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
@@ -79,7 +92,7 @@ def add_inertia(p, order):
 
 
 @compiled(short=True, python=False, counted=False)
-def bend_in_motion(p):
+def add_constraint_stiffness(p):
     """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`.
 
     The multipliers are in `work`.
@@ -103,7 +116,7 @@ def bend_in_motion(p):
 
 
 @compiled(short=True, python=False, counted=False)
-def hold(p):
+def hold_constraints(p):
     """Fill `bends`, and `held` so that the constraints hold; subtract its inertial forces."""
     links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
     rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
@@ -127,7 +140,7 @@ def hold(p):
 
 
 @compiled(short=True, python=False, counted=False)
-def accelerate(p):
+def solve_accelerations(p):
     """Fill `acceleration` from forces, `basis` and mass, by `matrix` and its factors; and `a`."""
     bodies, reduced, force, a = bodies_of(p), reduced_of(p), loads_of(p).force, motion_of(p).a
     basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
@@ -142,10 +155,10 @@ def accelerate(p):
     add_mass_times(bodies.mass, bodies.turning, basis, mass_basis)
     fill(matrix, 0.0)
     add_gathered(basis, mass_basis, matrix, 1.0, 0)
-    for row in range(n):
-        out[row] = 0.0
+    for r in range(n):
+        out[r] = 0.0
         for c in range(n):
-            factors[row, c] = matrix[row, c]
+            factors[r, c] = matrix[r, c]
     for i in range(size):
         for c in range(n):
             out[c] += basis[i, c] * force[i]
@@ -168,18 +181,18 @@ def rates(t, y, p, out):
         out[n + i] = nan
     if not assemble(y, p):
         return
-    follow(y, p)
+    set_velocities(y, p)
     fill_1(force, 0.0)
     add_forces(t, p, VALUES)
-    add_inertia(p, VALUES)
-    hold(p)
-    accelerate(p)
+    add_inertial_forces(p, VALUES)
+    hold_constraints(p)
+    solve_accelerations(p)
     for i in range(n):
         out[n + i] = acceleration[i]
 
 
 @compiled(short=True, counted=False)
-def linearized(t, y, p, out, by_time):
+def linearized_rates(t, y, p, out, by_time):
     """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,): a `Jacobian` with a mass."""
     loads = loads_of(p)
     rates(t, y, p, reduced_of(p).rates)
@@ -188,12 +201,12 @@ def linearized(t, y, p, out, by_time):
     fill(loads.stiffness, 0.0)
     fill(loads.damping, 0.0)
     add_forces(t, p, DERIVATIVES)
-    add_inertia(p, DERIVATIVES)
-    differentiate(p, out, by_time)
+    add_inertial_forces(p, DERIVATIVES)
+    differentiate_rates(p, out, by_time)
 
 
 @compiled(short=True, python=False, counted=False)
-def differentiate(p, out, by_time):
+def differentiate_rates(p, out, by_time):
     """Write M J1, M J2, M and M dv''/dt from `stiffness`, `damping` and the constraints."""
     links, bodies, loads, reduced = links_of(p), bodies_of(p), loads_of(p), reduced_of(p)
     rows, dependent, bends = links.rows, links.dependent, links.bends
@@ -212,7 +225,7 @@ def differentiate(p, out, by_time):
     fill(velocities, 0.0)
     add_rows(rows, bends, basis, velocities, -1.0)
     solve_rows(factors, pivots, velocities)
-    spread(velocities, dependent, wide)
+    scatter_rows(velocities, dependent, wide)
     fill(total, 0.0)
     add_mass_times(mass, turning, wide, total)
     for i in range(size):
@@ -222,21 +235,21 @@ def differentiate(p, out, by_time):
     add_gathered(basis, total, out, -1.0, n)
     fill(velocities, 0.0)
     add_rows(rows, bends, wide, velocities, -2.0)
-    bend_in_motion(p)
+    add_constraint_stiffness(p)
     add_rows(rows, bends, basis, velocities, -1.0)
     solve_rows(factors, pivots, velocities)  # how dependent accelerations change, L
     fill(total, 0.0)
     add_product(stiffness, basis, total)
     add_product(damping, wide, total)
-    spread(velocities, dependent, wide)
+    scatter_rows(velocities, dependent, wide)
     add_mass_times(mass, turning, wide, total)
     add_gathered(basis, total, out, -1.0, 0)
-    for row in range(n):
-        by_time[row] = 0.0
+    for r in range(n):
+        by_time[r] = 0.0
         for i in range(size):
-            by_time[row] += basis[i, row] * forces_by_time[i]
+            by_time[r] += basis[i, r] * forces_by_time[i]
         for c in range(n):
-            out[row, 2 * n + c] = matrix[row, c]
+            out[r, 2 * n + c] = matrix[r, c]
 
 
 @compiled(short=True, counted=False)
@@ -249,4 +262,29 @@ def needs_repartition(t, y, p, out):
         out[0] = 1.0
         return
     count_turns(p)
-    out[0] = condition(p) / (GROWTH * links_of(p).limits[1]) - 1.0
+    out[0] = condition_number(p) / (GROWTH * links_of(p).limits[1]) - 1.0
+
+
+@compiled(short=True, counted=False)
+def expand(states, p, q, v, worst):
+    """Write all coordinates and their rates (k, N) at the states (k, 2 n).
+
+    Raise `worst` (2,) to the largest violation of a constraint, and of one that was left out as
+    redundant; return how many states could be assembled. The turns of rotational springs are
+    counted, and the condition number of a new partition is kept.
+    """
+    motion, limits, work = motion_of(p), links_of(p).limits, links_of(p).work
+    for k in range(states.shape[0]):
+        y = row(states, k)
+        if not assemble(y, p):
+            return k
+        if limits[1] == inf:
+            limits[1] = condition_number(p)
+        worst[0] = max(worst[0], residuals(p, work))
+        worst[1] = max(worst[1], redundant_violation(p))
+        set_velocities(y, p)
+        count_turns(p)
+        for i in range(q.shape[1]):
+            q[k, i] = motion.q[i]
+            v[k, i] = motion.v[i]
+    return states.shape[0]

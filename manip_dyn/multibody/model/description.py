@@ -76,8 +76,8 @@ def mechanism_from(content: Any) -> Mechanism:
     if not isinstance(forces, list):
         raise ManipDynError(f"forces is {forces!r}; expected a list")
     return Mechanism(
-        [_made(MovingBody, f"body '{name}'", values, name=name) for name, values in bodies],
-        [_made(Joint, f"joint '{name}'", values, name=name) for name, values in joints],
+        [_element(MovingBody, f"body '{name}'", values, name=name) for name, values in bodies],
+        [_element(Joint, f"joint '{name}'", values, name=name) for name, values in joints],
         [_force(f"force {number}", values) for number, values in enumerate(forces, start=1)],
         content.get("gravity", STANDARD_GRAVITY),
     )
@@ -92,10 +92,10 @@ def _force(where: str, values: Any) -> Any:
     if kind not in FORCES:
         raise ManipDynError(f"{where} is of kind {kind!r}{closest(str(kind), FORCES)}")
     rest = {key: value for key, value in values.items() if key != "kind"}
-    return _made(FORCES[kind], f"{where}, a {kind.replace('_', ' ')},", rest)
+    return _element(FORCES[kind], f"{where}, a {kind.replace('_', ' ')},", rest)
 
 
-def _made(kind: type, where: str, values: Any, **given: Any) -> Any:
+def _element(kind: type, where: str, values: Any, **given: Any) -> Any:
     """Return a body, joint or force from its attributes."""
     attributes = [each for each in fields(kind) if each.init and each.name not in given]
     needed = [each.name for each in attributes if each.default is MISSING]

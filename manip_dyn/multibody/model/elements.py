@@ -1,11 +1,12 @@
-"""What a mechanism is described with: bodies, joints, forces; every value is checked.
+"""Bodies, joints and forces that describe a mechanism, with checked values.
 
-Places, directions and turns are global, at the moment of assembly. "ground" is the body that
-does not move.
+Positions, directions and rotations are global, at assembly. "ground" is the body that does not
+move.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.multibody.kernels.primitives import rotation
-from manip_dyn.multibody.kernels.user_force import UserForce
+from manip_dyn.multibody.equations.forces import UserForce
+from manip_dyn.multibody.equations.primitives import rotation
 from manip_dyn.robot import check_inertia_tensor
 
 GROUND = "ground"
@@ -271,3 +272,64 @@ def _constants(where: str, force: Any) -> None:
     not_negative(f"{where}, stiffness", force.stiffness)
     not_negative(f"{where}, damping", force.damping)
     finite_vector(f"{where}, force", [force.force], 1)
+
+
+_PARALLEL = 1e-6
+"""Largest sine between two unit vectors that count as one axis."""
+
+
+def checked_elements(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
+    """Return values as a tuple; refuse those of another kind."""
+    wanted = " or ".join(each.__name__ for each in getattr(kind, "__args__", (kind,)))
+    if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
+        raise ManipDynError(f"{name} is {values!r}; expected a list of {wanted}")
+    found = tuple(values)
+    for place, value in enumerate(found):
+        if not isinstance(value, kind):
+            raise ManipDynError(f"{name}[{place}] is {value!r}; expected {wanted}")
+    return found
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse that there are none, or that two are the same."""
+    if not names:
+        raise ManipDynError("a mechanism has no bodies; expected at least one")
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ManipDynError(f"two bodies are called '{min(twice)}'; expected different names")
+
+
+def check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
+    """Refuse unknown bodies, and bodies that nothing connects with the others."""
+    groups = {name: {name} for name in (*names, GROUND)}
+    for link in links:
+        for name in link.bodies:
+            if name not in groups:
+                raise ManipDynError(f"there is no body '{name}'{closest(str(name), groups)}")
+        if link.bodies[0] == link.bodies[1]:
+            raise ManipDynError(f"a joint or force connects '{link.bodies[0]}' with itself")
+        union = groups[link.bodies[0]] | groups[link.bodies[1]]
+        for name in union:
+            groups[name] = union
+    largest = max(groups.values(), key=len)
+    apart = [name for name in names if name not in largest]
+    if apart:
+        raise ManipDynError(
+            f"body '{apart[0]}' is not connected with '{next(n for n in names if n in largest)}'; "
+            "expected joints or forces that connect all bodies"
+        )
+
+
+def check_shared_axes(joints: Sequence[Joint], forces: Sequence[Force]) -> None:
+    """Refuse rotational springs about another axis than that of a revolute joint beside them."""
+    for spring in forces:
+        if not isinstance(spring, RotationalSpring):
+            continue
+        for joint in joints:
+            beside = joint.kind == "revolute" and set(joint.bodies) == set(spring.bodies)
+            if beside and np.linalg.norm(np.cross(joint.axis[0], spring.axis)) > _PARALLEL:
+                raise ManipDynError(
+                    f"the rotational spring {'-'.join(spring.bodies)} has the axis "
+                    f"{spring.axis.tolist()}; expected {joint.axis[0].tolist()}, that of the "
+                    f"joint '{joint.name}' between the same bodies"
+                )

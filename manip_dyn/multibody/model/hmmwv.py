@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.kernels.user_force import BodyState, UserForce
+from manip_dyn.multibody.equations.forces import BodyState, UserForce
 from manip_dyn.multibody.model.elements import Force, Joint, MovingBody, Spring, Tyre
 from manip_dyn.multibody.model.mechanism import Mechanism
 

@@ -1,9 +1,14 @@
-"""`Mechanism`: bodies, joints and forces checked, and put into tables."""
+"""`Mechanism`: bodies, joints and forces, checked and translated into rows of primitives.
+
+Haug (1989), section 9.4: a spherical joint consists of three points, a universal joint adds a
+dot-1, a revolute joint two, and a translational joint consists of three dot-1 and two dot-2.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +16,26 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, finite, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.multibody.equations.partition import RANK_TOLERANCE, Partition, partition
+from manip_dyn.multibody.equations.forces import USER_RESULT, UserForce
+from manip_dyn.multibody.equations.partition import (
+    RANK_TOLERANCE,
+    Partition,
+    has_constant_rank,
+    partition,
+)
+from manip_dyn.multibody.equations.primitives import (
+    DISTANCE,
+    DOT_1,
+    DOT_2,
+    NORM,
+    POINT,
+    RESULT,
+    SIZE,
+    evaluate_kernel,
+    inertia_addresses,
+    kernel_addresses,
+    primitive_address,
+)
 from manip_dyn.multibody.equations.tables import (
     ROTATIONAL_SPRING,
     SPRING,
@@ -24,35 +48,123 @@ from manip_dyn.multibody.equations.tables import (
     Reduced,
     Tables,
 )
-from manip_dyn.multibody.kernels.kernel import evaluate
-from manip_dyn.multibody.kernels.primitives import (
-    DISTANCE,
-    DOT_1,
-    NORM,
-    POINT,
-    RESULT,
-    SIZE,
-    inertia_addresses,
-    kernel_addresses,
-    primitive_address,
-)
-from manip_dyn.multibody.kernels.user_force import USER_RESULT, UserForce
-from manip_dyn.multibody.model.checks import (
-    all_of,
-    check_connected,
-    check_names,
-    check_shared_axes,
-)
 from manip_dyn.multibody.model.elements import (
     GROUND,
     Force,
     Joint,
     MovingBody,
+    RotationalSpring,
+    Spring,
     Tyre,
+    check_connected,
+    check_names,
+    check_shared_axes,
+    checked_elements,
 )
-from manip_dyn.multibody.model.equilibria import rest
-from manip_dyn.multibody.model.joints import Pose, force_row, joint_rows, told, told_apart
-from manip_dyn.multibody.model.redundancy import moves_on
+from manip_dyn.multibody.model.linearization import find_equilibrium
+
+Pose = tuple[Vector, Vector]
+"""Position (3,) and rotation (3, 3) of a body."""
+
+
+class Row(NamedTuple):
+    """A primitive and what it is about: r (12,) in body axes, or global for a point's a_i."""
+
+    kind: int
+    numbers: Vector
+
+
+def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
+    """Return the primitives that a joint between bodies with two poses keeps constant."""
+    row = _rows(poses, joint.points)
+    points = [row(POINT, unit) for unit in np.eye(3)]
+    if joint.kind == "spherical":
+        return points
+    if joint.kind == "distance":
+        return [row(DISTANCE)]
+    if joint.kind == "component":
+        return [row(DOT_2, joint.axis[0])]
+    if joint.kind == "universal":
+        return [*points, row(DOT_1, joint.axis[0], joint.axis[1])]
+    h = joint.axis[0] if joint.axis is not None else np.array([0.0, 0.0, 1.0])
+    f, g = perpendicular_axes(h)
+    parallel = [row(DOT_1, f, h), row(DOT_1, g, h)]
+    if joint.kind == "revolute":
+        return [*points, *parallel]
+    still = row(DOT_1, f, g)
+    if joint.kind == "fixed":
+        return [*points, *parallel, still]
+    if joint.kind == "translational":
+        return [*parallel, still, row(DOT_2, f), row(DOT_2, g)]
+    raise NotImplementedError(f"there are no constraints for a joint of kind '{joint.kind}'")
+
+
+def force_row(
+    force: Spring | RotationalSpring | Tyre, poses: Sequence[Pose]
+) -> tuple[int, Vector, Vector]:
+    """Return the law of a force, r and second r (24,), and the law's constants (8,)."""
+    constants = np.zeros(8)
+    if isinstance(force, Spring):
+        straight = _rows(poses, force.points)(DISTANCE)
+        constants[:4] = force.stiffness, force.damping, force.length, force.force
+        return SPRING, np.concatenate([straight.numbers, np.zeros(12)]), constants
+    if isinstance(force, RotationalSpring):
+        f, g = perpendicular_axes(force.axis)
+        c, s = np.cos(force.rest), np.sin(force.rest)
+        row = _rows(poses, np.zeros((2, 3)))
+        along, across_it = row(DOT_1, c * f + s * g, f), row(DOT_1, c * g - s * f, f)
+        constants[:4] = force.stiffness, force.damping, 0.0, force.force
+        numbers = np.concatenate([along.numbers, across_it.numbers])
+        return ROTATIONAL_SPRING, numbers, constants
+    ends = np.array([np.zeros(3), force.point])
+    upward = _rows(poses, ends)(POINT, np.array([0.0, 0.0, 1.0]))
+    constants[:3] = force.stiffness, force.damping, force.radius
+    constants[4:] = force.radius, force.bump, force.speed, force.hit
+    return TYRE, np.concatenate([upward.numbers, np.zeros(12)]), constants
+
+
+def constraint_label(row: Row) -> str:
+    """Return what a row of a joint keeps, in words."""
+    if row.kind == POINT:
+        return f"position along {'xyz'[int(np.argmax(np.abs(row.numbers[:3])))]}"
+    return {DOT_1: "direction", DOT_2: "displacement", DISTANCE: "distance"}[row.kind]
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return names of which no two are alike: those that stand several times get a number."""
+    count, made = Counter(names), list[str]()
+    for name in names:
+        number, new = 1, name
+        while count[name] > 1 and (new in count or new in made):
+            new, number = f"{name} ({number})", number + 1
+        made.append(new)
+    return made
+
+
+def perpendicular_axes(h: Vector) -> tuple[Vector, Vector]:
+    """Return two unit vectors that make a right-handed frame f, g, h."""
+    start = np.eye(3)[int(np.argmin(np.abs(h)))]
+    f = np.cross(start, h)
+    f = f / np.linalg.norm(f)
+    return f, np.cross(h, f)
+
+
+def _rows(poses: Sequence[Pose], points: Vector) -> Callable[..., Row]:
+    """Return what makes a row of a kind and up to two global directions, at two points."""
+    (p_i, turn_i), (p_j, turn_j) = poses
+
+    def row(kind: int, first: Vector | None = None, second: Vector | None = None) -> Row:
+        numbers = np.zeros(12)
+        if first is not None:
+            numbers[:3] = first if kind == POINT else turn_i.T @ first
+        if second is not None:
+            numbers[3:6] = turn_j.T @ second
+        numbers[6:9] = turn_i.T @ (points[0] - p_i)
+        numbers[9:12] = turn_j.T @ (points[1] - p_j)
+        return Row(kind, numbers)
+
+    return row
+
 
 TOLERANCE = 1e-12
 """What the constraints are kept to, m or m^2 or without unit."""
@@ -96,9 +208,9 @@ class Mechanism:
                 left, initial velocities that the joints do not allow, a rotational spring about
                 another axis than a revolute joint between its bodies.
         """
-        self.bodies = all_of("bodies", bodies, MovingBody)
-        self.joints = all_of("joints", joints, Joint)
-        self.forces = all_of("forces", forces, Force)
+        self.bodies = checked_elements("bodies", bodies, MovingBody)
+        self.joints = checked_elements("joints", joints, Joint)
+        self.forces = checked_elements("forces", forces, Force)
         self.gravity = finite_vector("gravity", gravity, 3)
         self._names = [body.name for body in self.bodies]
         check_names(self._names)
@@ -256,7 +368,7 @@ class Mechanism:
             ManipDynError: If none is found, since nothing holds the mechanism on its way.
         """
         positive("tolerance", tolerance)
-        found = rest(self, tolerance, finite("t", t, "s"))
+        found = find_equilibrium(self, tolerance, finite("t", t, "s"))
         return Equilibrium(self.starting_at(found.q), *found)
 
     # ------------------------------------------------------------------------- tables
@@ -277,10 +389,12 @@ class Mechanism:
     def _rows(self) -> None:
         """Fill the constraints' table, and whose each row is."""
         table, numbers, owners, kept = [], [], [], []
-        names = told_apart([each.name for each in self.joints])
+        names = distinct_names([each.name for each in self.joints])
         for joint, name in zip(self.joints, names, strict=True):
             rows = joint_rows(joint, self._poses(joint.bodies, np.zeros(0)))
-            for row, words in zip(rows, told_apart([told(row) for row in rows]), strict=True):
+            for row, words in zip(
+                rows, distinct_names([constraint_label(row) for row in rows]), strict=True
+            ):
                 table.append((row.kind, *self._starts(joint.bodies)))
                 numbers.append(row.numbers)
                 owners.append(name)
@@ -320,7 +434,7 @@ class Mechanism:
         gradients = np.zeros((len(self._table), self.size + 7))
         for k, (kind, i, j) in enumerate(self._table.tolist()):
             x = np.concatenate([wide[i : i + 7], wide[j : j + 7]])
-            evaluate(primitive_address(kind, 0), x, still, still, self._numbers[k], out)
+            evaluate_kernel(primitive_address(kind, 0), x, still, still, self._numbers[k], out)
             values[k] = out[0]
             gradients[k, i : i + 7] += out[1:8]
             gradients[k, j : j + 7] += out[8:]
@@ -333,7 +447,9 @@ class Mechanism:
         if not roles.redundant.size:
             return roles
         roles = partition(gradients, first=len(self.bodies))
-        if not moves_on(lambda q: (self.violations(q), self.gradients(q)), self.q0, roles):
+        if not has_constant_rank(
+            lambda q: (self.violations(q), self.gradients(q)), self.q0, roles
+        ):
             names = self._dependent_joints(gradients, roles.redundant.size)
             raise ManipDynError(
                 f"the mechanism is in a singular position: see {', '.join(names)}, whose "

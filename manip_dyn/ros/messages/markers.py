@@ -12,8 +12,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody import Mechanism
-from manip_dyn.multibody.model.shapes import bumps, lines, shapes
-from manip_dyn.multibody.poses import body_poses
+from manip_dyn.multibody.model.geometry import body_poses, bumps, lines, shapes
 from manip_dyn.ros.messages.geometry import point, pose, pose_numbers, quaternion, vector
 
 COLOURS = {

@@ -13,7 +13,7 @@ from visualization_msgs.msg import MarkerArray
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import METHODS
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
-from manip_dyn.multibody.poses import JointCoordinates
+from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.multibody.simulation import RTOL
 from manip_dyn.ros.diagnostics import (
     ERROR,

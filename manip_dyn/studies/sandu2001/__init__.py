@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.simulate import MechanismMotion
+from manip_dyn.multibody.simulation import MechanismMotion
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.sandu2001 import (

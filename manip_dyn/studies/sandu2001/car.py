@@ -14,11 +14,11 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import StepControl
-from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.first_order import simulate_by_adams
 from manip_dyn.multibody.model.hmmwv import hmmwv
+from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.simulate import MechanismMotion, simulate_mechanism
+from manip_dyn.multibody.simulation import MechanismMotion, simulate_mechanism
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.sandu2001.rows import PUBLISHED, CarRow, GrowthRow, LeadRow, TimeRow
 from manip_dyn.studies.sandu2001.settings import Settings

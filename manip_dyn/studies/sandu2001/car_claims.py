@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.explicit import simulate_by_adams
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.first_order import simulate_by_adams
 from manip_dyn.multibody.model.hmmwv import hmmwv
-from manip_dyn.multibody.simulate import MechanismMotion
+from manip_dyn.multibody.model.linearization import linearize
+from manip_dyn.multibody.simulation import MechanismMotion
 from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied
 from manip_dyn.studies.report.status import AT_THE_LIMIT
 from manip_dyn.studies.sandu2001.rows import PUBLISHED, LeadRow, TimeRow

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.multibody.linearization import linearize
+from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.studies.report.claims import Claim, Evidence
 from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, cartesian_pendulum, first_link
 from manip_dyn.studies.sandu2001.rows import (

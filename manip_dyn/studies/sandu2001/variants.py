@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from manip_dyn.integration import Jacobian, StepControl
-from manip_dyn.multibody.equations.state_space import linearized
+from manip_dyn.multibody.equations.state_space import linearized_rates
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismSimulation
@@ -26,14 +26,14 @@ TOLERANCES = tuple(PUBLISHED["tolerances"])
 
 def without_time(t, y, p, out, by_time):
     """Write derivatives without those by time, which the bump has; compiled by `integrate`."""
-    linearized(t, y, p, out, by_time)
+    linearized_rates(t, y, p, out, by_time)
     for i in range(by_time.shape[0]):
         by_time[i] = 0.0
 
 
 def too_small(t, y, p, out, by_time):
     """Write derivatives 10 % too small."""
-    linearized(t, y, p, out, by_time)
+    linearized_rates(t, y, p, out, by_time)
     n = by_time.shape[0]
     for i in range(n):
         for k in range(2 * n):
@@ -42,7 +42,7 @@ def too_small(t, y, p, out, by_time):
 
 def without_positions(t, y, p, out, by_time):
     """Write derivatives without those by positions."""
-    linearized(t, y, p, out, by_time)
+    linearized_rates(t, y, p, out, by_time)
     n = by_time.shape[0]
     for i in range(n):
         for k in range(n):

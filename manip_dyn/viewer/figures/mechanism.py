@@ -6,8 +6,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody import Mechanism
-from manip_dyn.multibody.model.shapes import Shape, lines, shapes
-from manip_dyn.multibody.poses import body_poses
+from manip_dyn.multibody.model.geometry import Shape, body_poses, lines, shapes
 from manip_dyn.viewer.scene import Colour, Figure, Part, Poses, Rod
 
 COLOURS: dict[str, Colour] = {

@@ -1,9 +1,10 @@
-"""A mechanism as y' = f(t, y) for any solver, and by Adams methods of variable order.
+"""Mechanisms as y' = f(t, y) for any solver, and their simulation by Adams methods.
 
 Algorithm 2 of Sandu et al. (2001): the solver integrates the independent positions and velocities,
-the dependent ones follow from the constraints wherever f is evaluated, and a new partition ends
-the solver's history. Theirs was DDEABM of Shampine and Watts; here it is VODE (Brown, Byrne and
-Hindmarsh 1989) with Adams-Moulton formulas of order 1 to 12 and functional iteration, by scipy.
+the dependent ones follow from the constraints wherever f is evaluated, and the solver restarts
+after each new partition. The paper used DDEABM of Shampine and Watts. Here it is VODE (Brown,
+Byrne and Hindmarsh 1989) with Adams-Moulton formulas of order 1 to 12 and functional iteration,
+from SciPy.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ import numpy as np
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import Status
-from manip_dyn.multibody.equations.expansion import expand
 from manip_dyn.multibody.equations.partition import Partition
-from manip_dyn.multibody.equations.state_space import needs_repartition, rates
+from manip_dyn.multibody.equations.state_space import expand, needs_repartition, rates
 from manip_dyn.multibody.equations.tables import Forces
+from manip_dyn.multibody.model.linearization import prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
-from manip_dyn.multibody.simulate import MechanismMotion
-from manip_dyn.multibody.simulation import prepared
+from manip_dyn.multibody.simulation import MechanismMotion
 
 HIGHEST_ORDER = 12
 Sample = tuple[float, Vector, Vector, float]
@@ -58,7 +58,7 @@ class FirstOrder:
         self.mechanism = mechanism
         q = mechanism.q0 if q is None else q
         self.partition = mechanism.partition if partition is None else partition
-        self._memory, self.y0 = prepared(
+        self._memory, self.y0 = prepare_memory(
             mechanism, q, mechanism.v0 if v is None else v, self.partition, angles
         )
         self.angles, self.evaluations = self._memory.group(Forces).angles, 0
@@ -67,24 +67,24 @@ class FirstOrder:
     def __call__(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
         self.evaluations += 1
-        rates(t, _own(y), self._memory, self._out)
+        rates(t, _float_copy(y), self._memory, self._out)
         return self._out.copy()
 
     def needs_repartition(self, t: float, y: Vector) -> bool:
         """Return whether the condition number asks for a new partition."""
-        needs_repartition(t, _own(y), self._memory, self._need)
+        needs_repartition(t, _float_copy(y), self._memory, self._need)
         return bool(self._need[0] > 0.0)
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
         """Return all coordinates and rates (N,), and the largest violation of a constraint."""
         size, worst = self.mechanism.size, np.zeros(2)
         q, v = np.empty((1, size)), np.empty((1, size))
-        if expand(_own(y)[np.newaxis], self._memory, q, v, worst) < 1:
+        if expand(_float_copy(y)[np.newaxis], self._memory, q, v, worst) < 1:
             raise ManipDynError("the mechanism cannot be assembled where the solver has led it")
         return q[0], v[0], float(worst.max())
 
 
-def _own(y: Vector) -> Vector:
+def _float_copy(y: Vector) -> Vector:
     """Return a copy of the one kind of array that the machine code is for."""
     return np.array(y, dtype=np.float64, order="C")
 

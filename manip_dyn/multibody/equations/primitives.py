@@ -1,10 +1,14 @@
-"""What joints and forces are made of: scalar functions of two bodies, and their derivatives.
+"""Scalar functions of two bodies, from which joints and forces are built, and their kernels.
 
-A body is where its centre of mass is, p (3,), and how it is turned, Euler parameters e (4,). A
+The coordinates of a body are its centre of mass p (3,) and its Euler parameters e (4,). A
 primitive is a function of the coordinates x = (p_i, e_i, p_j, e_j) (14,) of two bodies and of
-r = (a_i, a_j, s_i, s_j) (12,): directions and points fixed to them, in their axes. The four of
-Haug, Computer-aided kinematics and dynamics of mechanical systems (1989), chapter 9, are written
-once over the expression graph, which gives their derivatives up to order 3.
+r = (a_i, a_j, s_i, s_j) (12,): directions and points fixed to the bodies, in body axes. The four
+of Haug, Computer-aided kinematics and dynamics of mechanical systems (1989), chapter 9, are
+written once over the expression graph, which derives their derivatives up to order 3.
+
+A kernel evaluates a primitive with its derivatives. It reads positions, velocities and
+accelerations of two bodies, q_i, q_j, v_i, v_j, a_i, a_j (7,) each, and numbers r, and writes
+``out``. Its callers use its address: they are compiled once for all kernels.
 """
 
 from __future__ import annotations
@@ -15,14 +19,89 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
 from manip_dyn import codegen
 from manip_dyn.codegen.backend.statements import Program
+from manip_dyn.codegen.backend.straight_line import plain_one_state
 from manip_dyn.codegen.generation.kernel_modules import program_text
 from manip_dyn.codegen.rigid_body import vectors as vec
 from manip_dyn.codegen.rigid_body.catalogue import Declaration, Entry, Function
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradient, rates
 from manip_dyn.core.cache.generated import generated_module, source_of
-from manip_dyn.multibody.kernels.kernel import INPUTS, kernel_address
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled.specialized import specialized
+from manip_dyn.core.plain import PLAIN
+from manip_dyn.multibody.equations import pointers
+
+INPUTS = pointers.PROGRAM.inputs
+_KINDS = (types.CPointer(types.float64),) * (len(INPUTS) + 1)
+_python_kernels: list[Callable[..., None]] = []
+"""Programs in Python, for where nothing is compiled; their places here are their addresses."""
+
+
+@cache
+def kernel_address(program: Program) -> int:
+    """Return the address of a program's machine code, for `run_kernel`; compiled at need."""
+    if PLAIN:
+        _python_kernels.append(plain_one_state(program))
+        return len(_python_kernels) - 1
+    kernel: Any = specialized(pointers, PROGRAM=program).kernel
+    kernel.compile(_KINDS)
+    made = kernel.overloads[_KINDS]
+    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
+@intrinsic
+def _run_kernel(_context, address, q, v, a, first, second, numbers, place, out):
+    for each in (q, v, a, numbers, out):
+        good = isinstance(each, types.Array) and each.layout == "C"
+        if not (good and each.dtype == types.float64):
+            raise TypingError(f"a kernel takes C-contiguous arrays of float64, not {each}")
+    for each in (address, first, second, place):
+        if not isinstance(each, types.Integer):
+            raise TypingError(f"a kernel takes addresses and places, not {each}")
+
+    def generate(context, builder, signature, values):
+        def pointer(array, start=None):
+            kind = signature.args[array]
+            data = arrayobj.make_array(kind)(context, builder, values[array]).data
+            if start is None:
+                return data
+            value = context.cast(builder, values[start], signature.args[start], types.intp)
+            return builder.gep(data, [value])
+
+        bodies = [pointer(array, start) for array in (1, 2, 3) for start in (4, 5)]
+        function = context.call_conv.get_function_type(types.none, _KINDS)
+        target = builder.inttoptr(values[0], function.as_pointer())
+        parts = [*bodies, pointer(6, 7), pointer(8)]
+        context.call_conv.call_function(builder, target, types.none, _KINDS, parts)
+        return context.get_dummy_value()
+
+    return types.void(address, q, v, a, first, second, numbers, place, out), generate
+
+
+def _run_python_kernel(address, q, v, a, first, second, numbers, place, out):
+    bodies = [each[start:] for each in (q, v, a) for start in (first, second)]
+    _python_kernels[address]([*bodies, numbers.reshape(-1)[place:]], out)
+
+
+run_kernel: Any = _run_python_kernel if PLAIN else _run_kernel
+"""``run_kernel(address, q, v, a, first, second, numbers, place, out)``: run a program, compiled.
+
+The bodies' coordinates begin at the places `first` and `second` of q, v and a, the program's
+numbers at a place of the memory of `numbers`.
+"""
+
+
+@compiled(short=True, counted=False)
+def evaluate_kernel(address, x, v, a, r, out):
+    """Run a program for the coordinates x (14,) of two bodies, their rates v, a, and r."""
+    run_kernel(address, x, v, a, 0, 7, r, 0, out)
+
 
 HEADER = '''"""Programs about two bodies. Written by manip_dyn.multibody; do not edit."""
 
@@ -53,7 +132,7 @@ def rotation(e: Sequence[Any]) -> vec.Matrix3:
     ]
 
 
-def turning(e: Sequence[Any], rate: Sequence[Any]) -> vec.Vector3:
+def body_angular_velocity(e: Sequence[Any], rate: Sequence[Any]) -> vec.Vector3:
     """Return the angular velocity 2 G(e) e' (3,) in body axes, Haug (1989), eq. 9.3.35."""
     w, x, y, z = e
     rows = [[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]
@@ -121,7 +200,7 @@ def kernel_addresses(kind: int) -> tuple[int, int, int]:
 
 def primitive_address(kind: int, order: int) -> int:
     """Return the address of one of a primitive's kernels; the others need not be compiled."""
-    return kernel_address(getattr(programs(), f"{PRIMITIVES[kind].__name__}_{order}"))
+    return kernel_address(getattr(generated_programs(), f"{PRIMITIVES[kind].__name__}_{order}"))
 
 
 @cache
@@ -132,20 +211,22 @@ def inertia_addresses() -> tuple[int, int]:
     its derivatives (4, 4) by the acceleration; the second the force at an acceleration, and the
     derivatives by that, by e and by v. Their numbers are the inertia (6,).
     """
-    return kernel_address(programs().inertia_1), kernel_address(programs().inertia_2)
+    return kernel_address(generated_programs().inertia_1), kernel_address(
+        generated_programs().inertia_2
+    )
 
 
 @cache
-def programs() -> ModuleType:
+def generated_programs() -> ModuleType:
     """Return the primitives' and the inertia's programs, generated once for all mechanisms."""
     generator = source_of(Path(codegen.__file__).parent)
     content = Path(__file__).read_bytes() + generator
-    return generated_module("multibody", content, _text)
+    return generated_module("multibody", content, _module_source)
 
 
-def _text() -> str:
-    traced = [_traced(each, order) for each in PRIMITIVES for order in range(ORDERS)]
-    traced += [_traced_inertia(order) for order in (1, 2)]
+def _module_source() -> str:
+    traced = [_primitive_program(each, order) for each in PRIMITIVES for order in range(ORDERS)]
+    traced += [_inertia_program(order) for order in (1, 2)]
     return HEADER + "".join(
         ENTRY.format(
             name=each.name, inputs=each.inputs, dimensions=each.dimensions, text=each.text
@@ -154,7 +235,7 @@ def _text() -> str:
     )
 
 
-def _traced(primitive: Callable[..., Any], order: int) -> Program:
+def _primitive_program(primitive: Callable[..., Any], order: int) -> Program:
     graph = Graph()
     x, *motion = (two_bodies(graph, name) for name in "qva"[: order + 1])
     value = graph.lift(primitive(x, [graph.input(f"r[{i}]") for i in range(12)]))
@@ -170,11 +251,11 @@ def _traced(primitive: Callable[..., Any], order: int) -> Program:
     return traced_program(f"{primitive.__name__}_{order}", graph, results)
 
 
-def _traced_inertia(order: int) -> Program:
+def _inertia_program(order: int) -> Program:
     """Return d/dt dT/de' - dT/de by Lagrange, with T the energy of turning."""
     graph = Graph()
     e, v, a = ([graph.input(f"{name}_i[{i}]") for i in range(3, 7)] for name in "qva")
-    omega = turning(e, v)
+    omega = body_angular_velocity(e, v)
     xx, yy, zz, xy, xz, yz = (graph.input(f"r[{i}]") for i in range(6))
     energy = 0.5 * vec.dot(omega, vec.times([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], omega))
     momentum = gradient(energy, v)

@@ -1,0 +1,193 @@
+"""The linear motion of a mechanism about a state, and its equilibria.
+
+At an equilibrium the independent coordinates y are free of forces: F(y) = M y'' = 0. The stiffness
+is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d): Newton's method
+where k_i is positive and d is long, downhill elsewhere (saddle-free Newton, Dauphin et al. 2014).
+A step is repeated with a shorter d if the forces at its end oppose it by more than half of what
+they were at its start. Where no force acts, as on a car along a level road, the mechanism remains
+where it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.multibody.equations.partition import Partition
+from manip_dyn.multibody.equations.state_space import expand, linearized_rates
+from manip_dyn.multibody.equations.tables import (
+    Forces,
+    Loads,
+    Memory,
+    Reduced,
+    Tables,
+    memory_with,
+)
+
+if TYPE_CHECKING:
+    from manip_dyn.multibody.model.mechanism import Mechanism
+
+
+class MechanismTables(Protocol):
+    """What has tables: a `Mechanism`."""
+
+    size: int
+
+    def tables(self, q: Vector, roles: Partition) -> Tables:
+        """Return new arrays with positions q (N,) and a partition."""
+        ...
+
+
+def prepare_memory(
+    mechanism: MechanismTables,
+    q: Vector,
+    v: Vector,
+    roles: Partition,
+    angles: Vector | None = None,
+) -> tuple[Memory, Vector]:
+    """Return memory and state y (2 n,) of a partition, with consistent velocities.
+
+    The angles (f,) of rotational springs are those of earlier memory; default: as assembled.
+    """
+    tables = mechanism.tables(q, roles)
+    if angles is not None:
+        tables.forces.angles[:] = angles
+    memory = memory_with(tables)
+    y = np.concatenate([q[roles.independent], v[roles.independent]])
+    all_q, all_v = np.empty((2, 1, mechanism.size))
+    if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(2)) < 1:
+        raise ManipDynError("the mechanism cannot be assembled in its position")
+    return memory, y
+
+
+class Linearization(NamedTuple):
+    """The motion about a state, in the n independent coordinates.
+
+    Attributes:
+        mass: Reduced mass matrix (n, n).
+        by_position: J1, derivatives of the accelerations (n, n).
+        by_velocity: J2 (n, n).
+        by_time: (n,).
+        acceleration: (n,).
+        y: The independent positions and velocities (2 n,).
+    """
+
+    mass: Matrix
+    by_position: Matrix
+    by_velocity: Matrix
+    by_time: Vector
+    acceleration: Vector
+    y: Vector
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the linear motion (2 n,), 1/s, fastest first."""
+        n = len(self.mass)
+        matrix = np.zeros((2 * n, 2 * n))
+        matrix[:n, n:] = np.eye(n)
+        matrix[n:, :n], matrix[n:, n:] = self.by_position, self.by_velocity
+        found = np.linalg.eigvals(matrix)
+        return found[np.argsort(found.real)]
+
+
+def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
+    """Return J1, J2 and the rest about a state y (2 n,) of prepared memory."""
+    n = len(y) // 2
+    out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
+    linearized_rates(t, y, memory, out, by_time)
+    mass = out[:, 2 * n :]
+    slopes: Vector = np.asarray(
+        np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
+    )
+    acceleration = memory.group(Reduced).acceleration.copy()
+    return Linearization(
+        mass,
+        slopes[:, :n],
+        slopes[:, n : 2 * n],
+        slopes[:, 2 * n],
+        acceleration,
+        y,
+    )
+
+
+def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
+    """Return J1, J2 and the rest at the mechanism's start; Sandu et al. (2001), eq. 26."""
+    memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    return linear_motion(memory, y, t)
+
+
+FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
+"""The first d, and its bounds, s^2."""
+LONGER, SHORTER, MAX_REVERSAL = 4.0, 0.25, 0.5
+LONGEST_STEP = 0.05
+"""Longest step of a coordinate, m or Euler parameter."""
+MAX_ITERATIONS = 400
+
+
+class EquilibriumModel(MechanismTables, Protocol):
+    """What can rest: a `Mechanism`."""
+
+    q0: Vector
+    freedoms: int
+    partition: Partition
+
+    def roles_at(self, q: Vector) -> Partition | None:
+        """Return the coordinates' roles at q (N,)."""
+        ...
+
+
+class EquilibriumPoint(NamedTuple):
+    """Coordinates (N,), largest acceleration, iterations, eigenvalues (2 n,), 1/s."""
+
+    q: Vector
+    acceleration: float
+    iterations: int
+    eigenvalues: np.ndarray
+
+
+def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) -> EquilibriumPoint:
+    """Return where a mechanism rests, downhill of its start; see `Mechanism.equilibrium`."""
+    q, roles, angles, length = mechanism.q0, mechanism.partition, None, FIRST
+    n, count, left = mechanism.freedoms, 0, np.inf
+    while count < MAX_ITERATIONS and length > SHORTEST:
+        memory, y = prepare_memory(mechanism, q, np.zeros(mechanism.size), roles, angles)
+        found = linear_motion(memory, y, t)
+        left = float(np.abs(found.acceleration).max())
+        if left < tolerance:
+            return EquilibriumPoint(q, left, count, found.eigenvalues)
+        force = found.mass @ found.acceleration
+        while length > SHORTEST:
+            count += 1
+            change = _downhill(found, force, length)
+            end = np.concatenate([y[:n] + change, np.zeros(n)])
+            beyond, there = _assembled_positions(memory, end), linear_motion(memory, end, t)
+            pushed, pushes = force @ change, (there.mass @ there.acceleration) @ change
+            next_roles = None if beyond is None else mechanism.roles_at(beyond)
+            if beyond is not None and next_roles is not None and pushes >= -MAX_REVERSAL * pushed:
+                q, roles, angles = beyond, next_roles, memory.group(Forces).angles
+                length = min(LONGER * length, LONGEST)
+                break
+            length *= SHORTER
+    raise ManipDynError(
+        f"no equilibrium was found: after {count} iterations an acceleration of {left:.3g} is "
+        "left; expected forces that hold the mechanism somewhere on its way"
+    )
+
+
+def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
+    """Return the step (n,) of the independent coordinates under their forces (n,)."""
+    stiffness = -motion.mass @ motion.by_position
+    inverse = np.linalg.inv(np.linalg.cholesky(motion.mass))
+    sizes, modes = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
+    modes = inverse.T @ modes
+    change = modes @ (modes.T @ force / np.maximum(np.abs(sizes), 1.0 / length))
+    return change * min(1.0, LONGEST_STEP / max(float(np.abs(change).max()), LONGEST_STEP))
+
+
+def _assembled_positions(memory: Memory, y: Vector) -> Vector | None:
+    """Return all coordinates (N,) at a state y (2 n,); None where it cannot be assembled."""
+    q, v = np.empty((2, 1, len(memory.group(Loads).force)))
+    return q[0] if expand(y[np.newaxis], memory, q, v, np.zeros(2)) == 1 else None
