@@ -11,8 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 import manip_dyn as md
-from manip_dyn.bench.charts import charts, svg
-from manip_dyn.bench.page import newest
+from manip_dyn.bench.page import charts, newest, svg
 
 ROOT = Path(md.__file__).parents[1]
 MOVED = {

@@ -1,14 +1,19 @@
-"""`manip_dyn bench dynamics`: the kernels beside pinocchio, CasADi, MuJoCo and Drake.
+"""`manip_dyn bench dynamics`: kernels compared with pinocchio, CasADi, MuJoCo and Drake.
 
-For each robot a row for each of forward and inverse dynamics, mass matrix and the derivatives of
-both dynamics, compiled (a loop over states in compiled code, also in SIMD lanes and as exported
-C) and from Python (one checked call, as the README shows it): microseconds, and ratios to ours.
-About 20 s.
+The suite times forward and inverse dynamics, the mass matrix and the derivatives of both dynamics
+of each robot. Each is timed compiled (a loop over states in compiled code, also in SIMD lanes and
+as exported C) and called from Python (one checked call, as in the README). Rows contain
+microseconds and the ratio to manip_dyn. Takes about 20 s.
 """
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numba
@@ -16,11 +21,11 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench import peers
-from manip_dyn.bench.exported import exported_loops
 from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
+from manip_dyn.export.c99 import export_c
 from manip_dyn.robot import Robot
 
 STATES = 512
@@ -186,3 +191,43 @@ def _triple(function, states, result):
         for i in range(q.size):
             q[i], v[i], tau[i] = states[0, k, i], states[1, k, i], states[2, k, i]
         function(q, v, tau, result)
+
+
+NAME, COMPILER = "arm", "gcc"
+WAYS = (["-O3", "-march=native"], ["-O3"])
+LOOP = """
+#include "arm.h"
+void loop(const double *q, const double *v, const double *tau, double *out, int count) {
+  for (int k = 0; k < count; ++k) {
+    const int first = k * ARM_JOINTS;
+    arm_forward_dynamics(q + first, v + first, tau + first, out + first);
+  }
+}
+"""
+
+
+def exported_loops(robot: Robot, states: Vector) -> list[Candidate]:
+    """Return the exported forward dynamics for states (3, m, n), compiled by gcc in two ways."""
+    if shutil.which(COMPILER) is None:
+        return []
+    return [_loop(robot, states, flags) for flags in WAYS]
+
+
+def _loop(robot: Robot, states: Vector, flags: list[str]) -> Candidate:
+    with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as name:
+        folder = Path(name)
+        source = export_c(robot, folder, ["forward_dynamics"], name=NAME)[1]
+        (folder / "loop.c").write_text(LOOP, encoding="utf-8")
+        made = folder / "kernel.so"
+        files = [str(each) for each in (source, folder / "loop.c", "-o", made)]
+        command = [COMPILER, *flags, "-shared", "-fPIC", *files]
+        subprocess.run([*command, "-lm"], check=True)
+        loop = ctypes.CDLL(str(made)).loop
+    count, out = states.shape[1], np.empty_like(states[0])
+    places = [ctypes.c_void_p(each.ctypes.data) for each in (*states, out)]
+    kept = (states, out)  # as long as the loop may be called
+
+    def call() -> None:
+        loop(*places, len(kept[0][0]))
+
+    return Candidate(f"C export, {COMPILER} {' '.join(flags)}", call, count)

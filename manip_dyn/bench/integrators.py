@@ -1,13 +1,14 @@
-"""`manip_dyn bench integrators`: computing time at equal measured error, beside the peers.
+"""`manip_dyn bench integrators`: computing time at equal measured error, compared with peers.
 
-Two free motions: the RR arm of Galhano, Machado (1994) for 5 s, and the Panda for 1 s from 0.3 rad
-in every joint. Every candidate runs at many tolerances, all in turn, round after round; what else
-the machine does can only add to a time, so the least of all rounds counts. A candidate's time at a
-target is read from the line through its (error, time) points in logarithms. Errors are those of
-the final state, largest component, against RK10 in extended precision.
+The problems are two free motions: the RR arm of Galhano, Machado (1994) for 5 s, and the Panda for
+1 s from 0.3 rad in every joint. Every candidate runs at many tolerances, all in turn in many
+rounds. Other load on the machine can only increase a time, so the minimum over the rounds counts.
+The time at a target error is interpolated between a candidate's (error, time) points in
+logarithms. Errors are those of the final state, largest component, relative to RK10 in extended
+precision.
 
-A row for each of our methods and each peer that is installed: CPU milliseconds at three errors.
-Some minutes.
+There is a row for each method of manip_dyn and each peer that is installed, with CPU milliseconds
+at three errors. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numba
 import numpy as np
+from scipy.integrate import solve_ivp
 
-from manip_dyn.bench import integrator_peers
-from manip_dyn.bench.graphs import reference
+from manip_dyn.bench.peers import extended_precision_end, installed, rates_of
 from manip_dyn.bench.robots import usual_robots
 from manip_dyn.bench.timing import repetitions, seconds
 from manip_dyn.codegen import customize
@@ -94,7 +96,7 @@ def measure(
     rows = []
     for problem in problems() if chosen is None else chosen:
         robot, start, duration, wanted = problem
-        exact = reference(robot, start.tolist(), duration, steps=1500)
+        exact = extended_precision_end(robot, start.tolist(), duration, steps=1500)
         name = f"{robot.name}, {duration:g} s"
         candidates = {
             candidate: list(solvers)
@@ -114,7 +116,7 @@ def _candidates(robot: Robot, start: Vector, duration: float, tolerances: Sequen
             f"manip_dyn {method}",
             (_our_solver(robot, start, duration, method, tolerance) for tolerance in tolerances),
         )
-    yield from integrator_peers.candidates(robot, start, duration, tolerances)
+    yield from candidates(robot, start, duration, tolerances)
 
 
 def _our_solver(robot: Robot, start: Vector, duration: float, method: str, tolerance: float):
@@ -136,17 +138,17 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
     return solve
 
 
-def error_and_time(solve: integrator_peers.Solver, exact: Vector) -> tuple[float, float]:
+def error_and_time(solve: Solver, exact: Vector) -> tuple[float, float]:
     """Return error and least CPU time, s, of a solver that takes turns with no other."""
     return error_of(solve, exact), least_times([solve])[0]
 
 
-def error_of(solve: integrator_peers.Solver, exact: Vector) -> float:
+def error_of(solve: Solver, exact: Vector) -> float:
     """Return the largest error of a component."""
     return float(np.abs(np.asarray(solve()) - exact).max())
 
 
-def least_times(solvers: Sequence[integrator_peers.Solver]) -> list[float]:
+def least_times(solvers: Sequence[Solver]) -> list[float]:
     """Return the least CPU time of each, s; they run in turn, round after round."""
     counts = [repetitions(solve, SLICE, time.process_time) for solve in solvers]
     least, spent = [math.inf] * len(solvers), [0.0] * len(solvers)
@@ -175,3 +177,125 @@ def _least(times: Iterable[float | None]) -> float | None:
 
 def _is_ours(row: Row) -> bool:
     return row.candidate.startswith("manip_dyn")
+
+
+Solver = Callable[[], Vector]
+Candidates = Iterator[tuple[str, Iterable[Solver]]]
+
+
+def candidates(
+    robot: Robot, start: Vector, duration: float, tolerances: Sequence[float]
+) -> Candidates:
+    """Yield names of peers, each with a solver per tolerance."""
+    yield from _scipy(robot, start, duration, tolerances)
+    if installed("numbalsoda"):
+        yield from _numbalsoda(robot, start, duration, tolerances)
+    if installed("heyoka"):
+        yield from _heyoka(robot, start, duration, tolerances)
+    if installed("diffrax"):
+        yield from _diffrax(robot, start, duration, tolerances)
+
+
+def _scipy(robot, start, duration, tolerances) -> Candidates:
+    rhs, tau = customize(robot).right_hand_side, np.zeros(robot.n)
+
+    @numba.njit
+    def rates(t, y):
+        out = np.empty_like(y)
+        rhs(t, y, tau, out)
+        return out
+
+    for method in ("DOP853", "LSODA"):
+
+        def solver(tolerance: float, method: str = method) -> Solver:
+            return lambda: solve_ivp(
+                rates,
+                (0.0, duration),
+                start,
+                method=method,
+                rtol=max(tolerance, 3e-14),
+                atol=tolerance,
+            ).y[:, -1]
+
+        yield f"scipy {method}, numba rhs", map(solver, tolerances)
+
+
+def _numbalsoda(robot, start, duration, tolerances) -> Candidates:
+    import numbalsoda
+
+    rhs, tau, size = customize(robot).right_hand_side, np.zeros(robot.n), 2 * robot.n
+
+    @numba.cfunc(numbalsoda.lsoda_sig)
+    def rates(t, y, out, _p):
+        rhs(t, numba.carray(y, (size,)), tau, numba.carray(out, (size,)))
+
+    times, address = np.array([0.0, duration]), rates.address
+    for method in ("dop853", "lsoda"):
+        run = getattr(numbalsoda, method)
+
+        def solver(tolerance: float, run: Callable = run) -> Solver:
+            def solve() -> Vector:
+                states, done = run(address, start, times, rtol=tolerance, atol=tolerance)
+                return states[-1] if done else np.full_like(start, np.nan)
+
+            return solve
+
+        yield f"numbalsoda {method}", map(solver, tolerances)
+
+
+def _heyoka(robot, start, duration, tolerances) -> Candidates:
+    import heyoka
+
+    names = [f"y{i}" for i in range(2 * robot.n)]
+    variables = heyoka.make_vars(*names)
+    rates = rates_of(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
+    system = list(zip(variables, rates, strict=True))
+    # Long systems are compiled in heyoka's compact mode; the other takes minutes.
+    compact = robot.n > 3
+    for fast in (False, True):
+
+        def solver(tolerance: float, fast: bool = fast) -> Solver:
+            integrator = heyoka.taylor_adaptive(
+                system, start.tolist(), tol=tolerance, fast_math=fast, compact_mode=compact
+            )
+
+            def solve() -> Vector:
+                integrator.time = 0.0
+                integrator.state[:] = start
+                integrator.propagate_until(duration)
+                return integrator.state
+
+            return solve
+
+        # Compiled anew for every tolerance, whose order it unrolls.
+        chosen = tolerances if not compact else tolerances[::4]
+        yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
+
+
+def _diffrax(robot, start, duration, tolerances) -> Candidates:
+    import diffrax
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    rates = rates_of(robot, jax.numpy.sin, jax.numpy.cos)
+    term = diffrax.ODETerm(lambda _t, y, _p: jax.numpy.stack(rates(y)))
+
+    @jax.jit
+    def run(y, tolerance):
+        control = diffrax.PIDController(rtol=tolerance, atol=tolerance)
+        return diffrax.diffeqsolve(
+            term,
+            diffrax.Dopri8(),
+            0.0,
+            duration,
+            None,
+            y,
+            stepsize_controller=control,
+            max_steps=None,
+            adjoint=diffrax.ForwardMode(),
+        ).ys[-1]
+
+    def solver(tolerance: float) -> Solver:
+        return lambda: np.asarray(run(start, tolerance))
+
+    yield "diffrax Dopri8", map(solver, [each for each in tolerances if each >= 1e-14])

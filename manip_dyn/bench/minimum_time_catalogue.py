@@ -1,8 +1,9 @@
 """Certified minimum-time motions as data: ``python -m manip_dyn.bench.minimum_time_catalogue``.
 
-The motions of the tables of Fan (2003), and which structure is the fastest for the goals of a grid
-of the IBM 7535, with a picture of it. For others to compare theirs with. Written are
-``minimum_time-<commit>.json`` (all of it), ``.csv`` (the grid) and ``.png``.
+The catalogue contains the motions of the tables of Fan (2003) and the structure of the fastest
+motion to each goal of a grid of the IBM 7535, with a picture of that map. It is meant for
+comparison with other planners. The program writes ``minimum_time-<commit>.json`` (everything),
+``.csv`` (the grid) and ``.png``.
 """
 
 from __future__ import annotations
@@ -12,24 +13,26 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.bench.changed_robot import changed_robot
-from manip_dyn.bench.minimum_time_map import draw
 from manip_dyn.bench.record import clean_commit
+from manip_dyn.bench.robots import changed_robot
 from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.extras import needed
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.share import share_directory
 from manip_dyn.core.yaml_file import read_yaml
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.minimum_time.extremals.controls import Control, Kind
+from manip_dyn.plots import figure_type
 from manip_dyn.robot import Robot, load_robot
 
 ARM, REACH = "ibm7535", 2.0
@@ -150,7 +153,7 @@ def write(folder: Path, found: list[Entry], cells: list[Entry], name: str) -> li
     content["grid"] = [_short(each) for each in cells]
     text = _text(content).encode("utf-8")
     files = [folder / f"{name}.{kind}" for kind in ("json", "csv", "png")]
-    for file, data in zip(files, (text, _csv(cells), draw(cells)), strict=True):
+    for file, data in zip(files, (text, _csv(cells), draw_map(cells)), strict=True):
         write_whole(file, data)
     return files
 
@@ -181,6 +184,54 @@ def _csv(cells: list[Entry]) -> bytes:
         switches = sum(len(times) for times in each.switch_times)
         rows.writerow([*each.goal, each.status, f"{each.t_final:.9g}", switches, each.structure])
     return out.getvalue().encode("utf-8")
+
+
+# ------------------------------------------------------------------------------ picture
+
+SHOWN = 18
+"""Number of the most frequent structures that have separate colours in the map."""
+
+
+def draw_map(cells: Sequence[Entry]) -> bytes:
+    """Return the picture (PNG) of a square grid of motions, the second joint's goal fastest."""
+    listed = needed("matplotlib.colors", "plots need", "plot").ListedColormap
+    size, names = round(len(cells) ** 0.5), [each.structure for each in cells]
+    frequent = [name for name, _ in Counter(names).most_common(SHOWN)]
+    kinds = np.array([frequent.index(name) if name in frequent else SHOWN for name in names])
+    times = np.array([each.t_final for each in cells]).reshape(size, size)
+    goals = np.array([each.goal for each in cells])
+    half = 0.5 * (np.ptp(goals[:, 0])) / max(size - 1, 1)
+    box = [goals.min() - half, goals.max() + half] * 2
+    figure = figure_type()(figsize=(15.0, 6.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    colors = _colors()
+    shown: dict[str, Any] = {"origin": "lower", "extent": box, "interpolation": "nearest"}
+    kinds_map = kinds.reshape(size, size).T
+    left.imshow(kinds_map, cmap=listed(colors), vmin=-0.5, vmax=SHOWN + 0.5, **shown)
+    open_cells = np.array([each.status not in ("solved", "at_goal") for each in cells])
+    left.plot(*goals[open_cells].T, "kx", markersize=4, label="not certified")
+    labels = [*frequent, *[""] * (SHOWN - len(frequent)), "others" if kinds.max() == SHOWN else ""]
+    for color, name in zip(colors, labels, strict=True):
+        if name:
+            left.plot([], [], "s", color=color, label=name)
+    left.set_title("first signs of both efforts, then switches in order (joint, new sign)")
+    left.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7)
+    drawn = right.imshow(times.T, cmap="viridis", **shown)
+    right.set_title("time [s]")
+    figure.colorbar(drawn, ax=right)
+    for axes in (left, right):
+        axes.set_xlabel("goal of joint 1 [rad]")
+        axes.set_ylabel("goal of joint 2 [rad]")
+    out = io.BytesIO()
+    figure.savefig(out, dpi=80, format="png")
+    return out.getvalue()
+
+
+def _colors() -> list[Any]:
+    """Return colours for the frequent structures, and one for the others."""
+    from matplotlib import colormaps
+
+    return [*(colormaps["tab20"](i) for i in range(SHOWN)), (0.2, 0.2, 0.2, 1.0)]
 
 
 def main(arguments: list[str] | None = None) -> int:

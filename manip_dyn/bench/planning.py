@@ -1,10 +1,8 @@
-"""`manip_dyn bench planning`: how long plans take to make, and how long the motions last.
+"""`manip_dyn bench planning`: computing times of planners, and durations of their motions.
 
 The motions are those of Fan (2003), tables 5.3, 5.4, 6.2 and 6.3, and one of seven joints under
-gravity. A candidate takes a problem and returns its row, or None where it does not apply.
-
-For each motion a row for zero net work, minimum time, the thesis's grid search, and each peer that
-is installed: milliseconds for the plan, seconds that the motion lasts. About 50 s.
+gravity. There is a row for zero net work, minimum time, the thesis's grid search, and each peer
+that is installed: milliseconds per plan and the duration of the motion. Takes about 50 s.
 """
 
 from __future__ import annotations
@@ -16,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.bench.peers import installed
-from manip_dyn.bench.planning_minimum_time import collocation, straight_path
+from manip_dyn.bench.peers import installed, rates_of
 from manip_dyn.bench.timing import SLICE, repetitions, seconds
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
 from manip_dyn.robot import Robot, load_robot
@@ -164,3 +163,81 @@ def measure(
         for candidate in candidates
         if (row := candidate(problem)) is not None
     ]
+
+
+INTERVALS = 100
+
+
+def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Callable[[], float]:
+    """Return Hermite-Simpson collocation with piecewise constant efforts as a function.
+
+    It starts from the straight line with constant speed and the duration `first`, s. Betts (2010),
+    Practical methods for optimal control using nonlinear programming, section 4.6.6.
+    """
+    import casadi
+
+    n, cells = robot.n, INTERVALS
+    rates = rates_of(robot, casadi.sin, casadi.cos, casadi.SX)
+    y, tau = casadi.SX.sym("y", 2 * n), casadi.SX.sym("tau", n)
+    slope = casadi.Function(
+        "slope", [y, tau], [casadi.vertcat(*rates(casadi.vertsplit(y), casadi.vertsplit(tau)))]
+    )
+    problem = casadi.Opti()
+    x = problem.variable(2 * n, cells + 1)
+    middle = problem.variable(2 * n, cells)
+    u, duration = problem.variable(n, cells), problem.variable()
+    h = duration / cells
+    across = slope.map(cells)
+    before, after = across(x[:, :-1], u), across(x[:, 1:], u)
+    between = across(middle, u)
+    problem.subject_to(
+        casadi.vec(middle - 0.5 * (x[:, :-1] + x[:, 1:]) - h / 8 * (before - after)) == 0
+    )
+    problem.subject_to(
+        casadi.vec(x[:, 1:] - x[:, :-1] - h / 6 * (before + 4 * between + after)) == 0
+    )
+    limits = np.tile(robot.tau_max[:, None], (1, cells))
+    problem.subject_to(problem.bounded(-limits.ravel("F"), casadi.vec(u), limits.ravel("F")))
+    problem.subject_to(x[:, 0] == np.concatenate([start, np.zeros(n)]))
+    problem.subject_to(x[:, -1] == np.concatenate([goal, np.zeros(n)]))
+    problem.subject_to(duration >= 1e-3)
+    problem.minimize(duration)
+    problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-8})
+    share = np.linspace(0.0, 1.0, cells + 1)
+    straight = start[:, None] + (goal - start)[:, None] * share
+    speed = np.tile(((goal - start) / first)[:, None], (1, cells + 1))
+    guess = np.vstack([straight, speed])
+
+    def solve() -> float:
+        problem.set_initial(x, guess)
+        problem.set_initial(middle, 0.5 * (guess[:, :-1] + guess[:, 1:]))
+        problem.set_initial(u, 0.0)
+        problem.set_initial(duration, first)
+        return float(problem.solve().value(duration))
+
+    return solve
+
+
+def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float]:
+    """Return TOPP-RA on the straight joint path as a function (Pham, Pham 2018)."""
+    import toppra
+
+    toppra.setup_logging("ERROR")
+    inverse_dynamics = customize(robot).unchecked.inverse_dynamics
+    path = toppra.SplineInterpolator([0.0, 1.0], np.array([start, goal]))
+    limits = np.column_stack([-robot.tau_max, robot.tau_max])
+    bounds = np.column_stack([-robot.v_max, robot.v_max])
+    grid = np.linspace(0.0, 1.0, INTERVALS + 1)
+
+    def solve() -> float:
+        efforts = toppra.constraint.JointTorqueConstraint(
+            inverse_dynamics,
+            limits,
+            np.zeros(robot.n),
+            discretization_scheme=toppra.constraint.DiscretizationType.Interpolation,
+        )
+        speeds = toppra.constraint.JointVelocityConstraint(bounds)
+        instance = toppra.algorithm.TOPPRA([efforts, speeds], path, gridpoints=grid)
+        return float(instance.compute_trajectory(0.0, 0.0).duration)
+
+    return solve

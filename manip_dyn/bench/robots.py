@@ -1,10 +1,20 @@
-"""The robots that are timed: the PA-10, and one that nobody here wrote."""
+"""Robots that the suites time, and shipped robots with changed parameters."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
+import yaml
+
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.share import share_directory
+from manip_dyn.core.yaml_file import read_yaml
 from manip_dyn.robot import Robot, load_robot
 
 _PANDA = "cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf"
@@ -18,3 +28,83 @@ def usual_robots() -> list[Robot]:
     except PackageNotFoundError:
         return robots
     return [*robots, load_robot(path, lock={"panda_finger_joint1": 0.02})]
+
+
+CHANGES = {
+    "mass": ("inertial/mass", ("value",)),
+    "com": ("inertial/origin", ("xyz",)),
+    "inertia": ("inertial/inertia", ("ixx", "iyy", "izz")),
+    "origin": ("origin", ("xyz",)),
+    "effort": ("limit", ("effort",)),
+    "lower": ("limit", ("lower",)),
+    "upper": ("limit", ("upper",)),
+}
+"""What can be changed -> element below the link or joint, its attributes."""
+
+
+def changed_robot(
+    name: str,
+    robot: str,
+    links: Mapping[str, Any] | None = None,
+    joints: Mapping[str, Any] | None = None,
+    load: float | None = None,
+) -> Robot:
+    """Return a shipped robot with changed numbers, or as it is if nothing is changed.
+
+    Args:
+        name: What the changed robot is called.
+        robot: The shipped one.
+        links: Its links by name, with what of `PLACES` is changed; SI units, as in a URDF.
+        joints: Its joints, in the same way.
+        load: Mass of its payload, kg.
+
+    Raises:
+        ManipDynError: If there is no such robot, part or number.
+    """
+    if not links and not joints and load is None:
+        return load_robot(robot)
+    shipped = share_directory() / "urdf" / f"{robot}.urdf"
+    if not shipped.is_file():
+        raise ManipDynError(f"arm '{name}' changes '{robot}', which is not shipped")
+    root = ElementTree.parse(shipped).getroot()
+    root.set("name", name)
+    for kind, changes in (("link", links), ("joint", joints)):
+        for part, numbers in (changes or {}).items():
+            _change(_part(root, kind, part), part, numbers)
+    beside = shipped.with_suffix(".yaml")
+    extras = read_yaml(beside, lambda content: content or {}) if beside.is_file() else {}
+    if load is not None:
+        extras["payload"] = {**extras["payload"], "mass": load}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{name}.urdf"
+        file.write_text(ElementTree.tostring(root, encoding="unicode"), encoding="utf-8")
+        if extras:
+            file.with_suffix(".yaml").write_text(yaml.safe_dump(extras), encoding="utf-8")
+        return load_robot(file)
+
+
+def _part(root: Element, kind: str, name: str) -> Element:
+    parts = {str(each.get("name")): each for each in root.iter(kind)}
+    if name not in parts:
+        raise ManipDynError(f"the robot has no {kind} '{name}'{closest(name, parts)}")
+    return parts[name]
+
+
+def _change(part: Element, name: str, numbers: Mapping[str, Any]) -> None:
+    for key, value in numbers.items():
+        if key not in CHANGES:
+            raise ManipDynError(f"'{name}' has no '{key}'{closest(str(key), CHANGES)}")
+        place, attributes = CHANGES[key]
+        element = part.find(place)
+        if element is None:
+            raise ManipDynError(f"'{name}' has no <{place}> to change")
+        values = _strings(value)
+        if len(attributes) == 1:
+            values = [" ".join(values)]
+        for attribute, text in zip(attributes, values, strict=True):
+            element.set(attribute, text)
+
+
+def _strings(value: Any) -> list[str]:
+    """Return numbers as text; the loader checks them."""
+    return [str(each) for each in value] if isinstance(value, Iterable) else [str(value)]

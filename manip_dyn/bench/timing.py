@@ -1,4 +1,4 @@
-"""Fair timing: candidates in turn, round after round, medians of times and of ratios."""
+"""Measured times: candidates run in turn in many rounds, and medians are reported."""
 
 from __future__ import annotations
 
@@ -119,3 +119,35 @@ def _processor() -> str:
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
+
+
+CLOCK = time.process_time
+RESOLUTION = 1e-9
+"""s; of the clock, so no run counts as faster."""
+
+
+class Timed(NamedTuple):
+    """A run to time, and the same call when it has nothing to do."""
+
+    run: Call
+    idle: Call
+
+
+def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[float]:
+    """Return the median CPU time of each run, s.
+
+    Args:
+        runs: What to time.
+        rounds: How often.
+        shortest: Least CPU time of a run's repetitions in a round, s.
+    """
+    counts = [repetitions(each.run, shortest, CLOCK) for each in runs]
+    rows = [
+        [
+            (seconds(each.run, count, CLOCK) - seconds(each.idle, count, CLOCK)) / count
+            for each, count in zip(runs, counts, strict=True)
+        ]
+        for _ in range(rounds)
+    ]
+    columns = zip(*rows, strict=True)
+    return [max(statistics.median(column), RESOLUTION) for column in columns]

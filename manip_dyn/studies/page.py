@@ -18,14 +18,13 @@ import sys
 from pathlib import Path
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.studies.report.items import items_table, read_items
-from manip_dyn.studies.report.markdown import claims_markdown, markdown, setting_text
-from manip_dyn.studies.report.record import Record, read_record
+from manip_dyn.studies.report.findings import Record, items_table, read_items, read_record
+from manip_dyn.studies.report.pages import claims_markdown, markdown, setting_text
 
 PLACE = re.compile(r"( *<!-- study (\w+) (\S+) -->\n).*?( *<!-- end -->\n)", re.DOTALL)
 
 
-def written(page: str, runs: Path) -> str:
+def rendered(page: str, runs: Path) -> str:
     """Return a page with what the kept runs say in its places.
 
     Raises:
@@ -37,12 +36,12 @@ def written(page: str, runs: Path) -> str:
         paper = place[2]
         if paper not in kept:
             kept[paper] = read_record(runs / f"{paper}.json")
-        return f"{place[1]}\n{said(kept[paper], place[3])}\n{place[4]}"
+        return f"{place[1]}\n{section(kept[paper], place[3])}\n{place[4]}"
 
     return PLACE.sub(filled, page)
 
 
-def said(record: Record, name: str) -> str:
+def section(record: Record, name: str) -> str:
     """Return what a run says under a name, in Markdown."""
     if name == "setting":
         return f"{setting_text(record)}\n"
@@ -61,7 +60,7 @@ def main(folder: Path) -> None:
     """Write the page of a folder."""
     page = folder / "studies.md"
     try:
-        text = written(page.read_text(encoding="utf-8"), folder / "studies")
+        text = rendered(page.read_text(encoding="utf-8"), folder / "studies")
         page.write_text(text, encoding="utf-8")
     except (OSError, ManipDynError) as error:
         sys.exit(f"manip_dyn: {page}: {error}")

@@ -5,8 +5,8 @@ from math import log10
 
 import pytest
 
-from manip_dyn.bench.charts import Chart, charts, svg
 from manip_dyn.bench.dynamics import Row
+from manip_dyn.bench.page import Chart, charts, svg
 from manip_dyn.bench.record import Record
 from manip_dyn.bench.timing import Timing
 

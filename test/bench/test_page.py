@@ -13,7 +13,7 @@ from manip_dyn.bench.dynamics import Row as DynamicsRow
 from manip_dyn.bench.ensembles import Row as EnsembleRow
 from manip_dyn.bench.growth import Row as GrowthRow
 from manip_dyn.bench.integrators import Row as ErrorRow
-from manip_dyn.bench.page import CHART, chart, written
+from manip_dyn.bench.page import CHART, chart, rendered
 from manip_dyn.bench.page import main as write_page
 from manip_dyn.bench.path_timing import Row as PathRow
 from manip_dyn.bench.planning import Row as PlanningRow
@@ -71,7 +71,7 @@ def test_a_record_of_no_clean_commit_is_refused(commit, tmp_path):
     text = json.dumps(record("cold", commit).content())
     (tmp_path / f"cold-{commit}.json").write_text(text)
     with pytest.raises(md.ManipDynError, match="expected a clean one"):
-        written(places(*SUITES), tmp_path)
+        rendered(places(*SUITES), tmp_path)
 
 
 def test_the_command_refuses_before_it_measures(monkeypatch, capsys, tmp_path):
@@ -102,13 +102,13 @@ def test_the_newest_record_stands_on_the_page_among_words_by_hand(tmp_path):
     assert f"```text\n{record('cold', 'aaaaaaa')}\n```" in text
     assert "bbbbbbb" not in text
     assert text.count("No run is kept yet") == len(SUITES) - 1
-    assert written(text, tmp_path / "runs") == text
+    assert rendered(text, tmp_path / "runs") == text
 
 
 @pytest.mark.parametrize("there", [SUITES[1:], (*SUITES, "cold"), (*SUITES, "colder")])
 def test_a_page_has_one_place_for_each_suite(there, tmp_path):
     with pytest.raises(md.ManipDynError, match="expected one for each of dynamics"):
-        written(places(*there), tmp_path)
+        rendered(places(*there), tmp_path)
     (tmp_path / "README.md").write_text(places(*there))
     with pytest.raises(SystemExit, match="expected one for each"):
         write_page(tmp_path)
@@ -118,7 +118,7 @@ def test_a_page_has_one_place_for_each_suite(there, tmp_path):
 def test_the_page_is_what_the_kept_records_say():
     """`python -m manip_dyn.bench.page benchmarks` writes it."""
     page = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
-    assert written(page, BENCHMARKS / "runs") == page
+    assert rendered(page, BENCHMARKS / "runs") == page
     assert (BENCHMARKS / CHART).read_text(encoding="utf-8") == chart(BENCHMARKS / "runs")
 
 

@@ -22,10 +22,9 @@ from manip_dyn.bench import (
     planning,
     timing,
 )
-from manip_dyn.bench.clik import our_solve, problem_of
-from manip_dyn.bench.clik_peers import pinocchio_and_numpy
+from manip_dyn.bench.clik import our_solve, pinocchio_and_numpy, problem_of
 from manip_dyn.bench.cold import ROWS
-from manip_dyn.bench.ensemble_peers import mujoco_motions
+from manip_dyn.bench.ensembles import mujoco_motions
 from manip_dyn.bench.first_results import RESULTS, readme
 from manip_dyn.bench.growth import chain
 from manip_dyn.bench.integrators import OURS, Problem, least_times, time_at

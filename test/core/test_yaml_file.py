@@ -11,7 +11,13 @@ from manip_dyn.core.checks import positive
 from manip_dyn.core.yaml_file import mapping, read_yaml
 from manip_dyn.multibody import load_mechanism
 from manip_dyn.prepare import scenario_motion
-from manip_dyn.studies.report.settings import by_name, checked, count, each, read_settings
+from manip_dyn.studies.report.settings import (
+    checked,
+    list_of,
+    positive_integer,
+    read_settings,
+    records_by_name,
+)
 
 
 def robot(folder, text):
@@ -33,9 +39,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Settings:
-    steps: tuple[float, ...] = checked(each(positive))
-    parts: dict[str, Part] = checked(by_name(Part))
-    repeats: int = checked(count, default=3)
+    steps: tuple[float, ...] = checked(list_of(positive))
+    parts: dict[str, Part] = checked(records_by_name(Part))
+    repeats: int = checked(positive_integer, default=3)
 
 
 def settings(folder, text):

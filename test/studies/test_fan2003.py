@@ -15,15 +15,12 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.studies.fan2003 import CASES, ITEMS, PUBLISHED, recompute
-from manip_dyn.studies.fan2003.arms import build_arm
 from manip_dyn.studies.fan2003.backup import backup_claim, backup_rows
 from manip_dyn.studies.fan2003.claims import claims
 from manip_dyn.studies.fan2003.decoupled import decoupled_arm, switching_cases
-from manip_dyn.studies.fan2003.literal import literal, spread
-from manip_dyn.studies.fan2003.motions import pd_control
-from manip_dyn.studies.fan2003.peaks import link_energies
-from manip_dyn.studies.fan2003.replay import controlled, printed
-from manip_dyn.studies.fan2003.settings import Arm, Settings
+from manip_dyn.studies.fan2003.motions import link_energies, pd_control
+from manip_dyn.studies.fan2003.replay import controlled, literal, printed, spread
+from manip_dyn.studies.fan2003.settings import Arm, Settings, build_arm
 from manip_dyn.studies.report.settings import read_settings
 
 SWITCH_65 = np.array([0.4471, 0.0142])

@@ -19,12 +19,11 @@ from manip_dyn.studies.galhano1994.claims import (
     at_equal_times,
     lost_gain,
     lost_in_evaluations,
+    plain_right_hand_side,
 )
-from manip_dyn.studies.galhano1994.curves import Curve, Point
-from manip_dyn.studies.galhano1994.customizing import plain_right_hand_side
-from manip_dyn.studies.galhano1994.problem import InitialValueProblem
+from manip_dyn.studies.galhano1994.curves import Curve, InitialValueProblem, Point
 from manip_dyn.studies.galhano1994.settings import FAMILIES, Settings
-from manip_dyn.studies.report.claims import Claim, steadied
+from manip_dyn.studies.report.claims import Claim, with_alternatives
 from manip_dyn.studies.report.settings import read_settings
 
 METHODS = {"fig3": ("rk2", "rk4"), **dict.fromkeys(FAMILIES[1:], ("rkf45",))}
@@ -175,8 +174,8 @@ def test_times_that_are_off_are_told_where_they_flip_a_verdict():
     close = [c for share in (1.0, 1.3) for c in at_equal_times(pair, 1.0, share)]
     assert {c.holds for c in close} == {True, False}
     first, other = (Claim("k", "m", tuple(at_equal_times(pair, 1.0, s))) for s in (1.0, 1.3))
-    assert steadied(first, [first]).verdict == "confirmed"
-    assert steadied(first, [other]).verdict == "confirmed (refuted with times 10% off)"
+    assert with_alternatives(first, [first]).verdict == "confirmed"
+    assert with_alternatives(first, [other]).verdict == "confirmed (refuted with times 10% off)"
 
 
 def test_plain_loops_are_the_same_motion_with_more_operations(found, settings):

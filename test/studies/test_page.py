@@ -14,16 +14,29 @@ from manip_dyn.cli import main
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.studies import PAPERS, paper
 from manip_dyn.studies.galhano1994.settings import Settings as GalhanoSettings
-from manip_dyn.studies.page import written
-from manip_dyn.studies.report import html
+from manip_dyn.studies.page import rendered
+from manip_dyn.studies.report import pages as html
 from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.report.claims import Claim, Evidence, steadied
-from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.items import MISSING, Item, items_table, read_items
-from manip_dyn.studies.report.markdown import claims_markdown, claims_page_table, markdown
-from manip_dyn.studies.report.record import read_record, stale
+from manip_dyn.studies.report.claims import (
+    AT_THE_LIMIT,
+    Claim,
+    Evidence,
+    counted,
+    kind_of,
+    parts,
+    with_alternatives,
+)
+from manip_dyn.studies.report.findings import (
+    MISSING,
+    Findings,
+    Item,
+    items_table,
+    read_items,
+    read_record,
+    stale,
+)
+from manip_dyn.studies.report.pages import claims_markdown, claims_page_table, markdown
 from manip_dyn.studies.report.settings import read_settings
-from manip_dyn.studies.report.status import AT_THE_LIMIT, counted, kind_of, parts
 from manip_dyn.studies.report.tables import Table
 
 ROOT = Path(md.__file__).parents[1]
@@ -35,7 +48,7 @@ pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="not a checkout")
 # ----------------------------------------------------------------- the page as it is
 def test_the_page_is_what_the_kept_runs_say():
     page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-    assert written(page, RUNS) == page, "run python -m manip_dyn.studies.page docs"
+    assert rendered(page, RUNS) == page, "run python -m manip_dyn.studies.page docs"
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -129,7 +142,7 @@ def claim(key, *holds, number=1.5, counted=""):
 
 @pytest.fixture
 def found():
-    falls = steadied(claim("falls", False, False), [claim("falls", True, False)])
+    falls = with_alternatives(claim("falls", False, False), [claim("falls", True, False)])
     return Found({"commit": "abc"}, claims=(claim("rises", True, True), falls))
 
 
@@ -157,7 +170,7 @@ def test_a_kept_run_has_what_was_found(record, found):
         ({"value": 1.1}, 1),
         ({"seconds": 9.0}, 0),  # a time
         ({"claims": (claim("rises", True, False),)}, 1),
-        ({"claims": (steadied(claim("falls", True), []),)}, 0),  # judged in seconds
+        ({"claims": (with_alternatives(claim("falls", True), []),)}, 0),  # judged in seconds
     ],
 )
 def test_a_row_that_no_longer_comes_out_is_stale(record, found, change, missing):
@@ -186,14 +199,14 @@ def test_a_page_shows_tables_and_claims(record):
 def test_places_of_a_page_are_filled(found, tmp_path):
     found.record(12.0).keep(tmp_path)
     page = "words\n<!-- study nobody1900 numbers -->\nold\n<!-- end -->\nmore\n"
-    new = written(page, tmp_path)
+    new = rendered(page, tmp_path)
     assert "| a | 1 | reproduced | 1 |" in new
     assert "old" not in new
-    assert written(new, tmp_path) == new
+    assert rendered(new, tmp_path) == new
     with pytest.raises(ManipDynError, match="has no table 'number'; did you mean 'numbers'"):
-        written(page.replace("numbers", "number"), tmp_path)
+        rendered(page.replace("numbers", "number"), tmp_path)
     with pytest.raises(ManipDynError, match="is no kept run"):
-        written(page.replace("nobody1900", "nobody1901"), tmp_path)
+        rendered(page.replace("nobody1900", "nobody1901"), tmp_path)
 
 
 def test_items_have_the_status_of_their_evidence(record):
@@ -216,7 +229,7 @@ def test_items_have_the_status_of_their_evidence(record):
 
 def test_a_page_of_html_has_everything_and_escapes_it(found, record):
     tables = (claims_page_table(record.claims), record.tables["numbers"])
-    page = html.page("nobody1900", ["<source>"], tables, found.pictures(), "there/")
+    page = html.html_page("nobody1900", ["<source>"], tables, found.pictures(), "there/")
     assert "<p>&lt;source&gt;</p>" in page
     assert "<b>it &lt;rises&gt;</b>" in page
     assert '<img src="there/curve.png" alt="A &quot;curve&quot;"' in page
@@ -232,7 +245,7 @@ def test_evidence_says_where_it_stands_and_leads_there(found, record):
     told = ("table numbers, a", "table numbers", "chart curve", "claim rises", "test/x.py")
     assert table.rows[0][3] == told
     tables = (claims_page_table(record.claims), record.tables["numbers"], table)
-    page = html.page("nobody1900", [], tables, found.pictures(), "")
+    page = html.html_page("nobody1900", [], tables, found.pictures(), "")
     for place, text in (("table-numbers", told[0]), ("chart-curve", told[2])):
         assert f'<a href="#{place}">{text}</a>' in page
     targets = set(re.findall(r'id="([^"]+)"', page))
@@ -269,7 +282,7 @@ def test_all_papers_get_a_page_each(monkeypatch, tmp_path, capsys, found):
         def recompute(item, progress):
             return found
 
-    module = sys.modules["manip_dyn.studies.study"]  # the package has a function of that name
+    module = sys.modules["manip_dyn.studies.papers"]  # the package has a function of that name
     monkeypatch.setattr(module, "paper", lambda name: Stub)
     out, kept = tmp_path / "pages", tmp_path / "kept"
     assert main(["study", "all", "--json", "--out", str(out), "--keep", str(kept)]) == 0

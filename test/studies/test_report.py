@@ -13,7 +13,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.studies.report.charts import Chart, Line, Panel, draw
 from manip_dyn.studies.report.claims import Claim, Evidence, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.settings import known
+from manip_dyn.studies.report.settings import check_names
 from manip_dyn.studies.report.tables import Table, columns
 
 
@@ -130,6 +130,6 @@ def test_findings_are_told_in_one_way(tmp_path):
 
 
 def test_a_name_that_is_not_there_is_told_with_the_nearest():
-    known("shown", ["one", "two"], ("one", "two"))
+    check_names("shown", ["one", "two"], ("one", "two"))
     with pytest.raises(ManipDynError, match="shown has 'on'; did you mean 'one'"):
-        known("shown", ["on"], ("one", "two"))
+        check_names("shown", ["on"], ("one", "two"))

@@ -11,27 +11,19 @@ import pytest
 import manip_dyn as md
 from manip_dyn.multibody import simulate_mechanism
 from manip_dyn.studies import sandu2001
-from manip_dyn.studies.report.record import read_record, stale
+from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS
+from manip_dyn.studies.report.findings import read_record, stale
 from manip_dyn.studies.report.settings import read_settings
-from manip_dyn.studies.report.status import AT_THE_LIMIT, SECONDS
 from manip_dyn.studies.sandu2001 import (
     Sandu2001,
     car,
     car_claims,
     coefficients,
-    fitted,
+    pendulum,
     pendulum_claims,
     squeezer,
-    w_method,
 )
-from manip_dyn.studies.sandu2001.pendulum import (
-    DURATION,
-    Run,
-    cartesian_pendulum,
-    errors,
-    interpolated,
-)
-from manip_dyn.studies.sandu2001.rows import (
+from manip_dyn.studies.sandu2001.findings import (
     PUBLISHED,
     ErrorRow,
     FitRow,
@@ -39,6 +31,13 @@ from manip_dyn.studies.sandu2001.rows import (
     MatrixRow,
     Point,
     TimeRow,
+)
+from manip_dyn.studies.sandu2001.pendulum import (
+    DURATION,
+    Run,
+    cartesian_pendulum,
+    errors,
+    interpolated,
 )
 
 
@@ -223,13 +222,13 @@ def test_steps_grow_and_shrink_by_no_more_than_the_factors():
 
 
 def test_the_published_points_are_in_the_printed_range():
-    times, sizes = fitted.published_points()
+    times, sizes = pendulum.published_points()
     np.testing.assert_allclose(sizes[[0, 3, 7]], [4.307, 4.877, 9.524], atol=1e-3)
     assert sizes[:4].min() > 4.0
     assert sizes[:4].max() < 6.0
     assert sizes[4:].max() < 10.0
-    row = fitted.FitRow("angle", 0.6, 4.3, 4.2, 4.2, -0.1, "differs")
-    found = fitted.Fit((1.0, 0.2), 9.8, (row,), (3.7, 6.3), (-9.7, 6.1))
+    row = pendulum.FitRow("angle", 0.6, 4.3, 4.2, 4.2, -0.1, "differs")
+    found = pendulum.Fit((1.0, 0.2), 9.8, (row,), (3.7, 6.3), (-9.7, 6.1))
     assert found.status == "not reproducible"
     assert found._replace(rows=(row._replace(status="close"),)).status == "reproduced"
     assert {each.status for each in found.table} >= {"differs", "not reproducible"}
@@ -239,11 +238,11 @@ def test_the_published_points_are_in_the_printed_range():
 def test_the_w_method_keeps_its_order_with_any_jacobian():
     """Errors at half the tolerance's exponent; the other method's are larger with a wrong one."""
     exact = sandu2001.reference()
-    rows = list(w_method.rows(exact, (1e-3,), lambda line: None))
+    rows = list(pendulum.w_method_rows(exact, (1e-3,), lambda line: None))
     assert [(row.method, row.jacobian) for row in rows] == [
         (method, name)
         for method in ("rosenbrock_w", "rosenbrock_nystrom")
-        for name in w_method.SCALES
+        for name in pendulum.SCALES
     ]
     w, nystrom = rows[:3], rows[3:]
     assert max(row.angle_error for row in w) < 5e-3

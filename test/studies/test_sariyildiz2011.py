@@ -16,10 +16,9 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.share import share_directory
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.sariyildiz2011 import FIGURES, PUBLISHED, SIX, recompute
-from manip_dyn.studies.sariyildiz2011.cases import RISING, Case
-from manip_dyn.studies.sariyildiz2011.claims import claims
-from manip_dyn.studies.sariyildiz2011.efficiency import evaluations_to
-from manip_dyn.studies.sariyildiz2011.runs import Runs
+from manip_dyn.studies.sariyildiz2011.figures import evaluations_to
+from manip_dyn.studies.sariyildiz2011.findings import claims
+from manip_dyn.studies.sariyildiz2011.runs import RISING, Case, Runs
 from manip_dyn.studies.sariyildiz2011.settings import Settings
 
 

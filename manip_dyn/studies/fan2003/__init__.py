@@ -17,10 +17,8 @@ from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
-from manip_dyn.studies.fan2003.arms import build_arm
 from manip_dyn.studies.fan2003.backup import BackupRow, backup_claim, backup_rows
-from manip_dyn.studies.fan2003.cases import CaseFindings, Trace, half_unit
-from manip_dyn.studies.fan2003.claims import claims
+from manip_dyn.studies.fan2003.claims import claims, with_status
 from manip_dyn.studies.fan2003.decoupled import (
     decoupled_rows,
     switching_cases,
@@ -28,22 +26,32 @@ from manip_dyn.studies.fan2003.decoupled import (
     switching_rows,
 )
 from manip_dyn.studies.fan2003.findings import PUBLISHED, Fan2003
-from manip_dyn.studies.fan2003.literal import literal, spread
 from manip_dyn.studies.fan2003.motions import (
+    CaseFindings,
+    PeakRow,
+    Trace,
     by_full_grid,
     by_grid,
     by_rule,
     costates,
+    half_unit,
+    link_energies,
     minimum_time,
     pd_control,
+    peak_row,
     planning_times,
     single_switch,
     trace,
 )
-from manip_dyn.studies.fan2003.peaks import PeakRow, link_energies, peak_row
-from manip_dyn.studies.fan2003.replay import Printed, arrives_rounded, controlled, printed
-from manip_dyn.studies.fan2003.settings import Grid, Settings
-from manip_dyn.studies.fan2003.verdicts import judged
+from manip_dyn.studies.fan2003.replay import (
+    Printed,
+    arrives_rounded,
+    controlled,
+    literal,
+    printed,
+    spread,
+)
+from manip_dyn.studies.fan2003.settings import Grid, Settings, build_arm
 from manip_dyn.studies.report.settings import read_settings
 
 CASES = tuple(PUBLISHED["cases"])
@@ -90,7 +98,7 @@ def recompute(
         arm = settings.cases[name].arm
         if arm not in robots:
             robots[arm] = build_arm(arm, settings.arms[arm])
-        found.append(judged(_case(name, robots[arm], settings)))
+        found.append(with_status(_case(name, robots[arm], settings)))
     result = Fan2003(dict(setting(("manip_dyn", "numba", "numpy", "scipy"))), tuple(found))
     if item in ("section3.1.3", "all"):
         progress("section3.1.3")

@@ -1,23 +1,22 @@
-"""What the study of fan2003 finds, and how it is told."""
+"""Findings of the study of Fan (2003): tables, charts and their presentation."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.studies.fan2003.backup import BackupRow
-from manip_dyn.studies.fan2003.cases import CaseFindings, Row, Value
-from manip_dyn.studies.fan2003.charts import case_charts
 from manip_dyn.studies.fan2003.decoupled import DecoupledRow
-from manip_dyn.studies.fan2003.literal import Literal, Spread
-from manip_dyn.studies.fan2003.replay import Controlled
-from manip_dyn.studies.fan2003.tables import case_tables
-from manip_dyn.studies.report.charts import Chart
+from manip_dyn.studies.fan2003.motions import CaseFindings, PeakRow, Row, Trace, Value, half_unit
+from manip_dyn.studies.fan2003.replay import Controlled, Literal, Spread
+from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.tables import WIDTH, Table, cell, columns, table_of
@@ -220,3 +219,222 @@ def _work_table(case: CaseFindings) -> Table:
         for k, t in enumerate(each.work_time)
     )
     return Table(f"{file_stem(case)}_work", "work on links", ("method", "time", *links), rows)
+
+
+Cases = Sequence[CaseFindings]
+
+
+def final_times(found: Cases) -> Table:
+    """Return the final times of every case, published beside computed."""
+    head = (
+        "case",
+        "zero net work: printed",
+        "by the thesis's rule",
+        "exact",
+        "minimum time: printed",
+        "certified",
+        "status",
+    )
+    rows = tuple(
+        (
+            case.name,
+            tuple(t for t in case.published["zero_net_work"].get("t_final", ()) if t),
+            _moving(case, case.as_published.arrival_times),
+            _moving(case, case.zero_net_work.arrival_times),
+            case.published["minimum_time"]["t_final"],
+            case.minimum_time.t_final,
+            case.status,
+        )
+        for case in found
+    )
+    return Table("final_times", "Final times, s", head, rows, digits=6)
+
+
+def controllers(found: Cases) -> Table:
+    """Return what the printed positions do under both laws of holding an early joint."""
+    head = (
+        "case",
+        "printed, s",
+        "truly held, s",
+        "stops short by",
+        "literal law (A.4, A.7), s",
+        "drift",
+        "asked again (A.10), s",
+        "first to last digits and late decisions, s",
+        "arrive",
+        "status",
+    )
+    rows = tuple(_controllers_row(case) for case in found if case.literal is not None)
+    title = "The printed switching positions: when the last joint arrives, largest drift (rad, m)"
+    return Table("controllers", title, head, rows, digits=5)
+
+
+def _controllers_row(case: CaseFindings) -> tuple[object, ...]:
+    held, free, again, spread = case.controlled, case.literal, case.asked_again, case.spread
+    assert held is not None
+    assert free is not None
+    assert again is not None
+    assert spread is not None
+    last = max(t for t in case.published["zero_net_work"]["t_final"] if t is not None)
+    if spread.arrived == 0 and not free.arrived:
+        status = "does not arrive"
+    elif spread.covers(last, half_unit(case.published)):
+        status = "arrives, at the printed time for some digits"
+    else:
+        status = "arrives, not at the printed time"
+    return (
+        case.name,
+        last,
+        held.t_end if held.arrived else None,
+        None if held.arrived else held.miss,
+        _arrival(free),
+        float(free.drift.max()) if free.arrived else None,
+        _arrival(again),
+        (spread.earliest, spread.latest) if spread.arrived else None,
+        f"{spread.arrived} of {spread.runs}",
+        status,
+    )
+
+
+def _arrival(run: Literal) -> float | None:
+    return float(run.t_arrival.max()) if run.arrived else None
+
+
+def grids(found: Cases) -> Table:
+    """Return the thesis's searches: over the whole grid, and around the exact positions."""
+    head = ("case", "grid", "found", "trials", "step", "arrival, s", "printed, s", "CPU s")
+    rows = []
+    for case in found:
+        last = max((t for t in case.published["zero_net_work"].get("t_final", ()) if t), default=0)
+        for name, grid in (("whole", case.full_grid), ("around the exact", case.grid)):
+            if grid is not None:
+                arrival = max(grid["arrival_times"]) if grid["found"] else None
+                told = (grid["found"], grid["trials"], grid["step"], arrival, last)
+                rows.append((case.name, name, *told, grid["seconds"]))
+    title = "The thesis's grid search (appendices A.4, A.7)"
+    return Table("grids", title, head, tuple(rows), timed=("CPU s",), digits=5)
+
+
+def peak_works(found: Cases) -> Table:
+    """Return the peak works on the links of all zero-net-work motions."""
+    rows = tuple(tuple(row) for case in found for row in case.peaks)
+    return Table("peak_work", "Peak work on each link, J", PeakRow._fields, rows)
+
+
+def planning_cost(found: Cases) -> Table:
+    """Return the planners' computing times."""
+    head = ("case", "zero net work, CPU s", "minimum time, CPU s")
+    rows = tuple(
+        (case.name, case.cost["zero net work"], case.cost["minimum time"]) for case in found
+    )
+    return Table("planning_cost", "Planning, all compiled", head, rows, timed=head[1:])
+
+
+def case_tables(found: Cases) -> Iterable[Table]:
+    """Return all of them that have rows."""
+    made = (final_times, controllers, grids, peak_works, planning_cost)
+    return (table for table in (make(found) for make in made) if table.rows)
+
+
+def _moving(case: CaseFindings, times: Sequence[float] | Vector) -> tuple[float, ...]:
+    moving = zip(times, case.start, strict=True)
+    return tuple(t for t, start in moving if start != 0.0 and math.isfinite(t))
+
+
+STYLES = {"zero net work": (0, "-"), "minimum time": (3, "--"), "PD": (2, "-.")}
+TIME = "time [s]"
+
+
+def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
+    """Return the charts of a case; their names begin with `stem`."""
+    plans = [each for each in case.traces if each.label != "PD"]
+    yield _motion(case, plans, f"{stem}_motion", switching=True)
+    yield _work(case, plans, f"{stem}_work")
+    if len(case.joints) == 1:
+        yield _costates(case, f"{stem}_costates")
+    if len(plans) < len(case.traces):
+        yield _motion(case, case.traces, f"{stem}_pd", switching=False)
+
+
+def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: bool) -> Chart:
+    """Return positions, velocities, efforts and switching functions, a column per joint."""
+    joints = range(len(case.joints))
+    rows = [
+        [
+            _panel(case.joints[i], f"position [{case.units[i]}]", _lines(traces, "q", i))
+            for i in joints
+        ],
+        [_panel("", f"velocity [{case.units[i]}/s]", _lines(traces, "v", i)) for i in joints],
+        [_panel("", f"effort [{case.effort_units[i]}]", _lines(traces, "tau", i)) for i in joints],
+    ]
+    if switching:
+        rows.append([_switching(case, i) for i in joints])
+    panels = tuple(panel for row in rows for panel in row)
+    height = 2.0 * len(rows) + 0.8
+    return _chart(case, name, "positions, velocities, efforts", panels, height)
+
+
+def _costates(case: CaseFindings, name: str) -> Chart:
+    """Return the costates of the minimum-time motion: figures 3.4, 4.13, 4.19."""
+    times, values = case.costates
+    labels = ("of the position", "of the velocity")
+    lines = tuple(
+        Line(labels[k], _floats(times), _floats(values[:, k]), k, "--" if k else "-")
+        for k in range(2)
+    )
+    panel = _panel("", "costates [s/rad, s²/rad]", lines)
+    return _chart(case, name, "costates of the minimum-time motion", (panel,), 3.6)
+
+
+def _work(case: CaseFindings, traces: Sequence[Trace], name: str) -> Chart:
+    """Return the work on each link, a column per link."""
+    panels = tuple(
+        _panel(
+            f"link {i + 1}",
+            "work [J]",
+            tuple(_line(each, each.work_time, each.work[:, i]) for each in traces),
+        )
+        for i in range(len(case.joints))
+    )
+    return _chart(case, name, "work on each link", panels, 3.6)
+
+
+def _switching(case: CaseFindings, joint: int) -> Panel:
+    """Return the switching function of a joint's effort, and its zero line."""
+    times, functions = case.switching
+    color, style = STYLES["minimum time"]
+    unit = case.effort_units[joint]
+    label = f"switching function [1/{unit if unit == 'N' else '(N m)'}]"
+    zero = Line("", (float(times[0]), float(times[-1])), (0.0, 0.0), None)
+    found = Line("", _floats(times), _floats(functions[:, joint]), color, style)
+    return _panel("", label, (found, zero))
+
+
+def _lines(traces: Sequence[Trace], quantity: str, joint: int) -> tuple[Line, ...]:
+    lines = []
+    for each in traces:
+        # The last effort of a plan is the goal's: what holds it there.
+        end = -1 if quantity == "tau" and each.label != "PD" else len(each.time)
+        lines.append(_line(each, each.time[:end], getattr(each, quantity)[:end, joint]))
+    return tuple(lines)
+
+
+def _line(trace: Trace, x: Vector, y: Vector) -> Line:
+    return Line(trace.label, _floats(x), _floats(y), *STYLES[trace.label])
+
+
+def _panel(title: str, label: str, lines: tuple[Line, ...]) -> Panel:
+    return Panel(title, TIME, label, lines)
+
+
+def _chart(
+    case: CaseFindings, name: str, what: str, panels: tuple[Panel, ...], height: float
+) -> Chart:
+    n = len(case.joints)
+    kind = "table" if case.name[0] in "56" else "section"
+    title = f"Fan (2003), {kind} {case.name}: {what}"
+    return Chart(name, title, panels, n, (4.6 * max(n, 1.3), height))
+
+
+def _floats(values: Vector) -> tuple[float, ...]:
+    return tuple(map(float, values))

@@ -1,4 +1,4 @@
-"""What `study fan2003` computes and on which arms: ``config/fan2003.yaml``, checked."""
+"""Settings of the study, ``config/fan2003.yaml``, and the arms built from them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from manip_dyn.bench.robots import changed_robot
 from manip_dyn.core.checks import finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.yaml_file import mapping
+from manip_dyn.robot import Robot
 from manip_dyn.studies.report.settings import (
-    by_name,
+    check_names,
     checked,
-    count,
-    each,
-    known,
+    list_of,
     numbers,
-    one,
-    text,
+    positive_integer,
+    record_of,
+    records_by_name,
+    string,
 )
 
 CHAPTERS = ("5", "6")
@@ -45,7 +47,7 @@ class Arm:
         load: Mass at the tip, kg; None: as shipped.
     """
 
-    robot: str = checked(text)
+    robot: str = checked(string)
     links: Mapping[str, Mapping[str, Any]] | None = checked(_changes, default=None)
     joints: Mapping[str, Mapping[str, Any]] | None = checked(_changes, default=None)
     load: float | None = checked(positive, default=None, unit="kg")
@@ -55,7 +57,7 @@ class Arm:
 class Case:
     """A motion from rest at `start` (n,), rad or m, to rest at zero."""
 
-    arm: str = checked(text)
+    arm: str = checked(string)
     start: tuple[float, ...] = checked(_numbers)
 
 
@@ -96,12 +98,12 @@ class GridSearch:
 def _grid_search(what: str, value: Any) -> GridSearch:
     bounds = ("window", "trials", "full")
     values = mapping(what, value, (*CHAPTERS, *bounds), bounds)
-    chapters = {k: one(Grid)(f"chapter {k}", values[k]) for k in CHAPTERS if k in values}
+    chapters = {k: record_of(Grid)(f"chapter {k}", values[k]) for k in CHAPTERS if k in values}
     return GridSearch(
         chapters,
         positive("window", values["window"]),
-        count("trials", values["trials"]),
-        count("full", values["full"]),
+        positive_integer("trials", values["trials"]),
+        positive_integer("full", values["full"]),
     )
 
 
@@ -145,15 +147,15 @@ class Settings:
         backup: What the PD backup has to cope with.
     """
 
-    arms: Mapping[str, Arm] = checked(by_name(Arm))
-    cases: Mapping[str, Case] = checked(by_name(Case))
-    pd: Mapping[str, Gains] = checked(by_name(Gains))
+    arms: Mapping[str, Arm] = checked(records_by_name(Arm))
+    cases: Mapping[str, Case] = checked(records_by_name(Case))
+    pd: Mapping[str, Gains] = checked(records_by_name(Gains))
     near: float = checked(positive)
     grid: GridSearch = checked(_grid_search)
-    late: tuple[float, ...] = checked(each(not_negative))
-    decoupled: Decoupled = checked(one(Decoupled))
+    late: tuple[float, ...] = checked(list_of(not_negative))
+    decoupled: Decoupled = checked(record_of(Decoupled))
     off_switch: float = checked(positive)
-    backup: Disturbed = checked(one(Disturbed))
+    backup: Disturbed = checked(record_of(Disturbed))
 
     def __post_init__(self) -> None:
         """Check that cases have arms, and gains cases."""
@@ -161,10 +163,15 @@ class Settings:
             if case.arm not in self.arms:
                 hint = closest(case.arm, self.arms)
                 raise ManipDynError(f"case {name} has the arm '{case.arm}'{hint}")
-        known("pd", self.pd, self.cases)
+        check_names("pd", self.pd, self.cases)
         for part in ("masses", "forces", "start"):
             finite_vector(f"{part} of decoupled", getattr(self.decoupled, part), 2)
         for name, gains in self.pd.items():
             n = len(self.cases[name].start)
             finite_vector(f"kp of {name}", gains.kp, n)
             finite_vector(f"kd of {name}", gains.kd, n)
+
+
+def build_arm(name: str, arm: Arm) -> Robot:
+    """Return the robot: the shipped one if nothing is changed."""
+    return changed_robot(name, arm.robot, arm.links, arm.joints, arm.load)

@@ -14,10 +14,11 @@ import numpy as np
 
 from manip_dyn.bench.timing import setting
 from manip_dyn.integration import METHODS
-from manip_dyn.studies.galhano1994.claims import claims
-from manip_dyn.studies.galhano1994.curves import Curve, Figure
-from manip_dyn.studies.galhano1994.customizing import custom_claims, custom_rows, shared_stages
-from manip_dyn.studies.galhano1994.figures import (
+from manip_dyn.studies.galhano1994.claims import claims, custom_claims, custom_rows, shared_stages
+from manip_dyn.studies.galhano1994.curves import (
+    Curve,
+    Figure,
+    InitialValueProblem,
     evenly_stepped,
     other_coefficients,
     timed_figures,
@@ -30,7 +31,6 @@ from manip_dyn.studies.galhano1994.findings import (
     SafetyRow,
     StageRow,
 )
-from manip_dyn.studies.galhano1994.problem import InitialValueProblem
 from manip_dyn.studies.galhano1994.settings import Settings, Start
 from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from manip_dyn.studies.galhano1994.claims import CustomRow
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
-from manip_dyn.studies.galhano1994.customizing import CustomRow
 from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings

@@ -13,14 +13,22 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.yaml_file import mapping
 from manip_dyn.integration import METHODS, tableaus
 from manip_dyn.robot import load_robot
-from manip_dyn.studies.report.settings import by_name, checked, count, each, known, numbers, text
+from manip_dyn.studies.report.settings import (
+    check_names,
+    checked,
+    list_of,
+    numbers,
+    positive_integer,
+    records_by_name,
+    string,
+)
 
 FAMILIES = ("fig3", "fig4", "fig5", "fig6", "fig7")
 
 
 def _methods(what: str, value: Any) -> tuple[str, ...]:
-    names = each(text)(what, value)
-    known(what, names, METHODS)
+    names = list_of(string)(what, value)
+    check_names(what, names, METHODS)
     return names
 
 
@@ -32,14 +40,14 @@ def _families(what: str, value: Any) -> dict[str, tuple[str, ...]]:
 def _alternatives(what: str, value: Any) -> dict[int, tuple[str, ...]]:
     if not isinstance(value, dict) or not all(isinstance(order, int) for order in value):
         raise ManipDynError(f"{what} is {value!r}; expected names of tables by order")
-    found = {order: each(text)(f"order {order}", names) for order, names in value.items()}
+    found = {order: list_of(string)(f"order {order}", names) for order, names in value.items()}
     for names in found.values():
-        known(what, names, tableaus())
+        check_names(what, names, tableaus())
     return found
 
 
 def _steps(what: str, value: Any) -> tuple[int, ...]:
-    return tuple(sorted(each(count)(what, value)))
+    return tuple(sorted(list_of(positive_integer)(what, value)))
 
 
 def _limits(what: str, value: Any) -> tuple[float, float]:
@@ -90,19 +98,19 @@ class Settings:
         slice: Least CPU time of each, s.
     """
 
-    motions: Mapping[str, Start] = checked(by_name(Start))
+    motions: Mapping[str, Start] = checked(records_by_name(Start))
     steps: tuple[int, ...] = checked(_steps)
-    tolerances: tuple[float, ...] = checked(each(positive))
+    tolerances: tuple[float, ...] = checked(list_of(positive))
     safety: float = checked(positive)
-    safeties: tuple[float, ...] = checked(each(positive))
+    safeties: tuple[float, ...] = checked(list_of(positive))
     safety_methods: tuple[str, ...] = checked(_methods)
     alternatives: Mapping[int, tuple[str, ...]] = checked(_alternatives)
-    most_steps: int = checked(count)
-    taylor_orders: tuple[int, ...] = checked(each(count))
+    most_steps: int = checked(positive_integer)
+    taylor_orders: tuple[int, ...] = checked(list_of(positive_integer))
     methods: Mapping[str, tuple[str, ...]] = checked(_families)
     energy_methods: tuple[str, ...] = checked(_methods)
     compared_errors: tuple[float, float] = checked(_limits)
-    repeats: int = checked(count)
+    repeats: int = checked(positive_integer)
     slice: float = checked(positive, unit="s")
 
     def __post_init__(self) -> None:

@@ -1,26 +1,71 @@
-"""Claims of a paper, each as the share of cases that bear it out; one rule for all verdicts.
+"""Claims of a paper with their evidence, and the verdicts on them.
 
-confirmed           at least 95 % of the cases bear the claim out
+A claim is judged by the fraction of its cases that support it; all papers share one rule:
+
+confirmed           at least 95 % of the cases support the claim
 partly confirmed    at least half of them
 refuted             fewer
 not measured        there is no case
-not reproducible    nothing here can decide it; ``published.json`` has the reason
+not reproducible    no computation can decide it; ``published.json`` has the reason
 """
 
 from __future__ import annotations
 
 import math
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, NamedTuple
 
-from manip_dyn.studies.report.status import SECONDS
 from manip_dyn.studies.report.tables import WIDTH, Table, number
 
+TIMES = "\u00d7"
+KINDS = {
+    "good": (
+        *("confirmed", "reproduced", "as published", "has its order", "not above", "arrived"),
+        *("arrives", "fits the figure"),
+    ),
+    "part": (
+        *("partly confirmed", "close", "corrected", "steeper", "flatter"),
+        *("arrives, not at the printed time", "arrives, at the printed time for some digits"),
+        "fits the figure without the load only",
+    ),
+    "bad": ("refuted", "differs", "above", "does not arrive", "missing"),
+    "open": ("not reproducible", "not measured", "not published", "no number to compare"),
+}
+"""Kinds of statuses, and the words of each."""
+SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
+"""What a claim counts that another machine does not repeat: times, and steps that the limit of
+stability rules, which move by percents with the last bits of another BLAS."""
+KIND_OF = {words: kind for kind, told in KINDS.items() for words in told}
+
+
+def counted(statuses: Sequence[str]) -> str:
+    """Return statuses with how often each is there; one alone as it is."""
+    counts = Counter(statuses)
+    if len(counts) == 1:
+        return statuses[0]
+    return ", ".join(f"{count} {TIMES} {each}" for each, count in counts.items())
+
+
+def parts(status: str) -> list[str]:
+    """Return the single statuses of one that `counted` and others joined."""
+    return [part for each in status.split("; ") for part in re.split(rf", (?=\d+ {TIMES} )", each)]
+
+
+def kind_of(part: str) -> str:
+    """Return of which of `KINDS` a single status is; empty where it is none, "drawn" for one."""
+    words = re.sub(rf"^\d+ {TIMES} ", "", part)
+    if " (" in words and words.split(" (")[0] in KIND_OF:
+        return "part"  # another verdict with other times
+    return KIND_OF.get(words, "")
+
+
 NEARLY_ALL, HALF = 0.95, 0.5
-OFF = 0.1
+TIME_ERROR = 0.1
 """Share by which a load on the machine may shift one median time against another."""
 UNDECIDED = "not reproducible"
 LISTED = 8
@@ -104,7 +149,7 @@ class Claim:
         """The status, and whether a load on the machine may flip it."""
         if not self.others:
             return self.status
-        return f"{self.status} ({' or '.join(self.others)} with times {OFF:.0%} off)"
+        return f"{self.status} ({' or '.join(self.others)} with times {TIME_ERROR:.0%} off)"
 
     @property
     def holds(self) -> tuple[str, ...]:
@@ -131,7 +176,7 @@ class Claim:
         return tuple(lines)
 
 
-def steadied(claim: Claim, others: Iterable[Claim]) -> Claim:
+def with_alternatives(claim: Claim, others: Iterable[Claim]) -> Claim:
     """Return a claim about times, with the verdicts that differ among `others`, times off."""
     statuses = (each.status for each in others)
     differing = tuple(dict.fromkeys(each for each in statuses if each != claim.status))
@@ -159,13 +204,17 @@ def _claim_lines(claim: Claim) -> list[str]:
     fewer, word = claim.exceptions, "except"
     if len(claim.holds) < len(claim.exceptions):
         fewer, word = claim.holds, "only"
-    notes = [f"({claim.measure})", f"{word} {_listed(fewer)}"] if fewer else [f"({claim.measure})"]
+    notes = (
+        [f"({claim.measure})", f"{word} {_abbreviated(fewer)}"]
+        if fewer
+        else [f"({claim.measure})"]
+    )
     for each in notes:
         lines += textwrap.wrap(each, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return lines
 
 
-def _listed(cases: Sequence[str]) -> str:
+def _abbreviated(cases: Sequence[str]) -> str:
     more = f"; and {len(cases) - LISTED} more" if len(cases) > LISTED else ""
     return "; ".join(cases[:LISTED]) + more
 

@@ -36,7 +36,7 @@ def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> 
             that its field refuses; the sentence begins with the file.
     """
     file = Path(path) if path else share_directory() / "config" / f"{paper}.yaml"
-    return read_yaml(file, partial(_made, kind, "the file", ""))
+    return read_yaml(file, partial(_record, kind, "the file", ""))
 
 
 def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
@@ -51,23 +51,23 @@ def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
 
 
 # -------------------------------------------------------------------------- checks
-def one(kind: type[T]) -> Check:
+def record_of(kind: type[T]) -> Check:
     """Return the check of a settings record."""
-    return lambda what, value: _made(kind, what, f" of {what}", value)
+    return lambda what, value: _record(kind, what, f" of {what}", value)
 
 
-def by_name(kind: type) -> Check:
+def records_by_name(kind: type) -> Check:
     """Return the check of settings records by name."""
 
     def check(what: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict) or not value:
             raise ManipDynError(f"{what} is {value!r}; expected entries by name")
-        return {name: one(kind)(str(name), each) for name, each in value.items()}
+        return {name: record_of(kind)(str(name), each) for name, each in value.items()}
 
     return check
 
 
-def each(check: Check) -> Check:
+def list_of(check: Check) -> Check:
     """Return the check of a list, not an empty one, whose values are checked alike."""
 
     def check_all(what: str, value: Any) -> tuple[Any, ...]:
@@ -85,28 +85,28 @@ def numbers(what: str, value: Any) -> Vector:
     return finite_vector(what, value, len(value))
 
 
-def count(what: str, value: Any) -> int:
+def positive_integer(what: str, value: Any) -> int:
     """Return `value` if it is a whole number above 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ManipDynError(f"{what} is {value!r}; expected a whole number above 0")
     return value
 
 
-def truth(what: str, value: Any) -> bool:
+def boolean(what: str, value: Any) -> bool:
     """Return `value` if it is true or false."""
     if not isinstance(value, bool):
         raise ManipDynError(f"{what} is {value!r}; expected true or false")
     return value
 
 
-def text(what: str, value: Any) -> str:
+def string(what: str, value: Any) -> str:
     """Return `value` if it is text."""
     if not isinstance(value, str):
         raise ManipDynError(f"{what} is {value!r}; expected a name")
     return value
 
 
-def known(what: str, names: Iterable[Any], among: Iterable[str]) -> None:
+def check_names(what: str, names: Iterable[Any], among: Iterable[str]) -> None:
     """Refuse names that are not among others."""
     among = list(among)
     for name in names:
@@ -114,7 +114,7 @@ def known(what: str, names: Iterable[Any], among: Iterable[str]) -> None:
             raise ManipDynError(f"{what} has '{name}'{closest(str(name), among)}")
 
 
-def _made(kind: type[T], what: str, suffix: str, value: Any) -> T:
+def _record(kind: type[T], what: str, suffix: str, value: Any) -> T:
     """Return a record; its fields are called by their name and `suffix`."""
     entries: tuple[Field, ...] = fields(kind)  # type: ignore[arg-type]
     needed = [entry.name for entry in entries if entry.default is MISSING]

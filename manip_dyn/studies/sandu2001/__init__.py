@@ -20,15 +20,12 @@ from manip_dyn.studies.sandu2001 import (
     car,
     car_claims,
     coefficients,
+    pendulum,
     pendulum_claims,
     squeezer,
-    variants,
-    w_method,
 )
-from manip_dyn.studies.sandu2001.findings import Sandu2001
-from manip_dyn.studies.sandu2001.fitted import fit
-from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, options, reference, run
-from manip_dyn.studies.sandu2001.rows import PUBLISHED, ErrorRow
+from manip_dyn.studies.sandu2001.findings import PUBLISHED, ErrorRow, Sandu2001
+from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, fit, options, reference, run
 from manip_dyn.studies.sandu2001.settings import Settings, shipped
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])
@@ -61,7 +58,7 @@ def recompute(
         asked = tuple(row for row in rows if item in (row.table, *EVERYTHING))
         found = replace(found, errors=asked)
     if item in ("wmethod", *EVERYTHING):
-        rows_of_w = w_method.rows(reference(), tolerances, progress)
+        rows_of_w = pendulum.w_method_rows(reference(), tolerances, progress)
         found = replace(found, matrices=tuple(rows_of_w))
     if item in ("fig2", *EVERYTHING):
         found = replace(found, charts=(_pendulum_chart(run("joint", 1e-6, {})),))
@@ -74,7 +71,7 @@ def recompute(
         growth, leads = tuple(car.growth_rows(times)), tuple(car.leads(times))
         found = replace(found, times=times, growth=growth, leads=leads)
     if item in ("growth", *EVERYTHING):
-        found = replace(found, variants=tuple(variants.rows(settings, progress)))
+        found = replace(found, variants=tuple(car.variant_rows(settings, progress)))
     motions: dict[str, MechanismMotion] = {}
     if item in ("fig5", *EVERYTHING):
         progress("fig5")

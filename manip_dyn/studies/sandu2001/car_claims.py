@@ -16,9 +16,14 @@ from manip_dyn.multibody.first_order import simulate_by_adams
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.multibody.simulation import MechanismMotion
-from manip_dyn.studies.report.claims import OFF, Claim, Evidence, steadied
-from manip_dyn.studies.report.status import AT_THE_LIMIT
-from manip_dyn.studies.sandu2001.rows import PUBLISHED, LeadRow, TimeRow
+from manip_dyn.studies.report.claims import (
+    AT_THE_LIMIT,
+    TIME_ERROR,
+    Claim,
+    Evidence,
+    with_alternatives,
+)
+from manip_dyn.studies.sandu2001.findings import PUBLISHED, LeadRow, TimeRow
 
 DURATIONS = (1, 2, 3, 4)
 ALIKE, TWICE, STEADY, AT_REST = 0.1, 2.0, 0.001, 0.005
@@ -291,9 +296,9 @@ def _lead_claims(leads: Sequence[LeadRow]) -> Iterable[Claim]:
 def _timed(measure: str, found: list[tuple[str, float]], least: float, most: float) -> Claim:
     first, *shifted = (
         Claim("faster", measure, tuple(_compared(found, least, most, share)))
-        for share in (1.0, 1.0 - OFF, 1.0 + OFF)
+        for share in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
     )
-    return steadied(first, shifted)
+    return with_alternatives(first, shifted)
 
 
 def _compared(

@@ -14,7 +14,7 @@ import numpy as np
 from manip_dyn.integration import METHODS
 from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau, order_four
 from manip_dyn.studies.report.claims import Claim, Evidence
-from manip_dyn.studies.sandu2001.rows import PUBLISHED
+from manip_dyn.studies.sandu2001.findings import PUBLISHED
 
 LEFT, DIGITS, DOUBLE = 1e-21, 1e-24, 1e-16
 """What may be left of a condition; relative errors of 25 digits and of double precision."""

@@ -14,8 +14,7 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.studies.report.claims import Claim, Evidence
-from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, cartesian_pendulum, first_link
-from manip_dyn.studies.sandu2001.rows import (
+from manip_dyn.studies.sandu2001.findings import (
     CLOSE,
     PUBLISHED,
     ErrorRow,
@@ -23,6 +22,7 @@ from manip_dyn.studies.sandu2001.rows import (
     MatrixRow,
     Point,
 )
+from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, cartesian_pendulum, first_link
 
 QUANTITIES = {"table1": "angle", "table2": "rate"}
 ORDER = 10.0**0.5

@@ -25,7 +25,7 @@ from manip_dyn.multibody import (
     Spring,
     simulate_mechanism,
 )
-from manip_dyn.studies.sandu2001.rows import Point
+from manip_dyn.studies.sandu2001.findings import Point
 
 DURATION = 0.03
 CRANK, COUPLER, PAWL = (0.00092, 0.007), (0.0115, 0.028), (0.018, 0.02, 0.01874, 0.01043, 0.035)

@@ -14,11 +14,9 @@ from manip_dyn.studies.report.charts import Chart
 from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.report.tables import Table
-from manip_dyn.studies.sariyildiz2011 import choices, cost, efficiency, figures
-from manip_dyn.studies.sariyildiz2011.cases import COARSE, FINE, Varied
-from manip_dyn.studies.sariyildiz2011.claims import claims
-from manip_dyn.studies.sariyildiz2011.findings import PUBLISHED, Sariyildiz2011
-from manip_dyn.studies.sariyildiz2011.runs import Runs
+from manip_dyn.studies.sariyildiz2011 import choices, figures
+from manip_dyn.studies.sariyildiz2011.findings import PUBLISHED, Sariyildiz2011, claims
+from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Runs, Varied
 from manip_dyn.studies.sariyildiz2011.settings import Settings
 
 METHODS: dict[str, str] = PUBLISHED["methods"]
@@ -59,7 +57,7 @@ class _Study:
 
     def __init__(self, runs: Runs, progress: Callable[[str], None]):
         self._runs, self._progress = runs, progress
-        self._costs: dict[str, cost.Cost] = {}
+        self._costs: dict[str, figures.Cost] = {}
         self._varied: list[Varied] = []
         self.charts: list[Chart] = []
         self.tables: list[Table] = []
@@ -86,10 +84,10 @@ class _Study:
             self.charts.append(chart)
             self.tables.append(table)
         elif item == "efficiency":
-            self.charts.append(efficiency.efficiency_chart(self._runs, SIX))
-            self.tables.append(efficiency.efficiency_table(self._runs, SIX))
+            self.charts.append(figures.efficiency_chart(self._runs, SIX))
+            self.tables.append(figures.efficiency_table(self._runs, SIX))
         elif item == "starts":
-            self.tables.append(efficiency.start_table(self._runs))
+            self.tables.append(figures.start_table(self._runs))
         elif item == "choices":
             self.tables.append(choices.choices_table(self._variations()))
         else:
@@ -102,15 +100,15 @@ class _Study:
                 singular,
                 PRINTED,
                 counted,
-                {each: efficiency.cheaper(self._runs, each) for each in efficiency.TARGETS},
-                {each: efficiency.low_starts(self._runs, each) for each in (COARSE, FINE)},
+                {each: figures.cheaper(self._runs, each) for each in figures.TARGETS},
+                {each: figures.low_starts(self._runs, each) for each in (COARSE, FINE)},
             )
 
     def _figure(self, name: str) -> Chart:
         if name in METHODS:
             return figures.error_chart(name, METHODS[name], PUBLISHED["sampling_s"], self._runs)
         if name in ("fig7", "fig8"):
-            return cost.chart(name, self._cost())
+            return figures.cost_chart(name, self._cost())
         if name in ("fig4", "fig5", "fig6"):
             return figures.path_chart(name, self._runs)
         return figures.singular_chart(name, self._runs)
@@ -118,13 +116,13 @@ class _Study:
     def _figure_tables(self) -> list[Table]:
         """Return the numbers of Figures 7 to 18."""
         return [
-            cost.table(self._cost()),
+            figures.cost_table(self._cost()),
             figures.error_table(SIX, PUBLISHED["sampling_s"], self._runs),
             figures.singular_table(figures.singular_cases(self._runs, SIX)),
         ]
 
-    def _cost(self) -> dict[str, cost.Cost]:
-        self._costs = self._costs or cost.costs(self._runs, SIX)
+    def _cost(self) -> dict[str, figures.Cost]:
+        self._costs = self._costs or figures.costs(self._runs, SIX)
         return self._costs
 
     def _variations(self) -> list[Varied]:

@@ -10,17 +10,17 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.integration import METHODS
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.tables import Table
-from manip_dyn.studies.sariyildiz2011.cases import (
+from manip_dyn.studies.sariyildiz2011.runs import (
     COARSE,
     FINE,
     LABELS,
     Case,
     Choice,
     Run,
+    Runs,
     Varied,
     shown,
 )
-from manip_dyn.studies.sariyildiz2011.runs import Runs
 
 ROUNDING = 1e-14
 """m; what charts show at most and at least."""

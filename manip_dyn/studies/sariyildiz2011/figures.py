@@ -1,16 +1,26 @@
-"""Figures 4 to 6 and 9 to 18 of Sariyildiz et al. (2011) as charts."""
+"""Figures 4 to 18 of Sariyildiz et al. (2011): errors over time, and the cost of the methods.
+
+Errors at equal cost are counted in evaluations, and show how Adams methods start. An evaluation is
+one generalized inverse of the Jacobian, which the paper calls the computational load; it is the
+same on every machine.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.clik import TrackResult
+from manip_dyn.bench.timing import Timed, median_seconds
+from manip_dyn.clik import ClikSettings, TrackResult
+from manip_dyn.clik.follower import tracking_arguments, tracking_engine
+from manip_dyn.clik.law.settings import law_memory
+from manip_dyn.integration import METHODS
 from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.tables import Table
-from manip_dyn.studies.sariyildiz2011.cases import LABELS, Case, Run, shown
-from manip_dyn.studies.sariyildiz2011.runs import Runs
+from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, LABELS, Case, Run, Runs, shown
 
 PATH_STEP, PATH_METHOD = 0.1, "rk4"
 """Printed: Figures 4 to 6 are by RK4 at 100 ms; so is the step of Figures 15 to 18."""
@@ -191,3 +201,206 @@ def _floats(values) -> tuple[float, ...]:
 def _drawn(errors: Sequence[float]) -> tuple[float, ...]:
     """Return errors for a logarithmic axis; what is infinite stays out of the picture."""
     return tuple(max(e, FLOOR) if np.isfinite(e) else float("nan") for e in errors)
+
+
+TARGETS = (1e-4, 1e-6, 1e-8)
+"""Errors whose cost is compared, m; 1e-6 m is what the paper prints for RK2 at 100 ms."""
+ADAMS = {"ab4": "ab4_rising", "abm4": "abm4_rising"}
+Curve = list[tuple[float, float]]
+"""Evaluations per second of motion, and error, m, from coarse to fine."""
+
+
+def places(runs: Runs) -> list[tuple[str, float]]:
+    """Return every circle with the two gains of the study's tables."""
+    gains = dict.fromkeys((runs.settings.gain, runs.settings.gains[-1]))
+    return [(circle, gain) for circle in runs.settings.circles for gain in gains]
+
+
+def curve(runs: Runs, circle: str, gain: float, method: str) -> Curve:
+    """Return error over evaluations of a method, stable runs only."""
+    found = []
+    for step in sorted(runs.settings.order_steps, reverse=True):
+        run = runs.run(Case(circle, method, step, gain, laps=runs.settings.laps))
+        if run.stable:
+            found.append((METHODS[method].stages / step, run.steady))
+    return found
+
+
+def evaluations_to(points: Curve, error: float) -> float:
+    """Return the evaluations per second with which an error is first reached; inf: never."""
+    if points and points[0][1] <= error:
+        return points[0][0]
+    for (count, large), (more, small) in pairwise(points):
+        if large > error >= small:
+            share = np.log(large / error) / np.log(large / small)
+            return float(np.exp(np.log(count) + share * np.log(more / count)))
+    return float("inf")
+
+
+def efficiency_chart(runs: Runs, methods: Sequence[str]) -> Chart:
+    """Return errors over evaluations per second on the circles that figures show."""
+    panels = []
+    for circle in runs.settings.shown_circles:
+        for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
+            lines = []
+            for k, method in enumerate(methods):
+                points = curve(runs, circle, gain, method)
+                x, y = (tuple(float(each[i]) for each in points) for i in range(2))
+                lines.append(Line(LABELS[method], x, y, k, "-o"))
+            title, x_label = f"{shown(circle)}, K = {gain:g} / s", "evaluations per second [1/s]"
+            panels.append(
+                Panel(title, x_label, "position error [m]", tuple(lines), log_x=True, log_y=True)
+            )
+    title = "PA-10: position error after the first lap over evaluations of the inverse"
+    return Chart("efficiency", title, tuple(panels), 2, (11.0, 8.4))
+
+
+def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
+    """Return how many evaluations per second each method needs for each error."""
+    rows = tuple(
+        (
+            circle,
+            gain,
+            target,
+            *(evaluations_to(curve(runs, circle, gain, method), target) for method in methods),
+        )
+        for circle, gain in places(runs)
+        for target in TARGETS
+    )
+    title = "Evaluations per second of motion for a position error after the first lap; -: none"
+    return Table("efficiency", title, ("circle", "gain [1/s]", "error [m]", *methods), rows)
+
+
+def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
+    """Return evaluations of the better of RK2 and RK4 over those of the better Adams method.
+
+    Args:
+        runs: Where runs are made.
+        error: To reach, m.
+    """
+    ratios = []
+    for circle, gain in places(runs):
+        needed = {
+            method: evaluations_to(curve(runs, circle, gain, method), error)
+            for method in ("rk2", "rk4", *ADAMS)
+        }
+        ratio = min(needed["rk2"], needed["rk4"]) / min(needed[each] for each in ADAMS)
+        if np.isfinite(ratio):
+            ratios.append((f"{circle}, K {gain:g}", ratio))
+    return ratios
+
+
+# ------------------------------------------------------------------------------ start
+def start_table(runs: Runs) -> Table:
+    """Return errors of Adams methods after both starts, in the first lap and after it."""
+    rows = []
+    for circle, gain in places(runs):
+        for method, low in ADAMS.items():
+            for step in (COARSE, FINE):
+                pair = [
+                    runs.run(Case(circle, each, step, gain, laps=runs.settings.laps))
+                    for each in (method, low)
+                ]
+                errors = [run.first for run in pair] + [run.steady for run in pair]
+                rows.append((circle, gain, method, step, *errors))
+    head = (
+        *("circle", "gain [1/s]", "method", "step [s]"),
+        *("first lap, rk4 start", "first lap, low start"),
+        *("later, rk4 start", "later, low start"),
+    )
+    title = "Adams methods started by rk4 (ours) and by lower orders (the paper's): errors, m"
+    return Table("starts", title, head, tuple(rows))
+
+
+def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
+    """Return ab4's error over abm4's, both started by lower orders."""
+    ratios = []
+    for circle, gain in places(runs):
+        first, second = (
+            runs.run(Case(circle, each, step, gain, laps=runs.settings.laps)).steady
+            for each in ADAMS.values()
+        )
+        ratios.append((f"{circle}, K {gain:g}", first / second))
+    return ratios
+
+
+SINGLE_STEP = ("rk1", "rk2", "rk4")
+MULTISTEP = ("euler_trapezoidal", "ab4", "abm4")
+STEP = 0.1
+"""s; of the timed runs. The time per step does not depend on it."""
+
+
+class Cost(NamedTuple):
+    """What a step of a method costs: evaluations of the inverse, and CPU time in s."""
+
+    method: str
+    evaluations: float
+    seconds: float
+
+
+def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
+    """Return what the methods cost on the first of the shown circles."""
+    tasks = [_task(runs, method) for method in methods]
+    settings = runs.settings
+    seconds = median_seconds([task[1] for task in tasks], settings.repeats, settings.slice)
+    return {
+        method: Cost(method, evaluations / steps, time / steps)
+        for method, ((evaluations, steps), _), time in zip(methods, tasks, seconds, strict=True)
+    }
+
+
+def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
+    """Return evaluations and steps of one circle, and the same as a run to time."""
+    circle = runs.settings.shown_circles[0]
+    robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
+    engine = tracking_engine(robot, path.function, method)
+    settings = ClikSettings(gain=runs.settings.gain, inverse="pseudo_inverse")
+    p = tracking_arguments(robot, path.parameters, law_memory(robot, settings, STEP))
+    start, y = np.append(q0, 0.0), np.empty(robot.n + 1)
+    space, idle = engine.space(step=STEP), engine.space(step=STEP, max_steps=0.0)
+
+    def call(memory=space) -> None:
+        y[:] = start
+        engine.go(0.0, path.duration, p, y, memory)
+
+    call()
+    steps, evaluations = int(space.state.steps), int(space.state.evaluations)
+    return (evaluations, steps), Timed(call, lambda: call(idle))
+
+
+def cost_chart(name: str, found: Mapping[str, Cost]) -> Chart:
+    """Return ``fig7`` (single-step methods) or ``fig8`` (multistep ones)."""
+    methods = SINGLE_STEP if name == "fig7" else MULTISTEP
+    what = "single-step" if name == "fig7" else "multistep"
+    places = tuple(float(k) for k in range(len(methods)))
+    top = 1.15e6 * max(cost.seconds for cost in found.values())
+    times = Line("", places, tuple(found[m].seconds * 1e6 for m in methods), 0, "bar")
+    counts = Line("", places, tuple(found[m].evaluations for m in methods), 1, "bar")
+    ticks = tuple(
+        LABELS[m].replace("Euler ", "Euler\n").replace("Adams-", "Adams-\n") for m in methods
+    )
+    most = 1.15 * max(cost.evaluations for cost in found.values())
+    panels = (
+        Panel("CPU time per step", "", "time [us]", (times,), ticks=ticks, top=top),
+        Panel(
+            "evaluations of the inverse per step",
+            "",
+            "evaluations",
+            (counts,),
+            ticks=ticks,
+            top=most,
+        ),
+    )
+    return Chart(name, f"{figure_name(name)}: cost of the {what} methods", panels, 2, (9.0, 3.8))
+
+
+def cost_table(found: Mapping[str, Cost]) -> Table:
+    """Return the costs as a table."""
+    first = next(iter(found.values())).seconds
+    rows = tuple(
+        (cost.method, round(cost.evaluations, 3), cost.seconds * 1e6, cost.seconds / first)
+        for cost in found.values()
+    )
+    head = ("method", "evaluations", "us", "ratio to the first")
+    title = "Figures 7 and 8: cost of a step, CPU time in us"
+    return Table("cost", title, head, rows, timed=("us", "ratio to the first"))

@@ -1,17 +1,335 @@
-"""What the study of sariyildiz2011 finds, and how it is told."""
+"""Findings of the study of Sariyildiz et al. (2011): claims, tables and their presentation.
+
+Each claim is judged by the fraction of cases that support it. A case is one combination of the
+choices that the paper leaves open (see `choices`), or one method around one singular posture.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from manip_dyn.studies.report.charts import Chart
-from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
+from manip_dyn.studies.report.claims import (
+    TIME_ERROR,
+    Claim,
+    Evidence,
+    claims_content,
+    claims_table,
+    claims_text,
+    with_alternatives,
+)
 from manip_dyn.studies.report.findings import Findings
 from manip_dyn.studies.report.tables import Table, columns, number
+from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Case, Run, Varied
+
+GROWS, LARGE, BOUNDED, RECOVERED = 2.0, 1e-3, 0.05, 1e-6
+"""Near a singularity: errors grow by this factor; errors in m that are large, bounded, gone."""
+SIMILAR = 1.5
+"""Costs are similar within this factor."""
+ABOUT, AS_POOR, GOOD = 10.0**0.5, 10.0, 1e-4
+"""A number is about a power of ten within this factor; an accuracy as poor as another within that
+one; a satisfactory error, m: 1/5000 of the radius (ours, the paper has no number)."""
+WITH_FEEDBACK, STEADY = 0.2, 1.01
+"""1/s; an error that grows by less from lap to lap does not drift."""
+Ratios = Sequence[tuple[str, float]]
+"""A case in words, and its ratio."""
+Singular = Sequence[tuple[Case, Run]]
+
+
+def claims(
+    found: Sequence[Varied],
+    costs: Mapping[str, float],
+    singular: Singular,
+    printed: Mapping[str, float],
+    evaluations: Mapping[str, float],
+    cheaper: Mapping[float, Ratios],
+    low_starts: Mapping[float, Ratios],
+) -> list[Claim]:
+    """Return all claims, each in its readings.
+
+    Args:
+        found: The runs under all choices.
+        costs: CPU time of a step per method, s.
+        singular: The runs around singular postures.
+        printed: Position errors at 100 ms, m, per method.
+        evaluations: Evaluations of a step per method.
+        cheaper: By error, m: evaluations to it, Runge-Kutta's over those of Adams methods.
+        low_starts: By step, s: ab4's error over abm4's, both started by lower orders.
+    """
+    coarse = [each for each in found if each.step == COARSE]
+    fine = [each for each in found if each.step == FINE]
+    plain = [(c, r) for c, r in singular if c.inverse == "pseudo_inverse" and not c.limited]
+    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+        (
+            "euler at 1 s",
+            "Euler's error at 1 s, m; the path is lost or errors grow",
+            _states(coarse, "rk1", False),
+        ),
+        (
+            "euler at 1 s",
+            "Euler's error / that of Euler trapezoidal, 1 s; only the first is unstable",
+            _apart(coarse),
+        ),
+        (
+            "trapezoidal at 1 s",
+            "its error at 1 s, m; path not lost, errors do not grow",
+            _states(coarse, "euler_trapezoidal", True),
+        ),
+        (
+            "best and worst",
+            "least error of the other methods / that of rk4, 1 s; above 1",
+            _best(coarse),
+        ),
+        ("best and worst", "the same at 100 ms", _best(fine)),
+        (
+            "best and worst",
+            "Euler's error / largest error of the others, 1 s; above 1",
+            _worst(coarse),
+        ),
+        ("best and worst", "the same at 100 ms", _worst(fine)),
+        (
+            "trapezoidal is poor",
+            f"Euler's error / that of Euler trapezoidal, 1 s; at most {AS_POOR:g}",
+            _as_poor(coarse),
+        ),
+        ("trapezoidal is poor", "the same at 100 ms", _as_poor(fine)),
+        ("moulton", "error of ab4 / abm4, 1 s; above 1", _ratio(coarse, "ab4", "abm4")),
+        ("moulton", "the same at 100 ms", _ratio(fine, "ab4", "abm4")),
+        ("moulton", "the same at 1 s, both started by lower orders", _above(low_starts[COARSE])),
+        ("moulton", "the same at 100 ms, both started by lower orders", _above(low_starts[FINE])),
+        (
+            "satisfactory",
+            f"largest error of rk2, rk4, ab4 and abm4 at 100 ms, m; at most {GOOD:g}",
+            _satisfactory(fine),
+        ),
+        *_printed_readings(fine, printed),
+        *_evaluation_readings(evaluations),
+        *(
+            (
+                "adams is efficient",
+                f"evaluations to {error:g} m, least of rk2 and rk4 / of ab4 and abm4; above 1",
+                _above(ratios),
+            )
+            for error, ratios in cheaper.items()
+        ),
+        *(
+            (
+                "long steps",
+                f"the same to {error:g} m; at most 1",
+                _at_most(ratios),
+            )
+            for error, ratios in cheaper.items()
+        ),
+        (
+            "drift",
+            "error of Euler at 100 ms with K of 0.2 / s and more, last lap / the one before, "
+            "where it is no rounding; at most 1.01",
+            _drift(fine),
+        ),
+        (
+            "singularity",
+            "error near a singular posture / before, no damping, no limits; above 2",
+            _growth(plain),
+        ),
+        (
+            "rk4 near singularity",
+            "least error of the others / that of rk4, no damping; above 1",
+            _best_near(plain),
+        ),
+        *_damping_readings(singular),
+    ]
+    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    return [*judged, *_cost_claims(costs)]
+
+
+# ------------------------------------------------------------------------ accuracy
+def _states(found: Sequence[Varied], method: str, stable: bool) -> Iterable[Evidence]:
+    for each in found:
+        run = each.runs[method]
+        yield Evidence(str(each.choice), run.steady, run.stable == stable)
+
+
+def _apart(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        euler, trapezoidal = each.runs["rk1"], each.runs["euler_trapezoidal"]
+        holds = trapezoidal.stable and not euler.stable
+        yield Evidence(str(each.choice), euler.steady / trapezoidal.steady, holds)
+
+
+def _best(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        others = min(run.steady for name, run in each.runs.items() if name != "rk4")
+        ratio = others / each.runs["rk4"].steady
+        yield Evidence(str(each.choice), ratio, ratio > 1.0)
+
+
+def _worst(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        ratio = each.runs["rk1"].steady / max(
+            run.steady for name, run in each.runs.items() if name != "rk1"
+        )
+        yield Evidence(str(each.choice), ratio, ratio > 1.0)
+
+
+def _as_poor(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        ratio = each.runs["rk1"].steady / each.runs["euler_trapezoidal"].steady
+        yield Evidence(str(each.choice), ratio, ratio <= AS_POOR)
+
+
+def _satisfactory(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        error = max(each.runs[method].steady for method in ("rk2", "rk4", "ab4", "abm4"))
+        yield Evidence(str(each.choice), error, error <= GOOD)
+
+
+def _drift(found: Sequence[Varied]) -> Iterable[Evidence]:
+    for each in found:
+        if each.choice.gain >= WITH_FEEDBACK:
+            growth = each.runs["rk1"].growth
+            yield Evidence(str(each.choice), growth, growth <= STEADY)
+
+
+def _above(ratios: Ratios) -> Iterable[Evidence]:
+    return (Evidence(who, ratio, ratio > 1.0) for who, ratio in ratios)
+
+
+def _at_most(ratios: Ratios) -> Iterable[Evidence]:
+    return (Evidence(who, ratio, ratio <= 1.0) for who, ratio in ratios)
+
+
+def _ratio(found: Sequence[Varied], worse: str, better: str) -> Iterable[Evidence]:
+    for each in found:
+        ratio = each.runs[worse].steady / each.runs[better].steady
+        yield Evidence(str(each.choice), ratio, ratio > 1.0)
+
+
+def _printed_readings(
+    found: Sequence[Varied], printed: Mapping[str, float]
+) -> list[tuple[str, str, Iterable[Evidence]]]:
+    """Return the readings of the printed errors: later laps, and the first from on the path."""
+    readings: list[tuple[str, str, Iterable[Evidence]]] = []
+    for method, error in printed.items():
+        runs = [(each.choice, each.runs[method]) for each in found]
+        later = [Evidence(str(c), run.steady, run.steady <= error) for c, run in runs]
+        first = [
+            Evidence(str(c), run.first, run.first <= error) for c, run in runs if not c.offset
+        ]
+        words = f"error of {method} at 100 ms"
+        near = f"within a factor of {ABOUT:.2g} of {error:g}"
+        about = [each._replace(holds=_about(each.number, error)) for each in later]
+        started = [each._replace(holds=_about(each.number, error)) for each in first]
+        readings.append(("printed errors", f"{words}, m; {near}", about))
+        readings.append(("printed errors", f"{words}, first lap, m; {near}", started))
+        readings.append(("printed errors", f"{words}, m; at most {error:g}", later))
+        readings.append(("printed errors", f"{words}, first lap, m; at most {error:g}", first))
+    return readings
+
+
+# ---------------------------------------------------------------------------- cost
+def _about(number: float, printed: float) -> bool:
+    return printed / ABOUT <= number <= printed * ABOUT
+
+
+def _evaluation_readings(
+    evaluations: Mapping[str, float],
+) -> list[tuple[str, str, Iterable[Evidence]]]:
+    """Return the readings of what a step costs in evaluations of the inverse."""
+    steady = {method: round(count, 1) for method, count in evaluations.items()}  # but for starts
+    return _costs(steady, "evaluations of a step")
+
+
+def _cost_claims(costs: Mapping[str, float]) -> list[Claim]:
+    """Return the claims about computing times, with what they would be with times off."""
+    claims = []
+    for k, (key, measure, cases) in enumerate(_costs(costs, "CPU time of a step")):
+        others = []
+        for off in (1.0 - TIME_ERROR, 1.0 + TIME_ERROR):
+            shifted = dict(costs) | {"rk1": costs["rk1"] * off}
+            others.append(Claim(*_costs(shifted, "")[k][:2], tuple(_costs(shifted, "")[k][2])))
+        claims.append(with_alternatives(Claim(key, measure, tuple(cases)), others))
+    return claims
+
+
+def _costs(costs: Mapping[str, float], quantity: str) -> list[tuple[str, str, Iterable[Evidence]]]:
+    euler, rk4 = costs["rk1"], costs["rk4"]
+    above = [_compared(m, cost / euler, 1.0) for m, cost in costs.items() if m != "rk1"]
+    below = [_compared(m, rk4 / cost, 1.0) for m, cost in costs.items() if m != "rk4"]
+    spread = rk4 / euler
+    return [
+        ("cost", f"{quantity} / that of Euler; above 1", above),
+        ("cost", f"{quantity}, rk4 / the method; above 1", below),
+        (
+            "cost is similar",
+            f"{quantity}, rk4 / Euler; below {SIMILAR:g}",
+            [Evidence("rk4 and rk1", spread, spread < SIMILAR)],
+        ),
+    ]
+
+
+def _compared(who: str, ratio: float, least: float) -> Evidence:
+    return Evidence(who, ratio, ratio > least)
+
+
+# ------------------------------------------------------------------- singular postures
+def _growth(found: Singular) -> Iterable[Evidence]:
+    for case, run in found:
+        ratio = run.near / run.before
+        if np.isfinite(ratio):
+            yield Evidence(_who(case), ratio, ratio > GROWS)
+
+
+def _best_near(found: Singular) -> Iterable[Evidence]:
+    groups: dict[str, dict[str, float]] = {}
+    for case, run in found:
+        groups.setdefault(f"{case.circle}, K {case.gain:g}", {})[case.method] = run.near
+    for who, errors in groups.items():
+        ratio = min(e for m, e in errors.items() if m != "rk4") / errors["rk4"]
+        yield Evidence(who, ratio, ratio > 1.0)
+
+
+def _damping_readings(found: Singular) -> list[tuple[str, str, Iterable[Evidence]]]:
+    plain = {c: r for c, r in found if c.inverse == "pseudo_inverse" and not c.limited}
+    damped = [(c, r) for c, r in found if c.inverse != "pseudo_inverse" and not c.limited]
+    ratios = [
+        (_who(c), (without := plain[c._replace(inverse="pseudo_inverse")].near) / r.near, without)
+        for c, r in damped
+    ]
+    much, little = (
+        [_compared(who, ratio, 1.0) for who, ratio, error in ratios if (error > LARGE) == large]
+        for large in (True, False)
+    )
+    bounded = [Evidence(_who(c), r.near, r.near <= BOUNDED) for c, r in damped]
+    slow = [Evidence(_who(c), r.speed, r.speed <= 1.0) for c, r in damped]
+    compared = "error near a singular posture without / with damping, where it is"
+    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+        ("damping", f"{compared} above {LARGE:g} m without; above 1", much),
+        ("damping", f"{compared} at most {LARGE:g} m without; above 1", little),
+        (
+            "damping",
+            f"error near it with damping, m; at most {BOUNDED:g}",
+            bounded,
+        ),
+        ("damping", "largest joint speed with damping / the PA-10's limit; at most 1", slow),
+    ]
+    for inverse in dict.fromkeys(c.inverse for c, _ in damped):
+        measure = f"error of rk4 at the end of the circle, {inverse}, m; at most {RECOVERED:g}"
+        mine = [(c, r) for c, r in damped if c.method == "rk4" and c.inverse == inverse]
+        back = [Evidence(_who(c), r.last, r.last <= RECOVERED) for c, r in mine]
+        readings.append(("damping", measure, back))
+    return readings
+
+
+def _who(case: Case) -> str:
+    text = f"{case.circle}, K {case.gain:g}, {case.method}"
+    return text if case.inverse == "pseudo_inverse" else f"{text}, {case.inverse}"
+
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LONG = 100

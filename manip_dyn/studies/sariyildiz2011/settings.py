@@ -13,14 +13,14 @@ from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.report.settings import (
-    by_name,
+    boolean,
+    check_names,
     checked,
-    count,
-    each,
-    known,
-    one,
-    text,
-    truth,
+    list_of,
+    positive_integer,
+    record_of,
+    records_by_name,
+    string,
 )
 
 
@@ -33,7 +33,7 @@ def _posture(what: str, value: Any) -> Vector:
 
 
 def _laps(what: str, value: Any) -> int:
-    laps = count(what, value)
+    laps = positive_integer(what, value)
     if laps < 3:
         raise ManipDynError(f"{what} is {laps}; expected 3 or more: growth is read between two")
     return laps
@@ -56,7 +56,7 @@ class Place:
     normal: Vector = checked(_three)
     start: Vector = checked(_three)
     tool_rpy: Vector = checked(_three)
-    follow_tangent: bool = checked(truth)
+    follow_tangent: bool = checked(boolean)
     posture: Vector = checked(_posture)
 
     def path(self, linear_speed: float, angular_speed: float) -> Circle:
@@ -85,15 +85,15 @@ class Singular:
         circles: Name -> where it is.
     """
 
-    shown: str = checked(text)
-    gains: tuple[float, ...] = checked(each(positive))
+    shown: str = checked(string)
+    gains: tuple[float, ...] = checked(list_of(positive))
     near: float = checked(positive)
     damping: float = checked(positive)
-    circles: Mapping[str, Place] = checked(by_name(Place))
+    circles: Mapping[str, Place] = checked(records_by_name(Place))
 
     def __post_init__(self) -> None:
         """Check that the circle that is shown is one of them."""
-        known("shown of singular", [self.shown], self.circles)
+        check_names("shown of singular", [self.shown], self.circles)
 
 
 @dataclass(frozen=True)
@@ -120,22 +120,22 @@ class Settings:
     gain: float = checked(positive, unit="1/s")
     laps: int = checked(_laps)
     lost: float = checked(positive, unit="m")
-    circles: Mapping[str, Place] = checked(by_name(Place))
-    shown_circles: tuple[str, ...] = checked(each(text))
-    gains: tuple[float, ...] = checked(each(positive))
-    charted_gains: tuple[float, ...] = checked(each(positive))
-    offsets: tuple[float, ...] = checked(each(not_negative))
+    circles: Mapping[str, Place] = checked(records_by_name(Place))
+    shown_circles: tuple[str, ...] = checked(list_of(string))
+    gains: tuple[float, ...] = checked(list_of(positive))
+    charted_gains: tuple[float, ...] = checked(list_of(positive))
+    offsets: tuple[float, ...] = checked(list_of(not_negative))
     offset_gain: float = checked(positive, unit="1/s")
-    orientation_errors: tuple[str, ...] = checked(each(text))
-    order_steps: tuple[float, ...] = checked(each(positive))
-    singular: Singular = checked(one(Singular))
-    repeats: int = checked(count)
+    orientation_errors: tuple[str, ...] = checked(list_of(string))
+    order_steps: tuple[float, ...] = checked(list_of(positive))
+    singular: Singular = checked(record_of(Singular))
+    repeats: int = checked(positive_integer)
     slice: float = checked(positive, unit="s")
 
     def __post_init__(self) -> None:
         """Check that what is chosen by name is there."""
-        known("shown_circles", self.shown_circles, self.circles)
-        known("orientation_errors", self.orientation_errors, ERRORS)
+        check_names("shown_circles", self.shown_circles, self.circles)
+        check_names("orientation_errors", self.orientation_errors, ERRORS)
 
     @property
     def places(self) -> dict[str, Place]:

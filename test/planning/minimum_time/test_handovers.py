@@ -7,7 +7,7 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.bench.minimum_time_goals import final_state
+from manip_dyn.bench.random_goals import final_state
 
 KEPT, FREE = 1, 0
 """The joint at its limit of speed, and the one whose effort keeps it there for a while."""

@@ -8,8 +8,7 @@ from extremals import check
 
 import manip_dyn as md
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
-from manip_dyn.studies.fan2003.arms import build_arm
-from manip_dyn.studies.fan2003.settings import Settings
+from manip_dyn.studies.fan2003.settings import Settings, build_arm
 from manip_dyn.studies.report.settings import read_settings
 
 SETTINGS = read_settings("fan2003", Settings)

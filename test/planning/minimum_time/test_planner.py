@@ -8,7 +8,7 @@ from arms import ARM, changed, write, write_shipped
 from extremals import arrived, check
 
 import manip_dyn as md
-from manip_dyn.bench.planning_minimum_time import collocation, straight_path
+from manip_dyn.bench.planning import collocation, straight_path
 from manip_dyn.core.errors import ManipDynError
 
 MGL = 5.0 * 9.8 * 0.3

@@ -11,8 +11,7 @@ from gravity_arms import EXTENDING, HANGING
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.minimum_time.extremals.candidate import Candidate, best_of, is_beaten
-from manip_dyn.studies.fan2003.arms import build_arm
-from manip_dyn.studies.fan2003.settings import Settings
+from manip_dyn.studies.fan2003.settings import Settings, build_arm
 from manip_dyn.studies.report.settings import read_settings
 
 COLLOCATION = [

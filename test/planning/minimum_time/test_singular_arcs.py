@@ -5,7 +5,7 @@ import pytest
 from extremals import check
 
 import manip_dyn as md
-from manip_dyn.bench.minimum_time_goals import final_state
+from manip_dyn.bench.random_goals import final_state
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A study as a page of HTML: claims, pictures, tables published beside computed. No library."""
+"""Pages of a study: tables and claims in Markdown, and a page of HTML with pictures."""
 
 from __future__ import annotations
 
@@ -9,8 +9,52 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.studies.report.charts import Chart
-from manip_dyn.studies.report.status import kind_of, parts
+from manip_dyn.studies.report.claims import kind_of, parts
+from manip_dyn.studies.report.findings import Record
 from manip_dyn.studies.report.tables import EVIDENCE, Table, cell
+
+CLAIM_HEAD = ("the paper says", "measured", "median (least to most)", "cases", "verdict")
+
+
+def markdown(table: Table) -> str:
+    """Return a table in Markdown."""
+    return _grid(table.head, [[cell(each, table.digits) for each in row] for row in table.rows])
+
+
+def claims_markdown(record: Record) -> str:
+    """Return the claims of a run in Markdown: words of the paper, numbers, verdicts."""
+    if not record.claims:
+        return "No claim of this paper is judged by the kept run.\n"
+    return markdown(claims_page_table(record.claims))
+
+
+def claims_page_table(claims: Sequence[Mapping[str, Any]]) -> Table:
+    """Return claims, as a record has them, as a table; a paper's words stand once."""
+    rows, said = [], None
+    for each in claims:
+        about = f"{each['about']}: " if each.get("about") else ""
+        counted = f" (in {each['counted']})" if each.get("counted") else ""
+        words = f"**{each['published']}**" if each["published"] != said else "..."
+        said = each["published"]
+        numbers = "-"
+        if each["cases"]:
+            numbers = f"{cell(each['number'])} ({cell(each['least'])} to {cell(each['most'])})"
+        share = f"{each['share']:.0%} of {each['cases']}" if each["cases"] else "-"
+        rows.append((words, f"{about}{each['measure']}{counted}", numbers, share, each["verdict"]))
+    return Table("claims", "The claims and their verdicts", CLAIM_HEAD, tuple(rows))
+
+
+def setting_text(record: Record) -> str:
+    """Return when, where and of what a run is."""
+    setting = ", ".join(f"{key} {value}" for key, value in record.setting.items())
+    return f"Run of {record.date}, {record.seconds:.0f} s of computing time; {setting}."
+
+
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    escaped = ([each.replace("|", "\\|") for each in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped) + "\n"
+
 
 STYLE = """
 :root{color-scheme:light dark;--line:#8884;--good:#1a7f37;--bad:#cf222e;--part:#9a6700;
@@ -41,7 +85,7 @@ SHORT = 24
 """Characters of a text that stands in one line."""
 
 
-def page(
+def html_page(
     name: str,
     lines: Sequence[str],
     tables: Sequence[Table],
@@ -73,7 +117,7 @@ def page(
     return _document(name, pages)
 
 
-def index(papers: Mapping[str, str]) -> str:
+def html_index(papers: Mapping[str, str]) -> str:
     """Return the page that leads to those of the papers: name -> what it is."""
     rows = "".join(
         f'<li><a href="{name}.html">{escape(name)}</a>: {escape(source)}</li>'
@@ -82,7 +126,7 @@ def index(papers: Mapping[str, str]) -> str:
     return _document("Studies", ["<h1>Papers recomputed</h1>", f"<ul>{rows}</ul>"])
 
 
-def write(path: Path, text: str) -> Path:
+def write_html(path: Path, text: str) -> Path:
     """Write a page and return the file."""
     path.write_text(text, encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""`manip_dyn study PAPER ITEM`: recompute, print, write files."""
+"""Papers that have a study, and the command `manip_dyn study PAPER ITEM`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from typing import Protocol
 
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.plots import figure_type
-from manip_dyn.studies.report import html
-from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.items import items_table, named, read_items
-from manip_dyn.studies.report.markdown import claims_page_table, setting_text
-from manip_dyn.studies.report.record import Record
+from manip_dyn.studies.report.findings import (
+    Findings,
+    Record,
+    items_named,
+    items_table,
+    read_items,
+)
+from manip_dyn.studies.report.pages import (
+    claims_page_table,
+    html_index,
+    html_page,
+    setting_text,
+    write_html,
+)
 
 PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
 """A new paper is a folder of that name here, with `ITEMS` and `recompute`."""
@@ -72,7 +81,7 @@ def study(
         if keep is not None:
             record.keep(Path(keep))
     if folder is not None and name == ALL:
-        html.write(folder / "index.html", html.index(sources))
+        write_html(folder / "index.html", html_index(sources))
     if as_json:
         print(json.dumps(told if name == ALL else told[name], indent=2, allow_nan=False))
     return 0
@@ -83,7 +92,7 @@ def _item(name: str, word: str) -> str:
     known = paper(name).ITEMS
     if word in known:
         return word
-    found = named(word, read_items(Path(__file__).parent / name))
+    found = items_named(word, read_items(Path(__file__).parent / name))
     for each in found:
         if each.command:
             item = each.command.split()[3]
@@ -115,8 +124,8 @@ def _written(found: Findings, record: Record, folder: Path, item: str, apart: bo
     try:
         (folder / beside).mkdir(exist_ok=True)
         files = found.write(folder / beside)
-        text = html.page(found.paper, lines, tables, found.pictures(), beside)
-        files.append(html.write(folder / f"{found.paper}.html", text))
+        text = html_page(found.paper, lines, tables, found.pictures(), beside)
+        files.append(write_html(folder / f"{found.paper}.html", text))
     except OSError as error:
         raise ManipDynError(f"files in '{folder}' cannot be written: {error}") from error
     _tell(f"{len(files)} files in {folder / beside}")

@@ -1,0 +1,397 @@
+"""Success rates of planners for random goals: ``python -m manip_dyn.bench.random_goals PLANNER``.
+
+PLANNER is ``minimum_time``, ``zero_net_work`` or ``collocation``. Starts and goals are uniform
+over the position limits, at most pi from zero where the limits are wider. For minimum time, the
+effort limits suffice to hold the arm in both postures.
+
+``minimum_time`` and ``zero_net_work`` simulate every plan again by DOP853 with pinocchio's
+dynamics and compare minimum time with the fastest motion along the straight path. Some motions are
+unstable without feedback and amplify rounding errors by 1e8 and more. A motion that ends farther
+than 1e-6 from the goal is simulated again in sixteenths, each from the state of the plan.
+
+``collocation`` compares every plan that is ``solved`` or ``converged`` with the fastest of twenty
+local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the straight path,
+detours of each joint to both sides, and random detours. If collocation is faster by more than
+1e-4 s, its solution is refined on cells of a quarter of the length, because a motion on a coarse
+grid can be too fast by the discretization error. Arms of more than two joints are compared with
+the local minimum near the straight path in its fastest timing, without second derivatives, because
+an IPOPT step with them takes longer than the plan.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio
+from scipy.integrate import solve_ivp
+
+from manip_dyn.bench.peers import rates_of
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning import Certificate, Plan, plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning.certificate import Convergence
+from manip_dyn.planning.path_timing import time_path
+from manip_dyn.robot import Robot, load_robot
+
+MAX_DISTANCE, PARTS = 1e-6, 16
+"""Distance from the goal at rest, from which on a motion is simulated in so many parts besides."""
+ROBOTS = ("rr", "ibm7535", "cylindrical")
+
+
+class Outcome(NamedTuple):
+    """What came out for the goals of one robot.
+
+    Attributes:
+        counts: How many came out how: ``solved`` (``with a singular arc`` or ``along limits``
+            among them), ``converged``, ``uncertified``, refused for a ``limit`` or because
+            none was ``not found``; how many are ``slower than the straight path``.
+        worst: Largest distance from the goal at rest after an independent simulation.
+        unstable: Of how many motions that is above `AWAY`.
+        apart: Largest distance of these from the plan after a sixteenth that began on it.
+        milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan.
+        gain: By what share of its time the straight path is slower: least, median, most.
+        gap: Median and largest share of the duration that motions near converged ones may save.
+    """
+
+    robot: str
+    counts: Counter[str]
+    worst: float
+    milliseconds: Vector
+    gain: Vector
+    gap: Vector
+    unstable: int = 0
+    apart: float = 0.0
+
+    def sentence(self, count: int) -> str:
+        """Return all this of `count` goals."""
+        counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
+        median, most, longest = self.milliseconds
+        return (
+            f"{self.robot}: {counts} of {count}; worst end {self.worst:.1e} ({self.unstable} "
+            f"above {MAX_DISTANCE:.0e}, {self.apart:.1e} after sixteenths); {median:.3g} ms "
+            f"(90 %: {most:.3g} ms, all: {longest:.3g} ms); "
+            f"gain in % {np.round(100.0 * self.gain, 2)}; gap {self.gap}"
+        )
+
+
+def minimum_time_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
+    """Plan between `goals` random pairs of postures and count what comes out."""
+    counts, worst, unstable, apart = Counter[str](), 0.0, 0, 0.0
+    times, gains, gaps = list[float](), list[float](), list[float]()
+    for start, goal in random_pairs(robot, goals, seed):
+        began = time.process_time()
+        try:
+            plan = plan_minimum_time(robot, start, goal)
+        except ManipDynError as error:
+            counts["limit" if "passes a limit" in str(error) else "not found"] += 1
+            continue
+        finally:
+            times.append((time.process_time() - began) * 1e3)
+        counts[plan.status] += 1
+        if plan.success and isinstance(plan.certificate, Certificate):
+            counts["with a singular arc"] += bool(plan.certificate.singular_arcs)
+            counts["along limits"] += bool(plan.certificate.limit_arcs)
+        elif isinstance(plan.certificate, Convergence):
+            gaps.append(plan.certificate.gap / plan.t_final)
+        away = float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max())
+        worst = max(worst, away)
+        if away > MAX_DISTANCE:
+            unstable, apart = unstable + 1, max(apart, largest_departure(plan))
+        gains.append(_gain(robot, plan))
+        counts["slower than the straight path"] += gains[-1] < 0.0
+    return Outcome(
+        robot.name,
+        counts,
+        worst,
+        np.quantile(times, [0.5, 0.9, 1.0]),
+        np.nanquantile(gains or [np.nan], [0.0, 0.5, 1.0]),
+        np.quantile(gaps or [0.0], [0.5, 1.0]),
+        unstable,
+        apart,
+    )
+
+
+def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
+    """Yield random postures (n,) in pairs, where the arm can be held."""
+    rng, found = np.random.default_rng(seed), 0
+    low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
+    while found < count:
+        start, goal = rng.uniform(low, high), rng.uniform(low, high)
+        if _is_holdable(robot, start) and _is_holdable(robot, goal):
+            found += 1
+            yield start, goal
+
+
+def _is_holdable(robot: Robot, q: Vector) -> bool:
+    return bool(
+        np.all(
+            np.abs(pinocchio.rnea(robot.model, robot.model.createData(), q, 0.0 * q, 0.0 * q))
+            < robot.tau_max
+        )
+    )
+
+
+def _gain(robot: Robot, plan: Plan) -> float:
+    """Return by what share the straight path is slower; nan where it cannot be followed."""
+    try:
+        return 1.0 - plan.t_final / time_path(robot, np.array([plan.q0, plan.qf])).t_final
+    except ManipDynError:
+        return np.nan
+
+
+def final_state(plan: Plan) -> Vector:
+    """Return the state (2 n,) at the end, by DOP853 with pinocchio's dynamics."""
+    return _simulated(plan, np.concatenate(plan.state(0.0)), plan.knots)
+
+
+def largest_departure(plan: Plan) -> float:
+    """Return the largest distance from the plan after a sixteenth of it that began there."""
+    places = np.linspace(0, len(plan.knots) - 1, PARTS + 1).astype(int)
+    away = 0.0
+    for first, last in pairwise(places.tolist()):
+        begin, end = (np.concatenate(plan.state(plan.knots[k])) for k in (first, last))
+        reached = _simulated(plan, begin, plan.knots[first : last + 1])
+        away = max(away, float(np.abs(reached - end).max()))
+    return away
+
+
+def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
+    """Return the state (2 n,) at the last of some knots, from one at the first."""
+    robot, n = plan.robot, plan.robot.n
+    data = robot.model.createData()
+
+    def rates(t, y, end):
+        q, v = y[:n], y[n:]
+        passive = -robot.damping * v - robot.stiffness * (q - robot.rest)
+        tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
+        return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
+
+    # Efforts are smooth between knots only: across them a step's error is not what it seems.
+    for begin, end in pairwise(knots):
+        if end > begin:
+            run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
+            y = run.y[:, -1]
+    return y
+
+
+def arm(name: str) -> Robot:
+    """Return a robot, or its first three joints where the name ends in ``/3``."""
+    whole = load_robot(name.removesuffix("/3"))
+    others = whole.joint_names[3:] if name.endswith("/3") else ()
+    return load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
+
+
+def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
+    """Plan between `goals` random pairs of postures and count what comes out."""
+    rng, counts, worst, times = np.random.default_rng(seed), Counter[str](), 0.0, []
+    low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
+    plan_zero_net_work(robot, 0.5 * (low + high), 0.4 * low + 0.6 * high)  # compiled from here on
+    for _ in range(goals):
+        start, goal = rng.uniform(low, high), rng.uniform(low, high)
+        began = time.perf_counter()
+        try:
+            plan = plan_zero_net_work(robot, start, goal)
+        except ManipDynError:
+            counts["refused"] += 1
+            continue
+        finally:
+            times.append((time.perf_counter() - began) * 1e3)
+        counts[plan.status] += 1
+        worst = max(worst, float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max()))
+    none = np.full(3, np.nan)
+    return Outcome(robot.name, counts, worst, np.quantile(times, [0.5, 0.9, 1.0]), none, none[:2])
+
+
+COLLOCATION_CELLS, FINER = 100, 4
+STARTS = 20
+FASTER = 1e-4
+"""By how much a motion has to be faster to count, s."""
+SWING = 1.2
+"""How far joints swing out on detours, rad or m; standard deviation of random ones."""
+FIRST = 1.5
+"""Duration of the initial guesses, s."""
+MOST_STEPS = 400
+FEW_JOINTS, CELLS_OF_MANY = 2, 60
+"""Arms of more joints have one initial guess, on a grid of so many cells."""
+
+
+class Collocation:
+    """Hermite-Simpson with piecewise constant efforts between states at rest.
+
+    Betts (2010), Practical methods for optimal control using nonlinear programming, section 4.6.6.
+    """
+
+    def __init__(self, robot: Robot, cells: int):
+        """Build the problem once, for any start and goal."""
+        import casadi
+
+        n, self._robot, self._cells = robot.n, robot, cells
+        rates = rates_of(robot, casadi.sin, casadi.cos, casadi.SX)
+        y, tau = casadi.SX.sym("y", 2 * n), casadi.SX.sym("tau", n)
+        slope = casadi.Function(
+            "slope", [y, tau], [casadi.vertcat(*rates(casadi.vertsplit(y), casadi.vertsplit(tau)))]
+        )
+        x, middle = casadi.MX.sym("x", 2 * n, cells + 1), casadi.MX.sym("m", 2 * n, cells)
+        u, duration = casadi.MX.sym("u", n, cells), casadi.MX.sym("t")
+        ends = casadi.MX.sym("ends", 4 * n)
+        h, across = duration / cells, slope.map(cells)
+        efforts = casadi.repmat(casadi.DM(robot.tau_max), 1, cells) * u
+        before, after, between = (across(each, efforts) for each in (x[:, :-1], x[:, 1:], middle))
+        gaps = casadi.vertcat(
+            casadi.vec(middle - 0.5 * (x[:, :-1] + x[:, 1:]) - h / 8 * (before - after)),
+            casadi.vec(x[:, 1:] - x[:, :-1] - h / 6 * (before + 4 * between + after)),
+            x[:, 0] - ends[: 2 * n],
+            x[:, -1] - ends[2 * n :],
+        )
+        unknown = casadi.vertcat(casadi.vec(x), casadi.vec(middle), casadi.vec(u), duration)
+        problem: Any = {"x": unknown, "p": ends, "f": duration, "g": gaps}
+        ipopt: dict[str, Any] = {
+            "print_level": 0,
+            "sb": "yes",
+            "tol": 1e-8,
+            "max_iter": MOST_STEPS,
+        }
+        if n > FEW_JOINTS:
+            ipopt["hessian_approximation"] = "limited-memory"
+        options: Any = {"print_time": False, "ipopt": ipopt}
+        self._solver = casadi.nlpsol("solver", "ipopt", problem, options)
+        free, one = np.full(2 * n * cells, np.inf), np.ones(n * cells)
+        low = np.tile(np.concatenate([robot.q_min, -robot.v_max]), cells + 1)
+        high = np.tile(np.concatenate([robot.q_max, robot.v_max]), cells + 1)
+        self._low = np.concatenate([low, -free, -one, [1e-3]])
+        self._high = np.concatenate([high, free, one, [1e3]])
+
+    def solved(
+        self, start: Vector, goal: Vector, x: Matrix, u: Matrix, duration: float
+    ) -> tuple[float, Matrix, Matrix]:
+        """Return duration, states and efforts near a guess; an infinite one if there is none.
+
+        Args:
+            start: Positions (n,).
+            goal: Positions (n,).
+            x: States (cells + 1, 2 n).
+            u: Efforts over their limits (cells, n).
+            duration: s.
+        """
+        n, cells, rest = self._robot.n, self._cells, np.zeros(self._robot.n)
+        middle = 0.5 * (x[1:] + x[:-1])
+        found = self._solver(
+            x0=np.concatenate([x.ravel(), middle.ravel(), u.ravel(), [duration]]),
+            p=np.concatenate([start, rest, goal, rest]),
+            lbx=self._low,
+            ubx=self._high,
+            lbg=0.0,
+            ubg=0.0,
+        )
+        w = np.array(found["x"]).ravel()
+        states = w[: 2 * n * (cells + 1)].reshape(cells + 1, 2 * n)
+        efforts = w[-1 - n * cells : -1].reshape(cells, n)
+        is_solved = self._solver.stats()["success"]
+        return (float(w[-1]) if is_solved else np.inf), states, efforts
+
+
+def swings(robot: Robot, rng: np.random.Generator) -> list[Vector]:
+    """Return how far the joints (n,) swing out in each initial guess."""
+    each = [side * SWING * unit for unit in np.eye(robot.n) for side in (1.0, -1.0)]
+    known = [np.zeros(robot.n), *each]
+    count = max(STARTS - len(known), 0)
+    return known + [rng.normal(scale=SWING, size=robot.n) for _ in range(count)]
+
+
+def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> float:
+    """Return the least duration found, s; that on a finer grid where it is less than another."""
+    if robot.n > FEW_JOINTS:
+        return near_straight_path(robot, start, goal)
+    rng, best = np.random.default_rng(0), (np.inf, np.empty((0, 0)), np.empty((0, 0)))
+    coarse, z = (
+        Collocation(robot, COLLOCATION_CELLS),
+        np.linspace(0.0, 1.0, COLLOCATION_CELLS + 1)[:, None],
+    )
+    for swing in swings(robot, rng):
+        q = start + (goal - start) * z + swing * np.sin(np.pi * z) ** 2
+        q = np.clip(q, robot.q_min, robot.q_max)
+        x = np.hstack([q, np.gradient(q, FIRST / COLLOCATION_CELLS, axis=0)])
+        found = coarse.solved(start, goal, x, np.zeros((COLLOCATION_CELLS, robot.n)), FIRST)
+        best = min(best, found, key=lambda each: each[0])
+    if best[0] > than - FASTER:
+        return best[0]
+    fine, share = (
+        Collocation(robot, FINER * COLLOCATION_CELLS),
+        np.linspace(0.0, 1.0, FINER * COLLOCATION_CELLS + 1),
+    )
+    x = np.array([np.interp(share, z[:, 0], each) for each in best[1].T]).T
+    return fine.solved(start, goal, x, np.repeat(best[2], FINER, axis=0), best[0])[0]
+
+
+def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
+    """Return the least duration near the straight path, s; an infinite one if none is found."""
+    straight = time_path(robot, np.array([start, goal]))
+    times = np.linspace(0.0, straight.t_final, CELLS_OF_MANY + 1)
+    x = np.array([np.concatenate(straight.joints(t)[:2]) for t in times])
+    collocation, rest = Collocation(robot, CELLS_OF_MANY), np.zeros((CELLS_OF_MANY, robot.n))
+    return collocation.solved(start, goal, x, rest, straight.t_final)[0]
+
+
+def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[float]]:
+    """Count the goals that are planned for, and by how much plans that are beaten are, s."""
+    counts, found = Counter[str](), list[float]()
+    for start, goal in random_pairs(robot, goals):
+        try:
+            plan = plan_minimum_time(robot, start, goal)
+        except ManipDynError:
+            continue
+        if not plan.success:
+            continue
+        counts["planned"] += 1
+        least = least_duration(robot, start, goal, plan.t_final)
+        counts["solved by collocation"] += least < np.inf
+        if plan.t_final - least > FASTER:
+            found.append(plan.t_final - least)
+    return counts, found
+
+
+def _planned(robot: Robot, goals: int) -> str:
+    return minimum_time_goals(robot, goals).sentence(goals)
+
+
+def _planned_with_zero_net_work(robot: Robot, goals: int) -> str:
+    return zero_net_work_goals(robot, goals).sentence(goals)
+
+
+def _compared_with_collocation(robot: Robot, goals: int) -> str:
+    counts, differences = faster_collocations(robot, goals)
+    numbers = ", ".join(f"{number} {what}" for what, number in counts.items())
+    return f"{robot.name}: {numbers} of {goals}, collocation is faster by (s): {differences}"
+
+
+PLANNERS = {
+    "minimum_time": _planned,
+    "zero_net_work": _planned_with_zero_net_work,
+    "collocation": _compared_with_collocation,
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print a line for each robot."""
+    parser = argparse.ArgumentParser(description="Success rates of planners for random goals.")
+    parser.add_argument("planner", choices=PLANNERS)
+    parser.add_argument("goals", nargs="?", type=int, default=200, help="goals per robot")
+    parser.add_argument(
+        "robots",
+        nargs="*",
+        default=ROBOTS,
+        help="names or URDFs of robots; ROBOT/3: its first three joints, the others locked at 0",
+    )
+    options = parser.parse_args(arguments)
+    for name in options.robots:
+        print(PLANNERS[options.planner](arm(name), options.goals), flush=True)
+
+
+if __name__ == "__main__":
+    main()
