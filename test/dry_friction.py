@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 
 
 class Reference:

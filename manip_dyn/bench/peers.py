@@ -27,7 +27,7 @@ from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import METHODS, RungeKutta
 from manip_dyn.robot import Robot
-from manip_dyn.robot.bare import without_shapes
+from manip_dyn.robot.geometry import without_shapes
 
 
 def installed(package: str) -> bool:

@@ -15,7 +15,7 @@ from manip_dyn.cli.options import (
 )
 from manip_dyn.cli.terminal import print_table, told
 from manip_dyn.inspection import Inspection, check
-from manip_dyn.inspection.parts.finding import counted, grouped
+from manip_dyn.inspection.findings import counted, grouped
 
 SHOWN = 4
 """Names of parts that are printed of a finding that many share."""

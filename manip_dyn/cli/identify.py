@@ -12,7 +12,7 @@ from manip_dyn.cli.parser import completed_by
 from manip_dyn.cli.terminal import print_table, told
 from manip_dyn.core.share import shipped_robots
 from manip_dyn.identification import Identification, identify
-from manip_dyn.identification.regressor import OF_A_JOINT
+from manip_dyn.identification.parameters import OF_A_JOINT
 
 HEAD = ("base parameter", "estimate", "deviation", "described")
 

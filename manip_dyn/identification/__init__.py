@@ -1,10 +1,17 @@
 """What an arm weighs and rubs, from its motion."""
 
-from manip_dyn.identification.base import BaseParameters, base_parameters
-from manip_dyn.identification.excite import Excitation, excitation
-from manip_dyn.identification.from_log import identify
-from manip_dyn.identification.regressor import parameter_names, regressor, stated_parameters
-from manip_dyn.identification.result import Identification
+from manip_dyn.identification.estimation import Identification, identify
+from manip_dyn.identification.excitation_planning import Excitation, plan_excitation
+from manip_dyn.identification.parameters import (
+    BaseParameters,
+    base_parameters,
+    parameter_names,
+    regressor,
+    stated_parameters,
+)
+
+excitation = plan_excitation
+"""The name of `plan_excitation` before 0.3."""
 
 __all__ = [
     "BaseParameters",
@@ -14,6 +21,7 @@ __all__ = [
     "excitation",
     "identify",
     "parameter_names",
+    "plan_excitation",
     "regressor",
     "stated_parameters",
 ]

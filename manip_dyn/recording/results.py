@@ -18,7 +18,7 @@ from manip_dyn.planning.plan import Plan
 from manip_dyn.recording import standard_messages as make
 from manip_dyn.recording.recorder import Recorder
 from manip_dyn.robot import Robot
-from manip_dyn.robot.link_tree import LinkTree
+from manip_dyn.robot.geometry import LinkTree
 from manip_dyn.simulation.simulate import Trajectory
 
 PERIOD = 0.01

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.recording.schemas import message
-from manip_dyn.robot.link_tree import Placement
+from manip_dyn.robot.geometry import Placement
 
 NONE = np.zeros(0)
 

@@ -1,11 +1,10 @@
 """Robots from URDF: the frozen `Robot`, its loader and the pinocchio reference."""
 
-from manip_dyn.robot.bodies import Body, Frame
-from manip_dyn.robot.checks import check_inertia_tensor
 from manip_dyn.robot.load import load_robot
-from manip_dyn.robot.model import Robot
-from manip_dyn.robot.oracle import Oracle
-from manip_dyn.robot.written import lock_from, xacro_arguments_from
+from manip_dyn.robot.model import Body, Frame, Robot
+from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.robot.source import lock_from, xacro_arguments_from
+from manip_dyn.robot.urdf import check_inertia_tensor
 
 __all__ = [
     "Body",

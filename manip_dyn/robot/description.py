@@ -1,7 +1,7 @@
 """A URDF as a tree: read it, cut it at a tip, lock joints. No dynamics here.
 
 Only serial and branched trees with a fixed base and revolute, continuous, prismatic and fixed
-joints are robots of this package; `manip_dyn.robot.checks` refuses everything else.
+joints are robots of this package; `manip_dyn.robot.urdf` refuses everything else.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from pinocchio import AngleAxis
 from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.robot import checks
 from manip_dyn.robot.source import Source
-from manip_dyn.robot.tree import (
+from manip_dyn.robot.urdf import (
     MOVABLE,
+    check_dynamics,
+    check_joints,
+    check_numbers,
+    check_tree,
     child_of,
     joints_of,
     links_of,
     movable_joints_of,
+    numbers,
     parent_of,
     path_to,
     root_links_of,
@@ -45,9 +49,9 @@ class Description:
         self.name = self.root.get("name") or source.stem
         self.root.set("name", self.name)
         self._where = f"robot '{self.name}'"
-        checks.check_tree(self._where, self.root)
-        checks.check_numbers(self._where, self.root)
-        checks.check_joints(self._where, self.root)
+        check_tree(self._where, self.root)
+        check_numbers(self._where, self.root)
+        check_joints(self._where, self.root)
 
     # ---------------------------------------------------------------- reading
     def links(self) -> dict[str, Element]:
@@ -123,7 +127,7 @@ class Description:
 
     def check_dynamics(self) -> None:
         """Refuse what the dynamics cannot use; call after `cut` and `lock`."""
-        checks.check_dynamics(self._where, self.root)
+        check_dynamics(self._where, self.root)
 
     # --------------------------------------------------------------- internal
     def _drop(self, name: str) -> None:
@@ -141,7 +145,7 @@ class Description:
         where = f"{self._where}: lock of joint '{joint.get('name')}'"
         if kind not in MOVABLE:
             raise ManipDynError(f"{where}: the joint is {kind}; expected a movable joint")
-        value = float(checks.numbers(where, str(value), 1)[0])
+        value = float(numbers(where, str(value), 1)[0])
         if not np.isfinite(value):
             raise ManipDynError(f"{where} is {value}; expected a finite number")
         limit = joint.find("limit")

@@ -1,12 +1,17 @@
-"""The pinocchio model of a description: its bodies, a payload, scaled masses."""
+"""Pinocchio models of robots, and Pinocchio's algorithms as the reference for all kernels."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
+import numpy as np
 import pinocchio
 
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import Extras, Payload
+from manip_dyn.robot.model import Robot, body_axes
 
 
 def pinocchio_model(
@@ -45,3 +50,117 @@ def _scale(model: pinocchio.Model, factor: float) -> None:
             model.inertias[i] = pinocchio.Inertia(
                 factor * body.mass, body.lever, factor * body.inertia
             )
+
+
+class Oracle:
+    """Dynamics and kinematics of one robot. Not safe to share between threads."""
+
+    def __init__(self, robot: Robot):
+        """Allocate pinocchio's workspace for `robot`."""
+        self._robot = robot
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._tip = robot.model.getFrameId(robot.tip, pinocchio.BODY)
+        self._passive = bool(np.any(robot.damping) or np.any(robot.stiffness))
+
+    def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
+        """Return the joint accelerations (n,) under the efforts `tau` (n,)."""
+        if self._passive:
+            tau = tau + self._passive_effort(q, v)
+        return pinocchio.aba(self._model, self._data, q, v, tau).copy()
+
+    def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Return the efforts (n,) that give the accelerations `a` (n,)."""
+        tau = pinocchio.rnea(self._model, self._data, q, v, a).copy()
+        return tau - self._passive_effort(q, v) if self._passive else tau
+
+    def mass_matrix(self, q: Vector) -> Matrix:
+        """Return the joint-space inertia matrix (n, n), rotor inertias included."""
+        n = self._robot.n
+        mass = pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD)
+        return mass.reshape(n, n).copy()
+
+    def forward_kinematics(self, q: Vector) -> Matrix:
+        """Return the pose of the tip in the base frame as a homogeneous matrix (4, 4)."""
+        return self.frame_pose(self._robot.tip, q)
+
+    def frame_pose(self, link: str, q: Vector) -> Matrix:
+        """Return the pose of a link in the base frame as a homogeneous matrix (4, 4)."""
+        frame = self._model.getFrameId(link, pinocchio.BODY)
+        pinocchio.forwardKinematics(self._model, self._data, q)
+        return pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
+
+    def jacobian(self, q: Vector) -> Matrix:
+        """Return the geometric Jacobian (6, n): linear velocity of the tip, then angular.
+
+        Both are expressed in the base frame; the linear velocity is that of the tip's origin.
+        """
+        jacobian = pinocchio.computeFrameJacobian(
+            self._model, self._data, q, self._tip, pinocchio.LOCAL_WORLD_ALIGNED
+        )
+        return jacobian.reshape(6, self._robot.n)
+
+    def forward_dynamics_derivatives(
+        self, q: Vector, v: Vector, tau: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
+        robot = self._robot
+        tau = tau + self._passive_effort(q, v)
+        by_q, by_v, by_tau = (
+            matrix.reshape(robot.n, robot.n)
+            for matrix in pinocchio.computeABADerivatives(self._model, self._data, q, v, tau)
+        )
+        by_tau = np.triu(by_tau) + np.triu(by_tau, 1).T
+        return by_q - by_tau * robot.stiffness, by_v - by_tau * robot.damping, by_tau
+
+    def inverse_dynamics_derivatives(
+        self, q: Vector, v: Vector, a: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the derivatives (n, n) of the efforts by q, by v and by a."""
+        robot = self._robot
+        by_q, by_v, by_a = (
+            np.array(matrix).reshape(robot.n, robot.n)
+            for matrix in pinocchio.computeRNEADerivatives(self._model, self._data, q, v, a)
+        )
+        by_a = np.triu(by_a) + np.triu(by_a, 1).T
+        return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
+
+    def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
+        """Return the efforts (n, 10 n) by each inertial parameter of the bodies, without rotors.
+
+        In the bodies' frames: mass, first moments (3), then Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the
+        origin.
+        """
+        by_theirs = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
+        blocks = [by_theirs[:, 10 * i : 10 * i + 10] @ turn for i, turn in enumerate(self._turns)]
+        return np.hstack(blocks)
+
+    @cached_property
+    def _turns(self) -> list[Matrix]:
+        """Ten parameters in the frame of pinocchio's joint by those in the body's, (10, 10)."""
+        return [_turned(axes) for axes in body_axes(self._model)]
+
+    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Return kinetic and potential energy in J; gravity's is zero at the base origin."""
+        robot = self._robot
+        kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
+        potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))
+        return kinetic, potential + 0.5 * float(robot.stiffness @ (q - robot.rest) ** 2)
+
+    def _passive_effort(self, q: Vector, v: Vector) -> Vector:
+        robot = self._robot
+        return -robot.damping * v - robot.stiffness * (q - robot.rest)
+
+
+def _turned(axes: Matrix) -> Matrix:
+    """Return how ten inertial parameters turn with the axes (3, 3) that they are in, (10, 10)."""
+    ours = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    theirs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
+    turn = np.zeros((10, 10))
+    turn[0, 0], turn[1:4, 1:4] = 1.0, axes
+    for k, (i, j) in enumerate(ours):
+        unit = np.zeros((3, 3))
+        unit[i, j] = unit[j, i] = 1.0
+        seen = axes @ unit @ axes.T
+        turn[4:, 4 + k] = [seen[place] for place in theirs]
+    return turn

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.robot.link_tree import LinkTree, Placement
+from manip_dyn.robot.geometry import LinkTree, Placement
 from manip_dyn.ros.messages.geometry import header
 from manip_dyn.ros.parameters.common import TOPIC, RobotParameters, TransformParameters
 from manip_dyn.ros.runtime.execution import create_wall_timer

@@ -24,7 +24,7 @@ from manip_dyn import clik
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 from manip_dyn.ros.messages.geometry import pose_stamped, vector
 from manip_dyn.ros.runtime.subscriptions import QUEUE
 

@@ -14,9 +14,17 @@ from arms import load, random_chain
 
 import manip_dyn as md
 from manip_dyn.codegen.backend import statements as pieces
-from manip_dyn.export.c99.source import kernels as c_kernels
-from manip_dyn.export.c99.source.names import SIGNIFICANT, c_name, letters, prefix_for
-from manip_dyn.export.c99.source.precision import DOUBLE, SINGLE, sines_preamble, sines_text
+from manip_dyn.export.c99 import kernels as c_kernels
+from manip_dyn.export.c99.language import (
+    DOUBLE,
+    SIGNIFICANT,
+    SINGLE,
+    c_name,
+    letters,
+    prefix_for,
+    sines_preamble,
+    sines_text,
+)
 from manip_dyn.export.selection import USUAL, straight_kernels
 
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.export.differentiable.vector import vector
+from manip_dyn.export.vector_functions import vector_function
 
 jax = pytest.importorskip("jax", reason="pip install 'manip_dyn[jax]'")
 jax.config.update("jax_enable_x64", True)
@@ -58,10 +58,10 @@ def test_gradients_of_many_states_at_once(dynamics):
 
 def test_by_way_of_python_it_is_the_same(dynamics):
     """As where XLA cannot call machine code of the CPU."""
-    from manip_dyn.export.differentiable import jax_primitives
+    from manip_dyn.export import jax_primitives
 
     x = np.concatenate(STATES, axis=-1)
-    made = vector(ROBOT, ROBOT.tip, "forward_dynamics")
+    made = vector_function(ROBOT, ROBOT.tip, "forward_dynamics")
     by_python = jax.jit(lambda x: jax_primitives.by_python(x, made=made))
     np.testing.assert_array_equal(by_python(x), dynamics(*STATES))
 

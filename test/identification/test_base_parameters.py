@@ -6,8 +6,7 @@ from arms import random_state, random_tree
 
 import manip_dyn as md
 from manip_dyn.identification import base_parameters, regressor, stated_parameters
-from manip_dyn.identification.base import observation
-from manip_dyn.identification.regressor import spring_efforts
+from manip_dyn.identification.parameters import observation, spring_efforts
 from manip_dyn.robot import Oracle
 
 ARMS = ("rr", "cylindrical", "stiff_pendulum", "ur5", "pa10", "tree")

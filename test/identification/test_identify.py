@@ -10,7 +10,7 @@ import manip_dyn as md
 from manip_dyn import ManipDynError
 from manip_dyn.cli import main
 from manip_dyn.identification import base_parameters, stated_parameters
-from manip_dyn.identification.regressor import regressor, spring_efforts
+from manip_dyn.identification.parameters import regressor, spring_efforts
 
 RATE = 500.0
 T = np.arange(0.0, 10.0, 1.0 / RATE)

@@ -9,9 +9,9 @@ from planted import BASE, CONSEQUENCES, ELBOW, PLANTED, WITH
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.inspection.comparison import compare
+from manip_dyn.inspection import comparison as compare
 
-checking = import_module("manip_dyn.inspection.check")
+checking = import_module("manip_dyn.inspection.urdf_check")
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from arms import ARM, changed, write
 
 import manip_dyn as md
-from manip_dyn.inspection.comparison import compare
-from manip_dyn.inspection.comparison.ours import ByEquations
-from manip_dyn.inspection.comparison.pinocchio_peer import PinocchioPeer
+from manip_dyn.inspection import comparison as compare
+from manip_dyn.inspection.comparison import ByEquations
+from manip_dyn.inspection.peers import PinocchioPeer
 
 RUBBING = changed(ARM, ('damping="0.5"', 'damping="0.5" friction="0.7"'))
 ROTATED = ('<origin xyz="0 0 0.2"/>', '<origin xyz="0 0 0.2" rpy="0 0 0.4"/>')

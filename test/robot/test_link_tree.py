@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.robot import Oracle, load_robot
-from manip_dyn.robot.link_tree import LinkTree
+from manip_dyn.robot.geometry import LinkTree
 
 RNG = np.random.default_rng(14)
 ROBOTS = {name: lambda name=name: load_robot(name) for name in SHIPPED}

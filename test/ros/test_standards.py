@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot.link_tree import LinkTree
+from manip_dyn.robot.geometry import LinkTree
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 

@@ -1,5 +1,5 @@
 """Kernels as C99 source: a second backend of the straight-line programs."""
 
-from manip_dyn.export.c99.export import export_c
+from manip_dyn.export.c99.package import export_c
 
 __all__ = ["export_c"]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Frame, Robot
-from manip_dyn.robot.mesh_file import find_mesh
+from manip_dyn.robot.geometry import find_mesh
 from manip_dyn.viewer.scene import Colour, Part
 
 Colours = dict[str, tuple[Colour, float]]

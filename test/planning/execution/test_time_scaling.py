@@ -12,7 +12,7 @@ from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.parts_of_efforts import parts_of
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 
 MOTIONS = {
     "ibm7535": [([0.975, 0.0], [0.0, 0.0]), ([0.5, 1.2], [-0.6, -0.4])],

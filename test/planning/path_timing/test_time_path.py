@@ -13,7 +13,7 @@ import manip_dyn as md
 from manip_dyn.planning.path_timing.constraints import SAMPLE_FRACTIONS, Limits
 from manip_dyn.planning.path_timing.joint_path import check_derivatives
 from manip_dyn.planning.path_timing.speed_profile import PathProblem, stiff_intervals
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
 """Waypoints of arms with two joints; on it efforts change with their acceleration's sign."""

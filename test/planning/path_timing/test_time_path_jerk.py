@@ -8,7 +8,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.planning.path_timing import jerk_timing
 from manip_dyn.planning.path_timing.joint_path import path_from
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
 JERK = np.array([150.0, 300.0])

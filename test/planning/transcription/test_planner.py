@@ -14,7 +14,7 @@ from manip_dyn.planning.transcription.floor import not_slower
 from manip_dyn.planning.transcription.planner import converged_plan, from_straight
 from manip_dyn.planning.transcription.spline import Ends, Spline
 from manip_dyn.planning.transcription.straight import straight_path
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 
 START, GOAL, REST = np.array([0.76, 0.2618]), np.zeros(2), np.zeros(2)
 """Fan (2003), table 6.3."""

@@ -11,7 +11,7 @@ from manip_dyn import clik
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.robot.oracle import Oracle
+from manip_dyn.robot.pinocchio_model import Oracle
 
 SAMPLES = 20
 """Postures at which is looked which way the tool can move."""

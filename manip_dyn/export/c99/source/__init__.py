@@ -1,1 +1,0 @@
-"""C text: names, numbers, statements, kernels and series."""

@@ -1,0 +1,247 @@
+"""Elements of a URDF, and checks that raise an error for an unusable URDF."""
+
+from __future__ import annotations
+
+import math
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.core.errors import ManipDynError
+
+MOVABLE = ("revolute", "continuous", "prismatic")
+"""Joint types with one degree of freedom."""
+
+
+def links_of(root: Element) -> dict[str, Element]:
+    """Return the links by name, in document order."""
+    return {link.get("name", ""): link for link in root.findall("link")}
+
+
+def joints_of(root: Element) -> dict[str, Element]:
+    """Return the joints by name, in document order."""
+    return {joint.get("name", ""): joint for joint in root.findall("joint")}
+
+
+def movable_joints_of(root: Element) -> dict[str, Element]:
+    """Return the joints that move."""
+    return {name: j for name, j in joints_of(root).items() if j.get("type") in MOVABLE}
+
+
+def parent_of(joint: Element) -> str:
+    """Return the name of the joint's parent link."""
+    parent = joint.find("parent")
+    return "" if parent is None else parent.get("link", "")
+
+
+def child_of(joint: Element) -> str:
+    """Return the name of the joint's child link."""
+    child = joint.find("child")
+    return "" if child is None else child.get("link", "")
+
+
+def root_links_of(root: Element) -> list[str]:
+    """Return the links that are no joint's child."""
+    children = {child_of(joint) for joint in joints_of(root).values()}
+    return [name for name in links_of(root) if name not in children]
+
+
+def path_to(root: Element, link: str) -> list[str]:
+    """Return the joint names from the base to `link`."""
+    joints = joints_of(root)
+    above = {child_of(joint): name for name, joint in joints.items()}
+    path: list[str] = []
+    while link in above:
+        path.insert(0, above[link])
+        link = parent_of(joints[path[0]])
+    return path
+
+
+INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+NUMBERS = {
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "limit": {"lower": 1, "upper": 1, "effort": 1, "velocity": 1},
+    "dynamics": {"damping": 1, "friction": 1},
+    "mimic": {"multiplier": 1, "offset": 1},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(INERTIA_KEYS, 1),
+}
+"""How many numbers each attribute of an element holds."""
+
+NOT_NEGATIVE = (
+    ("limit", "effort"),
+    ("limit", "velocity"),
+    ("dynamics", "damping"),
+    ("dynamics", "friction"),
+)
+
+
+def check_tree(where: str, root: Element) -> None:
+    """Refuse a URDF whose links and joints are not one tree."""
+    names = [link.get("name", "") for link in root.findall("link")]
+    joints = [joint.get("name", "") for joint in root.findall("joint")]
+    if not names:
+        raise ManipDynError(f"{where} has no links")
+    for kind, listed in (("link", names), ("joint", joints)):
+        if "" in listed:
+            raise ManipDynError(f"{where} has a {kind} without a name")
+        twice = next((name for name in listed if listed.count(name) > 1), None)
+        if twice is not None:
+            raise ManipDynError(f"{where}: {kind} '{twice}' is defined twice")
+    _check_ends(where, root)
+    roots = root_links_of(root)
+    if len(roots) > 1:
+        raise ManipDynError(
+            f"{where} has {len(roots)} root links ({', '.join(roots)}); expected 1"
+        )
+    ring = sorted(set(names) - _reached_from(root, roots))
+    if ring:
+        raise ManipDynError(f"{where}: links {', '.join(ring)} form a cycle; expected a tree")
+
+
+def check_numbers(where: str, root: Element) -> None:
+    """Refuse numbers that are none, NaN, infinite or too few."""
+    for kind in ("link", "joint"):
+        for owner in root.findall(kind):
+            named = f"{where}: {kind} '{owner.get('name')}'"
+            for element in owner.iter():
+                for key, count in NUMBERS.get(element.tag, {}).items():
+                    text = element.get(key)
+                    if text is not None:
+                        values = numbers(f"{named}, {element.tag} {key}", text, count)
+                        if not np.all(np.isfinite(values)):
+                            what = f"{named}, {element.tag} {key} is '{text}'"
+                            raise ManipDynError(f"{what}; expected finite numbers")
+
+
+def check_joints(where: str, root: Element) -> None:
+    """Refuse missing or contradictory limits, negative ones, and a zero axis."""
+    for name, joint in movable_joints_of(root).items():
+        named = f"{where}: joint '{name}'"
+        limit, axis = joint.find("limit"), joint.find("axis")
+        if joint.get("type") != "continuous":
+            if limit is None:
+                raise ManipDynError(f"{named} has no <limit>; expected lower, upper and effort")
+            missing = next(
+                (key for key in ("effort", "velocity") if key not in limit.attrib), None
+            )
+            if missing is not None:
+                raise ManipDynError(f"{named} has a <limit> without {missing}")
+            lower, upper = (float(limit.get(key, "0")) for key in ("lower", "upper"))
+            if lower > upper:
+                raise ManipDynError(f"{named} has lower {lower:g} above upper {upper:g}")
+        for tag, key in NOT_NEGATIVE:
+            element = joint.find(tag)
+            value = 0.0 if element is None else float(element.get(key, "0"))
+            if value < 0.0:
+                raise ManipDynError(f"{named} has the {key} {value:g}; expected 0 or more")
+        if axis is not None and np.linalg.norm(numbers(named, axis.get("xyz", "1 0 0"), 3)) < 1e-9:
+            raise ManipDynError(f"{named} has the axis '{axis.get('xyz')}'; expected a direction")
+
+
+def check_dynamics(where: str, root: Element) -> None:
+    """Refuse joints that are not modelled and bodies that no body can be."""
+    for name, joint in joints_of(root).items():
+        mimic, kind = joint.find("mimic"), joint.get("type")
+        if kind not in (*MOVABLE, "fixed"):
+            raise ManipDynError(
+                f"{where}: joint '{name}' is {kind}; expected revolute, continuous, prismatic or "
+                "fixed (or a tip before it)"
+            )
+        if mimic is not None and kind != "fixed":
+            raise ManipDynError(
+                f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not modelled; "
+                f"lock it, as in lock={{'{name}': 0.0}}, or set a tip before it"
+            )
+    if not movable_joints_of(root):
+        raise ManipDynError(f"{where} has no movable joint; expected at least one")
+    for name in _moving_links(root):
+        _check_body(f"{where}: link '{name}'", links_of(root)[name])
+    for name, joint in movable_joints_of(root).items():
+        if _rigid_mass(root, child_of(joint)) <= 0.0:
+            raise ManipDynError(
+                f"{where}: link '{child_of(joint)}' behind joint '{name}' has no mass; expected "
+                "an <inertial> with a mass above 0"
+            )
+
+
+def check_inertia_tensor(where: str, tensor: Vector) -> None:
+    """Refuse a rotational inertia (3, 3), kg m^2 about the centre of mass, that no body can have.
+
+    The principal moments must be zero or more, and none may exceed the sum of the other two
+    (0.1 % of slack for rounded figures).
+    """
+    moments = np.linalg.eigvalsh(tensor)
+    slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
+    if moments[0] < -slack or moments[2] > moments[0] + moments[1] + slack:
+        raise ManipDynError(
+            f"{where} has the non-physical principal inertias {moments.tolist()} kg m^2; expected "
+            "none below 0 and none above the sum of the other two"
+        )
+
+
+def numbers(where: str, text: str, count: int) -> Vector:
+    """Return the `count` numbers in `text`, none of them NaN."""
+    try:
+        values = [float(word) for word in text.split()]
+    except ValueError:
+        values = []
+    if len(values) != count or any(math.isnan(value) for value in values):
+        raise ManipDynError(f"{where} is '{text}'; expected {count} number(s)")
+    return np.array(values)
+
+
+def _check_ends(where: str, root: Element) -> None:
+    """Refuse joints without existing ends, and links with two parent joints."""
+    names, parent = links_of(root), dict[str, str]()
+    for name, joint in joints_of(root).items():
+        for role, link in (("parent", parent_of(joint)), ("child", child_of(joint))):
+            if link not in names:
+                raise ManipDynError(
+                    f"{where}: joint '{name}' has the {role} link '{link}', which does not exist"
+                )
+        child = child_of(joint)
+        if child in parent:
+            raise ManipDynError(
+                f"{where}: link '{child}' has two parent joints ('{parent[child]}' and '{name}'); "
+                "a cycle or closed loop is not a tree"
+            )
+        parent[child] = name
+
+
+def _reached_from(root: Element, links: list[str]) -> set[str]:
+    reached, waiting = set[str](), list(links)
+    while waiting:
+        reached.update(waiting)
+        waiting = [child_of(j) for j in joints_of(root).values() if parent_of(j) in waiting]
+    return reached
+
+
+def _check_body(where: str, link: Element) -> None:
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    mass, tensor = inertial.find("mass"), inertial.find("inertia")
+    if mass is None or tensor is None:
+        missing = "mass" if mass is None else "inertia"
+        raise ManipDynError(f"{where} has an <inertial> without <{missing}>")
+    if numbers(f"{where}, mass", mass.get("value", ""), 1)[0] < 0.0:
+        raise ManipDynError(f"{where} has the mass {mass.get('value')} kg; expected 0 or more")
+    ixx, ixy, ixz, iyy, iyz, izz = (float(tensor.get(key, "0")) for key in INERTIA_KEYS)
+    check_inertia_tensor(where, np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+
+
+def _moving_links(root: Element) -> list[str]:
+    """Return the links that are not rigidly fixed to the base."""
+    movable = movable_joints_of(root)
+    return [name for name in links_of(root) if any(j in movable for j in path_to(root, name))]
+
+
+def _rigid_mass(root: Element, link: str) -> float:
+    """Return the mass of `link` and all that is fixed to it, kg."""
+    element = links_of(root)[link].find("inertial/mass")
+    mass = 0.0 if element is None else float(element.get("value", ""))
+    fixed = (j for j in joints_of(root).values() if j.get("type") == "fixed")
+    return mass + sum(_rigid_mass(root, child_of(j)) for j in fixed if parent_of(j) == link)
