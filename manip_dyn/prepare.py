@@ -20,8 +20,8 @@ import numpy as np
 from manip_dyn.clik import Circle, ClikSettings, PathFollower, middle_posture, posture_for, track
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.codegen import customize
-from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
+from manip_dyn.control.joint_drives import Brake
 from manip_dyn.core.cache.announcement import say_nothing
 from manip_dyn.core.cache.check import check_cache
 from manip_dyn.core.checks import Vector, finite_vector

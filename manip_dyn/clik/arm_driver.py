@@ -15,9 +15,9 @@ import numpy as np
 
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.codegen import customize
-from manip_dyn.control.brake import Brake
 from manip_dyn.control.computed_torque import ComputedTorque, Efforts, JointMotion
 from manip_dyn.control.continuity import MeasuredState, reset_reason
+from manip_dyn.control.joint_drives import Brake
 from manip_dyn.core.checks import Vector
 
 

@@ -14,8 +14,8 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.extras import needed
 from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.simulate import Trajectory
 from manip_dyn.simulation.simulation import KEPT
+from manip_dyn.simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,18 +21,18 @@ from manip_dyn.ensembles.rows import listed, rows_of, width_of
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.laws import law_stand_ins
-from manip_dyn.simulation.laws.effort_laws import Schedule, beyond
-from manip_dyn.simulation.laws.function_law import Feedback
-from manip_dyn.simulation.laws.pd_control import COMPENSATIONS, PDControl
-from manip_dyn.simulation.laws.references import (
+from manip_dyn.simulation import saturated
+from manip_dyn.simulation.effort_laws import (
     References,
+    Schedule,
+    beyond,
     references_of,
     schedule_of,
     stops_of,
     targets,
 )
-from manip_dyn.simulation.laws.trial import check_size
+from manip_dyn.simulation.function_law import Feedback, check_size
+from manip_dyn.simulation.pd_control import COMPENSATIONS, PDControl
 
 EXPECTED = (
     "expected efforts (n,) or (N, n), a Schedule, a Plan, a list of N of these, a PDControl, or a "
@@ -186,7 +186,7 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     if count == 4:
         bound["law"] = jitted(law)
     else:
-        bound["law"] = specialized(law_stand_ins, function=jitted(law)).without_parameters
+        bound["law"] = specialized(saturated, function=jitted(law)).without_parameters
     lanes = specialized(function, **bound).of_lanes
     try:
         address = address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))

@@ -23,10 +23,10 @@ from manip_dyn.integration.methods.step_control import SUCCESS
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
+from manip_dyn.simulation.effort_laws import Schedule
+from manip_dyn.simulation.function_law import Feedback
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import Schedule
-from manip_dyn.simulation.laws.function_law import Feedback
-from manip_dyn.simulation.laws.pd_control import PDControl
+from manip_dyn.simulation.pd_control import PDControl
 
 Law = ArrayLike | Schedule | Plan | PDControl | Feedback | Callable[..., Vector] | Sequence[Any]
 

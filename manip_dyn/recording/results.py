@@ -19,7 +19,7 @@ from manip_dyn.recording import standard_messages as make
 from manip_dyn.recording.recorder import Recorder
 from manip_dyn.robot import Robot
 from manip_dyn.robot.geometry import LinkTree
-from manip_dyn.simulation.simulate import Trajectory
+from manip_dyn.simulation.trajectory import Trajectory
 
 PERIOD = 0.01
 """Time between the states of a plan, s; those of the other results are their samples."""

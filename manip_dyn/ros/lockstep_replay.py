@@ -33,7 +33,7 @@ from manip_dyn.ros.parameters.simulator import (
     simulation_from,
 )
 from manip_dyn.simulation import EffortLaw, driven, held
-from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.commanded_arm import CommandedArm
 
 STATES, DESCRIPTION = "/joint_states", "/robot_description"
 EVENTS = "/parameter_events"

@@ -9,13 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from rclpy.node import Node
 
 from manip_dyn.control import JointMotion
-from manip_dyn.control.joint_trajectory import (
-    Code,
-    Outcome,
-    RefusedTrajectoryError,
-    Tolerances,
-    Waypoint,
-)
+from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError, Waypoint
+from manip_dyn.control.trajectory_follower import Tolerances
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
@@ -24,8 +19,7 @@ from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory, Progres
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.simulation import EffortLaw
-from manip_dyn.simulation.commanded import CommandedArm
-from manip_dyn.simulation.following import Following
+from manip_dyn.simulation.commanded_arm import CommandedArm, Following
 
 HELD_SENTENCE = "the position commanded last is held"
 ROUNDING = 1e-9

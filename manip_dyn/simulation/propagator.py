@@ -1,7 +1,8 @@
-"""A robot's motion under one effort law, compiled with an integrator into one loop."""
+"""Propagators: a robot, an effort law and an integrator compiled into one loop."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,52 @@ from manip_dyn.integration import (
     rk4_step,
 )
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
-from manip_dyn.simulation import feedback, saturated
+from manip_dyn.robot import Robot
+from manip_dyn.simulation import feedback, limit_distances, saturated
+from manip_dyn.simulation.dry_friction import StickSlip, law_parameters
+from manip_dyn.simulation.function_law import Feedback, LawError
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.joint_limits import JointLimits, joint_limits
-from manip_dyn.simulation.laws import law_stand_ins
-from manip_dyn.simulation.laws.function_law import Feedback, LawError
-from manip_dyn.simulation.laws.pd_law import PDLaw
-from manip_dyn.simulation.stick_slip import StickSlip, law_parameters
+from manip_dyn.simulation.pd_control import PDLaw
+
+
+class JointLimits:
+    """The finite position limits of an arm.
+
+    Attributes:
+        events: Events whose functions are the distances from the limits, rad or m.
+    """
+
+    def __init__(self, robot: Robot):
+        """Take the limits of `robot`, which has a finite one."""
+        n = robot.n
+        bounds = np.concatenate([robot.q_min, robot.q_max])
+        finite = np.flatnonzero(np.isfinite(bounds))
+        joints, signs = finite % n, np.where(finite < n, 1.0, -1.0)
+        module: Any = specialized(
+            limit_distances, JOINTS=joints, SIGNS=signs, BOUNDS=bounds[finite]
+        )
+        self.events = Events(module.distances, count=len(finite), direction=-1)
+        self._names = [robot.joint_names[joint] for joint in joints]
+        self._sides = np.where(finite < n, "lower", "upper")
+
+    def reached(self, y: Vector) -> str:
+        """Return which limit the state (m,) is at, as a clause."""
+        nearest = int(np.argmin(self.distances(y)))
+        return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
+
+    def distances(self, y: Vector) -> Vector:
+        """Return how far the state (m,) is from each limit (k,), rad or m."""
+        distances = np.empty(len(self._names))
+        self.events.function(0.0, y, None, distances)
+        return distances
+
+
+@lru_cache(maxsize=32)
+def joint_limits(robot: Robot) -> JointLimits | None:
+    """Return the limits of a robot, compiled once; None if no limit is finite."""
+    finite = np.isfinite(robot.q_min) | np.isfinite(robot.q_max)
+    return JointLimits(robot) if finite.any() else None
+
 
 EXPECTED = "numpy functions of t, q and v"
 MOST_CHANGES = 100_000
@@ -296,7 +336,7 @@ def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
     n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
     compiled = jitted(law.function)
     if law.parameters is None:
-        compiled = specialized(law_stand_ins, function=compiled).without_parameters
+        compiled = specialized(saturated, function=compiled).without_parameters
     efforts: Any = specialized(saturated, law=compiled, N=n).of_law
     arguments = (0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
     if not PLAIN:

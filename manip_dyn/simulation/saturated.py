@@ -5,9 +5,10 @@ Parameters are the effort limits (n,), three scratch arrays (n,), and numbers (k
 
 from __future__ import annotations
 
+import numpy as np
+
 from manip_dyn.core.arrays.views import part
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.simulation.laws.law_stand_ins import no_law
 
 # Bound for each robot and law.
 N = 1
@@ -15,16 +16,34 @@ N = 1
 
 
 @inlined
+def no_law(t, q, v, p):
+    """Return the efforts (n,) of a law at time t, s, for positions and velocities (n,)."""
+    return np.zeros(N)
+
+
+@inlined
+def no_function(t, q, v):
+    """Return the efforts (n,) of a law without parameters."""
+    return np.zeros(N)
+
+
+@inlined
 def no_dynamics(q, v, a, tau):
     """Write the efforts (n,) that give the accelerations a (n,)."""
 
 
-law, inverse_dynamics = no_law, no_dynamics
+function, law, inverse_dynamics = no_function, no_law, no_dynamics
+
+
+@inlined
+def without_parameters(t, q, v, p):
+    """Call a law that has no parameters."""
+    return function(t, q, v)
 
 
 @compiled(merge=True)
 def of_law(t, y, p, tau):
-    """Write the law's efforts (n,)."""
+    """Write the efforts (n,) of a law."""
     limits, q, v, _, own = p
     for i in range(N):
         q[i], v[i] = y[i], y[N + i]
@@ -35,7 +54,7 @@ def of_law(t, y, p, tau):
 
 @compiled(merge=True)
 def of_weight(t, y, p, tau):
-    """Write what holds the arm's weight (n,)."""
+    """Write the efforts (n,) that hold the weight of the arm."""
     limits, still, _, _, _ = p
     for i in range(N):
         still[i] = 0.0

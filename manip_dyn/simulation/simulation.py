@@ -16,10 +16,10 @@ from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
+from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, held
+from manip_dyn.simulation.function_law import Feedback
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule, held
-from manip_dyn.simulation.laws.function_law import Feedback
-from manip_dyn.simulation.laws.pd_law import PDLaw
+from manip_dyn.simulation.pd_control import PDLaw
 from manip_dyn.simulation.propagator import (
     Propagator,
     constant_propagator,

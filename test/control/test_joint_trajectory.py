@@ -8,13 +8,11 @@ import manip_dyn as md
 from manip_dyn.control.joint_trajectory import (
     Code,
     JointSplines,
-    JointTolerance,
     RefusedTrajectoryError,
-    Tolerances,
-    TrajectoryFollower,
     Waypoint,
     checked_waypoints,
 )
+from manip_dyn.control.trajectory_follower import JointTolerance, Tolerances, TrajectoryFollower
 
 SECOND = 1_000_000_000
 TIMES = [0.25, 0.9, 1.0, 2.5]

@@ -6,7 +6,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation import Disturbance, Simulation, held
-from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.commanded_arm import CommandedArm
 
 PERIOD = 1_000_000
 """Control period, ns."""

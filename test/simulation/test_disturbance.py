@@ -5,7 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.simulation import Disturbance, Simulation
-from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.commanded_arm import CommandedArm
 
 
 def test_a_disturbance_is_an_impulse_at_exact_times():

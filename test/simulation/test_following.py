@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.control.joint_trajectory import (
-    Code,
-    JointSplines,
-    JointTolerance,
-    Outcome,
-    Tolerances,
-    Waypoint,
-)
+from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, Waypoint
+from manip_dyn.control.trajectory_follower import JointTolerance, Tolerances
 from manip_dyn.simulation import SimulationWithStops
-from manip_dyn.simulation.following import Following
+from manip_dyn.simulation.commanded_arm import Following
 
 PERIOD, SECOND = 1_000_000, 1_000_000_000
 START, END = np.array([0.4, -0.3]), np.array([1.2, 0.5])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.control.brake import Brake
+from manip_dyn.control.joint_drives import Brake
 from manip_dyn.simulation import Integrator, Simulation, SimulationWithStops, held
-from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.commanded_arm import CommandedArm
 from manip_dyn.simulation.joint_stops import GIVE, RETURN_RATE
 
 MILLISECOND = 1_000_000

@@ -7,7 +7,7 @@ import numpy as np
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.arrays.views import part, row
 from manip_dyn.core.compiled import compiled
-from manip_dyn.simulation.laws.law_stand_ins import no_law
+from manip_dyn.simulation.saturated import no_law
 
 # Bound for each robot and law.
 N, COUNT = 1, 0

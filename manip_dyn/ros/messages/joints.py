@@ -9,7 +9,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
-from manip_dyn.control.joint_references import References
+from manip_dyn.control.joint_drives import References
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot

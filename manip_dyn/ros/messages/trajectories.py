@@ -10,12 +10,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from manip_dyn.control.joint_trajectory import (
     Code,
-    JointTolerance,
     RefusedTrajectoryError,
-    Tolerances,
     Waypoint,
     checked_waypoints,
 )
+from manip_dyn.control.trajectory_follower import JointTolerance, Tolerances
 from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot

@@ -48,7 +48,7 @@ from manip_dyn.ros.simulated_arm import (
 )
 from manip_dyn.ros.stepper import Stepper, StepperServices
 from manip_dyn.simulation import EffortLaw, Simulation, driven, held
-from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.commanded_arm import CommandedArm
 from manip_dyn.simulation.joint_stops import GIVE
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.control.brake import Brake
 from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.joint_drives import Brake
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
 from manip_dyn.planning.execution.feedback import Feedback

@@ -7,7 +7,8 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.control import JointMotion
 from manip_dyn.control.continuity import MeasuredState
-from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, TrajectoryFollower
+from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome
+from manip_dyn.control.trajectory_follower import TrajectoryFollower
 from manip_dyn.planning import Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal

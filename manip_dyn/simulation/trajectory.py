@@ -1,4 +1,4 @@
-"""`simulate`: one call from initial state and efforts to a sampled trajectory."""
+"""`simulate`: compute a sampled `Trajectory` from an initial state and efforts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ from manip_dyn.core.result import Result
 from manip_dyn.integration import Status
 from manip_dyn.integration.methods.adams import Adams
 from manip_dyn.robot import Robot
+from manip_dyn.simulation.effort_laws import EffortLaw, Planned, Schedule, held, schedule_of
+from manip_dyn.simulation.function_law import Feedback, LawError, check_size
 from manip_dyn.simulation.integrator import Integrator
-from manip_dyn.simulation.laws.effort_laws import EffortLaw, Schedule, held
-from manip_dyn.simulation.laws.function_law import Feedback, LawError
-from manip_dyn.simulation.laws.pd_control import PDControl
-from manip_dyn.simulation.laws.pd_law import PDLaw
-from manip_dyn.simulation.laws.references import Planned, schedule_of
-from manip_dyn.simulation.laws.trial import check_size
+from manip_dyn.simulation.pd_control import PDControl, PDLaw
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 
 

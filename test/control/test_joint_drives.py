@@ -5,7 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.control import Brake, JointDrive, References
-from manip_dyn.control.joint_drive import NEAR, PERIOD
+from manip_dyn.control.joint_drives import NEAR, PERIOD
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation import (
     Disturbance,
@@ -13,7 +13,7 @@ from manip_dyn.simulation import (
     SimulationWithStops,
     driven,
 )
-from manip_dyn.simulation.commanded import CommandedArm
+from manip_dyn.simulation.commanded_arm import CommandedArm
 
 MILLISECOND = 1_000_000
 LINK = md.load_robot("one_link_horizontal")

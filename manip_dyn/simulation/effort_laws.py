@@ -1,7 +1,7 @@
-"""What drives the joints: effort laws as functions of time and state, saturated at the limits.
+"""Effort laws: joint efforts as functions of time and state, saturated at the limits.
 
-Time is a whole number of nanoseconds, so that a switch happens exactly where it was asked for
-and two runs agree bit for bit.
+Times are whole nanoseconds. A switch therefore happens exactly at the requested time, and two runs
+agree bit for bit. Plans become schedules, and references for feedback.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,3 +117,79 @@ def beyond(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
 def held(robot: Robot, effort: ArrayLike) -> Schedule:
     """Return a constant effort."""
     return Schedule(robot, [0], [effort])
+
+
+INSIDE = 1e-12
+"""How far inside a step its ends are counted, s, where a reference jumps."""
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """What a law takes of a `Plan`, which see."""
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time t, s."""
+
+    def samples(self, period: float) -> Any:
+        """Return times and efforts, each held until the next."""
+
+
+class References(NamedTuple):
+    """Motions to follow: times (g,), s; positions and velocities (g, 2 n); rows of each (N, 2)."""
+
+    knots: Vector
+    states: Vector
+    ranges: Vector
+
+
+def schedule_of(robot: Robot, plan: Any, period: float) -> Schedule:
+    """Return the efforts of a plan, held for `period`, s, at most where they change smoothly."""
+    _check_plan(robot, plan)
+    held = {round(t * 1e9): effort for t, effort in plan.samples(period)}
+    return Schedule(robot, list(held), list(held.values()))
+
+
+def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
+    """Return no efforts, but where steps have to end: accelerations of the plan may jump there."""
+    times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
+    return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
+
+
+def references_of(robot: Robot, plans: Sequence[Any], period: float) -> References:
+    """Return the motions of plans at their knots and every `period`, s, between them."""
+    knots, states, ranges = [], [], []
+    first = 0
+    for plan in plans:
+        _check_plan(robot, plan)
+        times = _times(plan, period)
+        knots.append(times)
+        states += [np.concatenate(plan.state(t)) for t in times]
+        ranges.append((first, first + len(times)))
+        first += len(times)
+    return References(np.concatenate(knots), np.array(states), np.array(ranges))
+
+
+def targets(q: Vector) -> References:
+    """Return references that stand at positions (k, n)."""
+    count = len(q)
+    places = np.arange(count)
+    states = np.concatenate([q, np.zeros_like(q)], axis=1)
+    return References(np.zeros(count), states, np.stack([places, places + 1], axis=1))
+
+
+def _times(plan: Any, period: float) -> Vector:
+    even = np.arange(0.0, plan.t_final, period)
+    return 1e-9 * np.unique(_whole([*plan.knots, *even, 0.0, plan.t_final]))
+
+
+def _whole(times: ArrayLike) -> Vector:
+    """Return times, s, in whole nanoseconds, as steps end."""
+    return np.round(1e9 * np.asarray(times)).astype(np.int64)
+
+
+def _check_plan(robot: Robot, plan: Any) -> None:
+    if plan.robot.joint_names != robot.joint_names:
+        raise ManipDynError(
+            f"the plan is for '{plan.robot.name}' with joints {', '.join(plan.joint_names)}; "
+            f"expected those of '{robot.name}': {', '.join(robot.joint_names)}"
+        )
