@@ -11,7 +11,7 @@ from manip_dyn.cli.options import DONE, FAILED, examples
 from manip_dyn.cli.outputs import check_place
 from manip_dyn.cli.running import run_node
 from manip_dyn.cli.terminal import error_line
-from manip_dyn.recording.needed import needed
+from manip_dyn.recording.messages import required_library
 from manip_dyn.recording.recorder import check_new
 
 OF_EVERY_NODE = {"/rosout", "/parameter_events"}
@@ -40,7 +40,7 @@ def _record(options: argparse.Namespace) -> int:
     values = {"file": options.file, "duration": options.duration}
     check_new(options.file)
     check_place("FILE", options.file)
-    needed("mcap.writer")
+    required_library("mcap.writer")
     heard: set[str] = set()
 
     def tell(**news: Any) -> None:

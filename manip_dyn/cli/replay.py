@@ -11,8 +11,7 @@ from manip_dyn.cli.outputs import view
 from manip_dyn.cli.running import run_node
 from manip_dyn.cli.terminal import Bar
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.recording.messages_in import MessagesIn
-from manip_dyn.recording.reading import read
+from manip_dyn.recording.reader import MessageReader, read
 
 
 def configure(command: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def _replay(options: argparse.Namespace) -> int:
         return view(read(options.file))
     if options.check:
         return _check(options)
-    MessagesIn(options.file)  # refused before a node is started
+    MessageReader(options.file)  # refused before a node is started
     values = {"file": options.file, "rate": options.rate}
     bars: list[Bar] = []
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from manip_dyn.cli.options import DONE, add_robot_options, examples, robot_of
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.recording.reading import Recording, read
+from manip_dyn.recording.reader import Recording, read
 from manip_dyn.recording.recorder import SUFFIX
 from manip_dyn.viewer.page.server import LOCALHOST, PORT
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from manip_dyn.core.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from manip_dyn.recording.reading import Recording, read
+    from manip_dyn.recording.reader import Recording, read
     from manip_dyn.recording.recorder import Recorder
     from manip_dyn.recording.results import record
 else:
     __getattr__, __dir__ = on_demand(
         __name__,
-        {"reading": ("Recording", "read"), "results": ("record",), "recorder": ("Recorder",)},
+        {"reader": ("Recording", "read"), "results": ("record",), "recorder": ("Recorder",)},
     )
 
 __all__ = ["Recorder", "Recording", "read", "record"]

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.recording.needed import needed
-from manip_dyn.recording.schemas import definition, serialized
+from manip_dyn.recording.messages import definition, required_library, serialize
 
 CHUNK_PERIOD = 1.0
 """Most wall time for which a message is only in memory, s."""
@@ -42,10 +41,10 @@ def check_new(file: str | Path) -> None:
     if Path(file).suffix != SUFFIX:
         raise ManipDynError(f"recording '{file}' does not end in {SUFFIX}; expected it to")
     if Path(file).exists():
-        raise _there(file)
+        raise _exists_error(file)
 
 
-def _there(file: str | Path) -> ManipDynError:
+def _exists_error(file: str | Path) -> ManipDynError:
     return ManipDynError(f"'{file}' is there already; expected a new file")
 
 
@@ -67,15 +66,15 @@ class Recorder:
             ManipDynError: If it ends otherwise, is there already, or cannot be written.
         """
         self.file, self.counts = Path(file), dict[str, int]()
-        library = needed("mcap.writer")
+        library = required_library("mcap.writer")
         check_new(file)
         try:
             self._raw: Any = self.file.open("xb", buffering=0)
         except FileExistsError as error:
-            raise _there(file) from error
+            raise _exists_error(file) from error
         except OSError as error:
             raise self._unwritable(error) from error
-        self._writer = library.Writer(_Whole(self._raw))
+        self._writer = library.Writer(_UnbufferedFile(self._raw))
         self._channels: dict[tuple[str, str], int] = {}
         self._schemas: dict[str, int] = {}
         self._try(self._writer.start, "ros2", "manip_dyn")
@@ -105,7 +104,7 @@ class Recorder:
     def add(self, topic: str, content: Any, time_ns: int, latched: bool = False) -> None:
         """Write a message of `schemas.message` at a time of the file, ns."""
         self.add_topic(topic, content.__msgtype__, latched)
-        self.add_raw(topic, content.__msgtype__, serialized(content), time_ns)
+        self.add_raw(topic, content.__msgtype__, serialize(content), time_ns)
 
     def add_raw(
         self,
@@ -161,7 +160,7 @@ class Recorder:
         )
 
 
-class _Whole:
+class _UnbufferedFile:
     """A file without a buffer of its own, so that nothing is left to be written when it failed."""
 
     def __init__(self, raw: Any):

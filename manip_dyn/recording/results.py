@@ -15,7 +15,7 @@ from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismMotion
 from manip_dyn.planning.plan import Plan
-from manip_dyn.recording import standard_messages as make
+from manip_dyn.recording import messages as make
 from manip_dyn.recording.recorder import Recorder
 from manip_dyn.robot import Robot
 from manip_dyn.robot.geometry import LinkTree

@@ -18,8 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.core.checks import nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.recording.messages_in import Message, MessagesIn
-from manip_dyn.recording.reading import PARAMETERS
+from manip_dyn.recording.reader import PARAMETERS, Message, MessageReader
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.joints import efforts_from, in_joint_order, references_from
@@ -49,7 +48,7 @@ class State(NamedTuple):
 
 
 def simulator_parameters(
-    file: str | Path, source: MessagesIn, kept: list[Message]
+    file: str | Path, source: MessageReader, kept: list[Message]
 ) -> SimulatorParameters:
     """Return the simulator's parameters, with the robot as it was described."""
     noted = source.notes.get(f"{PARAMETERS}simulator")
@@ -145,7 +144,7 @@ def check_recording(file: str | Path) -> Verdict:
     Raises:
         ManipDynError: If it cannot be read, or it is no such recording.
     """
-    source = MessagesIn(file)
+    source = MessageReader(file)
     kept = [
         each
         for each in source

@@ -9,9 +9,9 @@ from fresh import Fresh
 
 import manip_dyn as md
 from manip_dyn.recording import Recorder, read
+from manip_dyn.recording import messages as make
 from manip_dyn.recording import recorder as recorder_module
-from manip_dyn.recording import standard_messages as make
-from manip_dyn.recording.messages_in import MessagesIn
+from manip_dyn.recording.reader import MessageReader
 
 pytest.importorskip("mcap.writer", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
@@ -41,7 +41,7 @@ def test_what_is_older_than_the_period_of_chunks_is_on_disk(tmp_path, monkeypatc
     for k in range(30):
         now[0] = 0.1 * k
         recorder.add("/joint_states", state(k), 1000 * k)
-        kept = sum(1 for _ in MessagesIn(recorder.file))
+        kept = sum(1 for _ in MessageReader(recorder.file))
         assert now[0] - 0.1 * kept <= recorder_module.CHUNK_PERIOD + 1e-9
     recorder.close()
 

@@ -6,7 +6,7 @@ import pytest
 import manip_dyn as md
 from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.recording import read
-from manip_dyn.recording.messages_in import MessagesIn
+from manip_dyn.recording.reader import MessageReader
 
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
@@ -80,7 +80,7 @@ def test_a_plan_is_its_states_and_its_efforts(tmp_path):
         assert np.abs(plan.state(t)[0] - q).max() < 1e-8
         assert np.abs(plan.state(t)[1] - v).max() < 1e-7
         assert any(np.abs(plan.effort(t + e) - effort).max() < 1e-9 for e in (-1e-9, 0.0, 1e-9))
-    points = {m.topic: m for m in MessagesIn(tmp_path / "plan.mcap")}["/bang_bang_planner/plan"]
+    points = {m.topic: m for m in MessageReader(tmp_path / "plan.mcap")}["/bang_bang_planner/plan"]
     times = [
         p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points.content.points
     ]
@@ -100,7 +100,7 @@ def test_a_mechanism_is_its_poses_and_its_joints(tmp_path):
     found = read(file)
     assert found.robot is None
     np.testing.assert_array_equal(found.q[1], JointCoordinates(mechanism)(q[1], 0.1 * q[1])[0])
-    poses = next(m.content.poses for m in MessagesIn(file) if m.topic == "/mechanism/poses")
+    poses = next(m.content.poses for m in MessageReader(file) if m.topic == "/mechanism/poses")
     place = poses[1].position
     np.testing.assert_array_equal([place.x, place.y, place.z], q[0, 7:10])
     turn = poses[1].orientation

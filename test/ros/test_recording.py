@@ -22,10 +22,9 @@ pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
 
 from manip_dyn.recording import Recorder, read
-from manip_dyn.recording import standard_messages as make
-from manip_dyn.recording.messages_in import MessagesIn
-from manip_dyn.recording.reading import PARAMETERS
-from manip_dyn.recording.schemas import definition, deserialized, serialized
+from manip_dyn.recording import messages as make
+from manip_dyn.recording.messages import definition, deserialize, serialize
+from manip_dyn.recording.reader import PARAMETERS, MessageReader
 from manip_dyn.ros.lockstep_replay import check_recording
 from manip_dyn.ros.nodes.replayer import ReplayerNode
 
@@ -76,14 +75,14 @@ def stamp(state):
 
 
 def noted(file):
-    found = MessagesIn(file)
+    found = MessageReader(file)
     assert all(found)
     return f"{PARAMETERS}simulator" in found.notes
 
 
 def on_disk(file):
     """Return the last period whose state is in the file."""
-    stamps = [stamp(each.content) for each in MessagesIn(file) if each.topic == "/joint_states"]
+    stamps = [stamp(each.content) for each in MessageReader(file) if each.topic == "/joint_states"]
     return max(stamps, default=0) // 1_000_000
 
 
@@ -105,7 +104,7 @@ def test_the_simulator_comes_to_the_same_states_bit_for_bit(file):
 
 def copied(file, to, change):
     """Write a file's messages and notes again, those changed that `change` returns."""
-    source = MessagesIn(file)
+    source = MessageReader(file)
     with Recorder(to) as recorder:
         for message in map(change, source):
             recorder.add_topic(message.topic, message.kind, message.latched)
@@ -115,7 +114,7 @@ def copied(file, to, change):
 
 
 def test_a_simulator_that_waits_for_the_recorder_is_recorded_from_its_first_message_on(file):
-    first = next(each for each in MessagesIn(file) if each.topic == "/joint_states")
+    first = next(each for each in MessageReader(file) if each.topic == "/joint_states")
     assert first.sequence == 1
 
 
@@ -197,9 +196,9 @@ def test_ros_understands_our_bytes_and_we_those_of_ros():
     ours = make.joint_state(("a", "bc"), 5_000_000_007, np.array([1.5, 2.0]), np.zeros(2))
     theirs = JointState(name=["a", "bc"], position=[1.5, 2.0], velocity=[0.0, 0.0])
     theirs.header.stamp.sec, theirs.header.stamp.nanosec = 5, 7
-    assert deserialize_message(serialized(ours), JointState) == theirs
-    again = deserialized(serialize_message(theirs), "sensor_msgs/msg/JointState")
-    assert serialized(again) == serialized(ours)
+    assert deserialize_message(serialize(ours), JointState) == theirs
+    again = deserialize(serialize_message(theirs), "sensor_msgs/msg/JointState")
+    assert serialize(again) == serialize(ours)
 
 
 def test_expected_topics_have_definitions_and_names():

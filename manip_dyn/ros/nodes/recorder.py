@@ -19,8 +19,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording import Recorder
-from manip_dyn.recording.reading import PARAMETERS
-from manip_dyn.recording.schemas import definition
+from manip_dyn.recording.messages import definition
+from manip_dyn.recording.reader import PARAMETERS
 from manip_dyn.ros.monitors.progress import print_json
 from manip_dyn.ros.parameters.declaration import declare, parameter
 from manip_dyn.ros.recorded_topics import EXPECTED_TOPICS, GLOBAL_TOPICS, recorded_name

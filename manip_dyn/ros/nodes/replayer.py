@@ -13,7 +13,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.recording.messages_in import Message, MessagesIn
+from manip_dyn.recording.reader import Message, MessageReader
 from manip_dyn.ros.monitors.progress import print_json
 from manip_dyn.ros.nodes.recorder import ReplayerParameters
 from manip_dyn.ros.parameters.declaration import declare
@@ -41,7 +41,7 @@ class ReplayerNode:
         self._parameters = parameters = declare(node, ReplayerParameters)
         if not parameters.file:
             raise ManipDynError("parameter 'file' is empty; expected the path of an MCAP file")
-        found = sorted(MessagesIn(parameters.file), key=lambda each: each.time_ns)
+        found = sorted(MessageReader(parameters.file), key=lambda each: each.time_ns)
         self._messages = [each for each in found if each.topic not in OWN]
         self._publishers: dict[str, Any] = {}
         for topic, kind, latched in {(m.topic, m.kind, m.latched) for m in self._messages}:

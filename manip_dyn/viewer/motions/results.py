@@ -14,7 +14,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism, MechanismMotion
 from manip_dyn.planning import Plan
 from manip_dyn.planning.path_timing import PathTiming
-from manip_dyn.recording.reading import Recording
+from manip_dyn.recording.reader import Recording
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import Trajectory
 from manip_dyn.viewer.figures.mechanism import mechanism_figure

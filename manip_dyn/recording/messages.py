@@ -1,16 +1,92 @@
-"""The standard messages that results are written as."""
+"""ROS messages without ROS: definitions, serialization and construction of messages."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from manip_dyn.core import extras
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.recording.schemas import message
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.geometry import Placement
+
+
+def required_library(module: str) -> Any:
+    """Return a module of mcap or rosbags; raise `ManipDynError` if it is not installed."""
+    return extras.needed(module, "recordings need", "record")
+
+
+def message(kind: str, **values: Any) -> Any:
+    """Return a message of a type such as ``std_msgs/msg/String``; arrays are numpy arrays."""
+    return _type_store().types[kind](**values)
+
+
+def serialize(content: Any) -> bytes:
+    """Return a message as CDR."""
+    return bytes(_type_store().serialize_cdr(content, content.__msgtype__))
+
+
+def deserialize(data: bytes, kind: str) -> Any:
+    """Return the message that was serialized.
+
+    ROS's own serializer may leave more bytes behind a message than rosbags expects, for a number
+    that an empty sequence would begin with.
+    """
+    refused = required_library("rosbags.serde.errors").SerdeError
+    try:
+        return _type_store().deserialize_cdr(data, kind)
+    except refused:
+        return _type_store().deserialize_cdr(data[:-4], kind)
+
+
+@cache
+def definition(kind: str) -> str:
+    """Return the definition of a type with those of all its fields, as MCAP's ``ros2msg`` has it.
+
+    Raises:
+        ManipDynError: If it is none of ROS's own, and no installed package has it.
+    """
+    _register(kind)
+    return str(_type_store().generate_msgdef(kind, ros_version=2)[0])
+
+
+def _register(kind: str) -> None:
+    """Add a type, and those of its fields, from the files of installed packages."""
+    store = _type_store()
+    if kind in store.fielddefs:
+        return
+    package, _, name = kind.split("/")
+    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        file = Path(prefix, "share", package, "msg", f"{name}.msg")
+        if file.is_file():
+            parsed = required_library("rosbags.typesys").get_types_from_msg(file.read_text(), kind)
+            for _, fields in parsed.values():
+                for each in _message_types(fields):
+                    _register(each)
+            store.register(parsed)
+            return
+    raise ManipDynError(f"the definition of {kind} is not installed")
+
+
+def _message_types(fields: Any) -> set[str]:
+    """Return the types of messages that the fields of a definition have."""
+    if isinstance(fields, str):
+        return {fields} if fields.count("/") == 2 else set()
+    if isinstance(fields, (list, tuple)):
+        return set().union(*map(_message_types, fields))
+    return set()
+
+
+@cache
+def _type_store() -> Any:
+    types = required_library("rosbags.typesys")
+    return types.get_typestore(types.Stores.ROS2_JAZZY)
+
 
 NONE = np.zeros(0)
 
@@ -93,6 +169,8 @@ def pose(place: Vector, orientation: Vector) -> Any:
 
 def pose_stamped(frame: str, stamp_ns: int, matrix: Matrix) -> Any:
     """Return a PoseStamped from a homogeneous matrix (4, 4)."""
+    from scipy.spatial.transform import Rotation  # slow to load
+
     turn = Rotation.from_matrix(matrix[:3, :3]).as_quat()
     return message(
         "geometry_msgs/msg/PoseStamped",
