@@ -26,6 +26,7 @@ setup(
     maintainer_email="maintainers@manip-dyn.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
+        "": ["*.pyi"],
         NAME: ["py.typed", "integration/tableaus/*.json", "studies/*/*.json"],
     },
     data_files=[

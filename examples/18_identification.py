@@ -15,7 +15,7 @@ arm = md.load_robot("ibm7535", mass_scale=1.2, coulomb_friction=[0.4, 0.3])
 # %%
 # A periodic motion within the limits whose efforts tell masses apart, and the log of it: encoders
 # and torque sensors, both with noise.
-course = md.excitation(described, iterations=60)
+course = md.plan_excitation(described, iterations=60)
 print("condition number below 10:", course.condition < 10.0)
 # -> condition number below 10: True
 t = np.arange(0.0, course.period, 0.002)

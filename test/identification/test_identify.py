@@ -24,7 +24,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def course(arm):
-    return md.excitation(arm, iterations=60)
+    return md.plan_excitation(arm, iterations=60)
 
 
 def log(arm, course, seed=None):
@@ -138,7 +138,7 @@ def test_bad_logs_are_refused(arm, change, words):
 
 def test_an_excitation_keeps_the_limits_and_conditions_the_regressor(course):
     tight = md.load_robot("cylindrical")
-    for robot, found in ((tight, md.excitation(tight, iterations=60)), (None, course)):
+    for robot, found in ((tight, md.plan_excitation(tight, iterations=60)), (None, course)):
         assert found.condition < found.first_condition
         assert found.evaluations <= 110
         q, v, a = found.at(np.linspace(0.0, found.period, 1001))
@@ -161,7 +161,7 @@ def test_velocities_and_accelerations_are_those_of_the_positions(course):
 
 def test_an_arm_that_cannot_hold_itself_has_no_excitation():
     with pytest.raises(ManipDynError, match=r"no motion of .* keeps the efforts of 'rr'"):
-        md.excitation(md.load_robot("rr"), effort_limit=[1.0, 1.0], iterations=5)
+        md.plan_excitation(md.load_robot("rr"), effort_limit=[1.0, 1.0], iterations=5)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_an_arm_that_cannot_hold_itself_has_no_excitation():
 )
 def test_excitations_that_make_no_sense_are_refused(arm, change, words):
     with pytest.raises(ManipDynError, match=words):
-        md.excitation(arm, **change)
+        md.plan_excitation(arm, **change)
 
 
 def test_the_command_reads_the_table_of_a_simulation(tmp_path, capsys):

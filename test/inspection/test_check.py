@@ -29,7 +29,7 @@ def told(found, levels=("error", "warning", "note")):
 
 
 def test_a_sound_arm_gets_a_note_of_its_damping(alone):
-    found = md.check(ARM, compiled=False)
+    found = md.check_urdf(ARM, compiled=False)
     assert told(found) == {"note joint shoulder damping"}
     assert found.success
     assert found.condition < 100.0
@@ -41,7 +41,7 @@ def test_a_planted_defect_is_found_and_nothing_else(name, alone):
     """And errors are what `load_robot` refuses: no more, no less."""
     old, new, finding = PLANTED[name]
     urdf = changed(ARM, (old, new), *WITH.get(name, []))
-    found = md.check(urdf, compiled=False)
+    found = md.check_urdf(urdf, compiled=False)
     assert finding in told(found)
     grave = told(found, ("error", "warning"))
     assert grave - {finding} == CONSEQUENCES.get(name, set())
@@ -70,7 +70,7 @@ def test_a_planted_defect_is_found_and_nothing_else(name, alone):
 )
 def test_an_error_is_told_once_and_named(changes, errors, alone):
     """Seen: a negative mass was none, too; 1e400 N m named no joint; 1e155 m was a LinAlgError."""
-    found = md.check(changed(ARM, *changes), compiled=False)
+    found = md.check_urdf(changed(ARM, *changes), compiled=False)
     told_once = [f"{each.part} {each.name} {each.what}" for each in found.of_level("error")]
     assert sorted(told_once) == sorted(errors)
     assert not any("inf" in each.told for each in found.findings if each.what != "dynamics")
@@ -89,7 +89,7 @@ def test_errors_are_what_load_robot_refuses(path, alone, monkeypatch):
         refused = False
     except md.ManipDynError:
         refused = True
-    assert md.check(path, compiled=False).success is not refused
+    assert md.check_urdf(path, compiled=False).success is not refused
 
 
 ARMS = {
@@ -107,7 +107,7 @@ ARMS = {
 @pytest.mark.parametrize("name", ARMS)
 def test_arms_that_nobody_here_wrote_have_the_warnings_that_they_have(name, alone):
     (path,) = [each for each in examples() if each.stem == name] or [example("none")]
-    found = md.check(path, compiled=False)
+    found = md.check_urdf(path, compiled=False)
     assert found.success
     assert len(found.of_level("warning")) == ARMS[name]
     assert all(each.holds for each in found.agreements)
@@ -116,31 +116,33 @@ def test_arms_that_nobody_here_wrote_have_the_warnings_that_they_have(name, alon
 def test_joints_that_mimic_are_held_for_the_comparison(alone):
     """The elbow's limits leave zero out: it is held at the nearest."""
     follower = ('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="shoulder"/>')
-    found = md.check(changed(ARM, follower, ("-1.5", "0.5")), compiled=False)
+    found = md.check_urdf(changed(ARM, follower, ("-1.5", "0.5")), compiled=False)
     assert told(found, ("error",)) == {"error joint elbow mimic"}
     assert [each.peer for each in found.agreements] == ["pinocchio"] * 5
-    locked = md.check(changed(ARM, follower), lock={"shoulder": 0.1, "elbow": 0.1}, compiled=False)
+    locked = md.check_urdf(
+        changed(ARM, follower), lock={"shoulder": 0.1, "elbow": 0.1}, compiled=False
+    )
     assert not locked.success  # nothing moves
     assert told(locked, ("error",)) == {"error robot arm movable joints"}
 
 
 def test_a_tip_cuts_defects_off(alone):
     urdf = changed(ARM, (ELBOW, 'name="elbow" type="planar"'))
-    assert md.check(urdf, tip="upper", compiled=False).success
+    assert md.check_urdf(urdf, tip="upper", compiled=False).success
 
 
 def test_what_is_no_urdf_is_bad_input(tmp_path):
     for text in ("<sdf/>", "<robot", "<robot name='a'>"):
         with pytest.raises(md.ManipDynError):
-            md.check(text)
+            md.check_urdf(text)
     with pytest.raises(md.ManipDynError, match="no link 'hand' for the tip"):
-        md.check(ARM, tip="hand")
+        md.check_urdf(ARM, tip="hand")
     with pytest.raises(md.ManipDynError, match="no joint 'knee' to lock"):
-        md.check(ARM, lock={"knee": 0.0})
+        md.check_urdf(ARM, lock={"knee": 0.0})
     with pytest.raises(md.ManipDynError, match="compiled is 'no'; expected true or false"):
-        md.check(ARM, compiled="no")
+        md.check_urdf(ARM, compiled="no")
     with pytest.raises(md.ManipDynError, match="no such file"):
-        md.check(tmp_path / "arm.urdf")
+        md.check_urdf(tmp_path / "arm.urdf")
 
 
 def test_xacro_files_are_checked_with_their_arguments(tmp_path, alone):
@@ -150,11 +152,11 @@ def test_xacro_files_are_checked_with_their_arguments(tmp_path, alone):
     head += '<xacro:arg name="m" default="4"/>'
     text = changed(ARM, ('<robot name="arm">', head), ('value="4"', 'value="$(arg m)"'))
     file.write_text(text)
-    assert md.check(file, compiled=False).success
-    found = md.check(file, xacro_args={"m": -4}, compiled=False)
+    assert md.check_urdf(file, compiled=False).success
+    found = md.check_urdf(file, xacro_args={"m": -4}, compiled=False)
     assert told(found, ("error",)) == {"error link upper mass"}
     with pytest.raises(md.ManipDynError, match="has no xacro argument 'mass'"):
-        md.check(file, xacro_args={"mass": 4})
+        md.check_urdf(file, xacro_args={"mass": 4})
 
 
 def test_meshes_are_found_from_where_the_urdf_lies(tmp_path, alone):
@@ -165,7 +167,7 @@ def test_meshes_are_found_from_where_the_urdf_lies(tmp_path, alone):
     shape = "<visual><geometry><mesh filename={!r}/></geometry></visual>"
     drawn = ["package://arms/a.stl", "../a.stl", "package://legs/a.stl"]
     link = f'<link name="base">{"".join(map(shape.format, drawn))}</link>'
-    found = md.check(write(folder, changed(ARM, (BASE, link))), compiled=False)
+    found = md.check_urdf(write(folder, changed(ARM, (BASE, link))), compiled=False)
     (lost,) = [each for each in found.findings if each.what == "mesh"]
     assert lost.value == "package://legs/a.stl"
 
@@ -199,7 +201,7 @@ def test_the_command_counts_the_lines_that_it_prints(tmp_path, capsys, alone):
 
 
 def test_kernels_are_what_is_compared(alone):
-    found = md.check("rr")
+    found = md.check_urdf("rr")
     assert {each.quantity for each in found.agreements if each.holds} == {
         "mass matrix",
         "gravity",

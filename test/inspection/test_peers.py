@@ -111,7 +111,7 @@ def test_disagreement_with_pinocchio_is_an_error():
 
 def test_programs_that_are_not_installed_are_named(monkeypatch):
     monkeypatch.setattr(compare, "find_spec", lambda _name: None)
-    found = md.check(ARM, compiled=False)
+    found = md.check_urdf(ARM, compiled=False)
     told = " ".join(map(str, found.of_level("note")))
     assert "MuJoCo is not installed; pip install mujoco" in told
     assert "Drake is not installed; pip install drake" in told
@@ -137,7 +137,7 @@ def of(found, peer):
 
 @pytest.mark.parametrize("name", ["panda", "cylindrical"])
 def test_real_programs_agree(peer, name):
-    found = md.check(name, compiled=False)
+    found = md.check_urdf(name, compiled=False)
     if any("refuses" in each.value and peer in each.value for each in found.findings):
         assert (peer, name) == ("MuJoCo", "cylindrical")  # a point mass, which it does not take
         return
@@ -150,7 +150,7 @@ def test_real_programs_have_what_a_urdf_can_say(peer, tmp_path):
     """Damping and rotated inertias; Drake leaves friction out; neither knows the YAML."""
     extras = {"armature": {"elbow": 0.3}, "payload": {"link": "tool0", "mass": 1.0}}
     file = write(tmp_path, changed(RUBBING, PRODUCT, ROTATED), extras)
-    found = md.check(file, compiled=False)
+    found = md.check_urdf(file, compiled=False)
     wanted = {"joint elbow armature", "link tool0 mass"}
     assert of(found, peer) == wanted | ({"joint shoulder friction"} if peer == "Drake" else set())
     explained = [each for each in found.findings if each.what == "comparison"]
@@ -161,13 +161,13 @@ def test_a_mass_that_drake_invents_is_named():
     pytest.importorskip("pydrake", reason="pip install '.[check]'")
     inertia = '<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/>'
     foot = f'<link name="tool0"><inertial><mass value="0"/>{inertia}</inertial></link>'
-    found = md.check(changed(ARM, ('<link name="tool0"/>', foot)), compiled=False)
+    found = md.check_urdf(changed(ARM, ('<link name="tool0"/>', foot)), compiled=False)
     assert "link tool0 mass" in of(found, "Drake")
 
 
 def test_a_urdf_that_a_program_refuses_is_a_note_with_its_sentence():
     pytest.importorskip("mujoco", reason="pip install '.[check]'")
-    found = md.check("rr", compiled=False)
+    found = md.check_urdf("rr", compiled=False)
     assert any("MuJoCo refuses the URDF: Error: mass" in each.value for each in found.findings)
     assert found.success
 
@@ -176,7 +176,7 @@ def test_warnings_of_mujoco_go_nowhere(tmp_path, monkeypatch, capfd):
     """Else it prints them, and writes a file where one happens to be."""
     pytest.importorskip("mujoco", reason="pip install '.[check]'")
     monkeypatch.chdir(tmp_path)
-    found = md.check(
+    found = md.check_urdf(
         changed(ARM, ('lower="-2" upper="2.5"', 'lower="0" upper="0"')), compiled=False
     )
     assert any(each.peer == "MuJoCo" for each in found.agreements)

@@ -114,7 +114,7 @@ def test_a_four_bar_of_four_revolute_joints_moves_as_one_without_redundant_const
     assert len(motions[0].redundant) == 3
     assert motions[0].violation < 1e-11  # those that are left out, too
     np.testing.assert_allclose(motions[0].q[-1], motions[1].q[-1], atol=1e-6)
-    adams = md.simulate_by_adams(held, 2.0, rtol=1e-9)
+    adams = md.multibody.simulate_by_adams(held, 2.0, rtol=1e-9)
     np.testing.assert_allclose(adams.q[-1], motions[0].q[-1], atol=1e-6)
 
 

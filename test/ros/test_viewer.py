@@ -53,7 +53,7 @@ def test_a_plan_is_drawn_and_follows_the_slider(browser):
     robot = md.load_robot("rr")
     q, t = np.array([[0.0, 0.0], [0.5, 0.5]]), [0.0, 1.0]
     shown = md.view(
-        md.view_motion(robot, t, q, title="a motion"), port=0, browser=False, wait=False
+        md.viewer.view_motion(robot, t, q, title="a motion"), port=0, browser=False, wait=False
     )
     try:
         browser.open(shown.url)

@@ -107,9 +107,9 @@ def test_what_cannot_be_viewed_is_told(robot):
     with pytest.raises(md.ManipDynError, match="there are 2 titles; expected 1 at most"):
         md.view(robot, titles=["a", "b"])
     with pytest.raises(md.ManipDynError, match=r"positions .* shape \(1, 3\); .* \(1, 2\)"):
-        md.view_motion(robot, [0.0], [[0.0, 0.0, 0.0]])
+        md.viewer.view_motion(robot, [0.0], [[0.0, 0.0, 0.0]])
     with pytest.raises(md.ManipDynError, match="times of a motion do not rise"):
-        md.view_motion(robot, [1.0, 0.0], np.zeros((2, 2)))
+        md.viewer.view_motion(robot, [1.0, 0.0], np.zeros((2, 2)))
 
 
 def test_what_is_missing_is_told_in_one_sentence(monkeypatch):

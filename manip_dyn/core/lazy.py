@@ -1,0 +1,73 @@
+"""Lazy packages: public names are listed in a stub file and imported on first use (PEP 562).
+
+A command that lists robots then loads no planner, and a plan loads no inverse kinematics. Type
+checkers read the same stub (SPEC 1 of Scientific Python).
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from manip_dyn.core.uninterrupted import uninterrupted
+
+
+def lazy_package(
+    package: str, deprecated: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package with a stub `__init__.pyi`.
+
+    Modules below the package are available as attributes, too, but not listed.
+
+    Args:
+        package: Dotted name of the package.
+        deprecated: Old names with the dotted names that replace them; their use raises a
+            DeprecationWarning.
+    """
+    module = sys.modules[package]
+    sources = _sources(Path(str(module.__file__)).with_suffix(".pyi"))
+    public = sorted(sources)
+
+    def get(name: str) -> Any:
+        if name in deprecated:
+            return _deprecated(f"{package}.{name}", deprecated[name])
+        if name not in sources and not find_spec(f"{package}.{name}"):
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        with uninterrupted(whole=True):  # numba cannot be imported again after half an import
+            if name in sources:
+                value = getattr(import_module(sources[name]), name)
+            else:
+                value = import_module(f"{package}.{name}")
+        setattr(module, name, value)
+        return value
+
+    return get, lambda: public, public
+
+
+def _sources(stub: Path) -> dict[str, str]:
+    """Return {name: module that defines it} from the imports of a stub file."""
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    return {
+        alias.name: statement.module
+        for statement in tree.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+        for alias in statement.names
+    }
+
+
+def _deprecated(old: str, new: str) -> Any:
+    """Return the object that replaces an old name, with a warning for the caller's caller."""
+    warnings.warn(
+        f"{old} is deprecated and will be removed in 0.4: use {new} instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    module, _, name = new.rpartition(".")
+    return getattr(import_module(module), name)
