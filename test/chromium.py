@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 
-from manip_dyn.viewer.page import film
+from manip_dyn.viewer import picture as film
 
 FLAGS = (
     *film.FLAGS,

@@ -1,11 +1,12 @@
-"""The parsers of the commands, each by itself."""
+"""Parsers of single commands."""
 
 import argparse
-from importlib import import_module
+
+from manip_dyn.cli import configure
 
 
 def parser_of(command):
     """Return the parser of `manip_dyn COMMAND`."""
     parser = argparse.ArgumentParser(prog=f"manip_dyn {command}")
-    import_module(f"manip_dyn.cli.{command}").configure(parser)
+    configure(command, parser)
     return parser

@@ -12,7 +12,6 @@ from fresh import Popen, output_of
 
 from manip_dyn import prepare as preparing
 from manip_dyn.cli import main
-from manip_dyn.cli import prepare as prepare_command
 from manip_dyn.core.cache.folder import cache_directory
 from manip_dyn.core.files import write_whole
 from manip_dyn.core.share import share_directory
@@ -112,7 +111,7 @@ def jobs_of(*arguments):
         return iter(())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare_command, "prepare", solved)
+        patch.setattr(preparing, "prepare", solved)
         assert main(["prepare", *arguments]) == 0
     return found
 

@@ -1,15 +1,14 @@
-"""The parser of `manip_dyn` with all its commands, as the reference shows it."""
+"""Parser of `manip_dyn` with all its commands, for the reference."""
 
 import argparse
-from importlib import import_module
 
-from manip_dyn.cli import COMMANDS
+from manip_dyn.cli import COMMANDS, configure
 
 
 def parser():
-    """Return the parser; the command itself loads only what is called."""
-    whole = argparse.ArgumentParser(prog="manip_dyn")
-    commands = whole.add_subparsers(metavar="COMMAND")
-    for name, purpose in COMMANDS.items():
-        import_module(f"manip_dyn.cli.{name}").configure(commands.add_parser(name, help=purpose))
-    return whole
+    """Return the parser with the options of all commands."""
+    root = argparse.ArgumentParser(prog="manip_dyn")
+    commands = root.add_subparsers(metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        configure(name, commands.add_parser(name, help=command.summary))
+    return root

@@ -1,80 +1,108 @@
-"""The `manip_dyn` command: one file for each of its commands, loaded when it is the one given."""
+"""The `manip_dyn` command. Each command imports its modules only when it is selected."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from importlib import import_module
+from typing import NamedTuple
 
 from manip_dyn import __version__
-from manip_dyn.cli.parser import Parser, examples, joined
+from manip_dyn.cli.parser import Parser, examples, join_negative_numbers
 from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.interruptible import exit_code, say_stopped
 
 BAD_INPUT = 2
+
+
+class Command(NamedTuple):
+    """A command of `manip_dyn`.
+
+    Attributes:
+        module: Module of `manip_dyn.cli` with its function `configure_<command>`.
+        summary: One line for the list of commands.
+    """
+
+    module: str
+    summary: str
+
+
 COMMANDS = {
-    "demo": "run scenarios with real ROS 2 nodes, measured from their topics",
-    "robots": "list the shipped robots, or describe one",
-    "check": "say what is wrong or doubtful in a URDF, and what others make of it",
-    "identify": "estimate masses, inertias and friction of an arm from a log",
-    "plan": "plan a zero-net-work or minimum-time motion",
-    "simulate": "simulate an arm under constant efforts",
-    "sweep": "plan, simulate, track or execute many cases, on cores or a cluster",
-    "track": "follow a path with the tool by closed-loop inverse kinematics",
-    "view": "show a robot, or what runs, on a page in the browser",
-    "export": "write kernels as C source",
-    "methods": "list the integration methods",
-    "record": "record every message of the nodes that run",
-    "replay": "publish a recording again, view it or check it",
-    "bench": "time this package, beside its peers in one process",
-    "prepare": "compile ahead what commands, nodes and examples use",
-    "study": "recompute a paper's tables and figures",
-    "doctor": "say what is installed, and what is missing for what",
-    "completion": "print what lets a shell complete this command",
+    "demo": Command("experiments", "run scenarios with ROS 2 nodes and measure their topics"),
+    "robots": Command("robots", "list the shipped robots, or describe one"),
+    "check": Command("robots", "find errors in a URDF and compare it with other libraries"),
+    "identify": Command("robots", "estimate masses, inertias and friction of an arm from a log"),
+    "plan": Command("motions", "plan a zero-net-work or minimum-time motion"),
+    "simulate": Command("motions", "simulate an arm under constant efforts"),
+    "sweep": Command("experiments", "run many cases of a task on cores or a cluster"),
+    "track": Command("motions", "follow a path with closed-loop inverse kinematics"),
+    "view": Command("recordings", "show a robot, a recording or running nodes in the browser"),
+    "export": Command("robots", "write kernels as C source"),
+    "methods": Command("robots", "list the integration methods"),
+    "record": Command("recordings", "record all messages of the running nodes"),
+    "replay": Command("recordings", "publish, view or check a recording"),
+    "bench": Command("experiments", "time this package against its peers"),
+    "prepare": Command("installation", "compile ahead for commands, nodes and examples"),
+    "study": Command("experiments", "recompute a paper's tables and figures"),
+    "doctor": Command("installation", "report installed and missing libraries"),
+    "completion": Command("installation", "print the shell completion script"),
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 done, 1 failed, 2 bad input, 130 Ctrl-C.
+    """Run the command and return its exit code.
 
-    After SIGTERM, where a command has to tidy up, it is 143.
+    Returns:
+        0 done, 1 failed, 2 bad input, 130 after Ctrl-C, 143 after SIGTERM in a command that
+        cleans up.
     """
-    given = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:
-        from manip_dyn.cli.completion import complete
+        from manip_dyn.cli.installation import complete
 
         complete(lambda name: _parser(name if name in COMMANDS else ""))
     try:
-        parser = _parser(_known(given[0]) if given else "")
-        options, others = parser.parse_known_args(joined(given))
-        if others:
-            command = f"manip_dyn {given[0]}" if given[0] in COMMANDS else "manip_dyn"
-            told = f"unrecognized arguments: {' '.join(others)}; see {command} --help"
-            raise ManipDynError(told)
+        parser = _parser(_check_command(words[0]) if words else "")
+        options, unrecognized = parser.parse_known_args(join_negative_numbers(words))
+        if unrecognized:
+            command = f"manip_dyn {words[0]}" if words[0] in COMMANDS else "manip_dyn"
+            message = f"unrecognized arguments: {' '.join(unrecognized)}; see {command} --help"
+            raise ManipDynError(message)
         code = options.run(options)
         sys.stdout.flush()
         return code
     except ManipDynError as error:
         print(error_line(str(error)), file=sys.stderr)
         return BAD_INPUT
-    except BrokenPipeError:  # the reader of a pipe has had enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt as why:
+    except KeyboardInterrupt as signal:
         say_stopped(error_line("stopped"))
-        return exit_code(why)
+        return exit_code(signal)
 
 
-def _known(command: str) -> str:
-    """Return a command, or an option in its place; refuse what is neither."""
-    if command not in COMMANDS and not command.startswith("-"):
-        raise ManipDynError(f"there is no command '{command}'{closest(command, COMMANDS)}")
-    return command
+def configure(name: str, parser: argparse.ArgumentParser) -> None:
+    """Add description, examples and options of a command to its parser."""
+    module = import_module(f"manip_dyn.cli.{COMMANDS[name].module}")
+    getattr(module, f"configure_{name}")(parser)
 
 
-def _parser(chosen: str) -> Parser:
-    """Return the parser; the options are those of the chosen command only."""
+def _check_command(word: str) -> str:
+    """Return the first word if it is a command or an option.
+
+    Raises:
+        ManipDynError: If it is neither.
+    """
+    if word not in COMMANDS and not word.startswith("-"):
+        raise ManipDynError(f"there is no command '{word}'{closest(word, COMMANDS)}")
+    return word
+
+
+def _parser(selected: str) -> Parser:
+    """Return the parser with the options of the selected command only."""
     parser = Parser(
         prog="manip_dyn",
         description="Dynamics, kinematics and time-optimal control of robot manipulators.",
@@ -87,8 +115,8 @@ def _parser(chosen: str) -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"manip_dyn {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, purpose in COMMANDS.items():
-        command = commands.add_parser(name, help=purpose)
-        if name == chosen:
-            import_module(f"manip_dyn.cli.{name}").configure(command)
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.summary)
+        if name == selected:
+            configure(name, subparser)
     return parser

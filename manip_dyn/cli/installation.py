@@ -1,21 +1,39 @@
-"""What is installed: libraries, cache, CPU and ROS, looked up without loading them."""
+"""Commands about the installation: `doctor`, `prepare` and `completion`."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import platform
+import shlex
+import sys
+import time
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from manip_dyn import __version__
+from manip_dyn.cli.parser import DONE, FAILED, add_json, add_robot, complete_with, examples
+from manip_dyn.cli.terminal import Bar, is_terminal, print_table
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.interruptible import tidied
 from manip_dyn.core.share import share_directory
+
+ALL = "all"
+SHELLS = ("bash", "zsh", "fish")
 
 
 class Library(NamedTuple):
-    """A library: what it is imported as, what pip calls it, and what it is for."""
+    """A library that the package uses.
+
+    Attributes:
+        module: Name for import.
+        package: Name for pip.
+        purpose: Features that require it.
+    """
 
     module: str
     package: str
@@ -33,7 +51,7 @@ CORE = (
 EXTRAS = {
     "ros": (
         Library("rclpy", "ros-jazzy-rclpy", "nodes: demo, record, replay"),
-        Library("xacro", "xacro", "robots that are xacro files"),
+        Library("xacro", "xacro", "robots from xacro files"),
     ),
     "record": (
         Library("mcap", "mcap", "recordings"),
@@ -41,18 +59,18 @@ EXTRAS = {
     ),
     "view": (Library("viser", "viser", "the view in the browser"),),
     "sweep": (
-        Library("pyarrow", "pyarrow", "sweeps that are kept"),
+        Library("pyarrow", "pyarrow", "stored results of sweeps"),
         Library("distributed", "distributed", "sweeps on a Dask cluster"),
     ),
     "plot": (Library("matplotlib", "matplotlib", "pictures: --plot, study --out"),),
     "torch": (Library("torch", "torch", "kernels in PyTorch: torch_function"),),
     "jax": (Library("jax", "jax", "kernels in JAX: jax_function"),),
 }
-ON_TERMINALS = (
+TERMINAL = (
     Library("rich", "rich", "colours, tables and bars"),
     Library("argcomplete", "argcomplete", "completion in a shell"),
 )
-FEATURES = ("avx", "avx2", "fma", "avx512f", "neon", "asimd", "sve")
+VECTOR_FEATURES = ("avx", "avx2", "fma", "avx512f", "neon", "asimd", "sve")
 ROS_VARIABLES = (
     "ROS_DISTRO",
     "RMW_IMPLEMENTATION",
@@ -62,32 +80,63 @@ ROS_VARIABLES = (
 
 
 class Installation(NamedTuple):
-    """What was found.
+    """State of the installation.
 
     Attributes:
-        content: Facts by part and name.
-        problems: What keeps everything from working, one sentence each.
+        content: Facts by section and name.
+        problems: One sentence per problem that affects the whole package.
     """
 
     content: dict[str, dict[str, str]]
     problems: list[str]
 
 
+def configure_doctor(command: argparse.ArgumentParser) -> None:
+    """Add description and options of `manip_dyn doctor`."""
+    command.description = (
+        "Report the installed libraries and their versions, the cache of compiled code, the "
+        "vector instructions of the CPU, the ROS 2 installation and the missing libraries. Exit "
+        "code 0: all required libraries are installed and the cache is writable; 1: otherwise."
+    )
+    command.epilog = examples("manip_dyn doctor", "manip_dyn doctor --json")
+    add_json(command)
+    command.set_defaults(run=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    installation = examine()
+    code = FAILED if installation.problems else DONE
+    if options.json:
+        print(json.dumps(installation.content, indent=2))
+        return code
+    rows = [
+        (f"{section}: {key}", value)
+        for section, facts in installation.content.items()
+        for key, value in facts.items()
+    ]
+    text = "".join(f"{key:<34} {value}\n" for key, value in rows)
+    print_table(("", ""), rows, lambda: text)
+    for problem in installation.problems:
+        print(f"problem: {problem}")
+    print("see the problems above" if installation.problems else "no problems")
+    return code
+
+
 def examine() -> Installation:
-    """Return what is installed."""
+    """Return the state of the installation without importing the libraries."""
     problems: list[str] = []
     content = {
         "package": _package(problems),
-        "core": {each.module: _version(each) for each in CORE},
+        "core": {library.module: _version(library) for library in CORE},
         "optional": _optional(),
         "cache": _cache(problems),
         "machine": _machine(),
         "ros": _ros(),
     }
     problems += [
-        f"{each.module} is not installed, for {each.purpose}; expected pip install {each.package}"
-        for each in CORE
-        if not find_spec(each.module)
+        f"{library.module} is not installed, for {library.purpose}: pip install {library.package}"
+        for library in CORE
+        if not find_spec(library.module)
     ]
     return Installation(content, problems)
 
@@ -110,17 +159,18 @@ def _version(library: Library) -> str:
             return version(name)
         except PackageNotFoundError:
             continue
-    return "installed"  # by a distribution that does not tell pip
+    return "installed"  # a distribution without metadata for pip
 
 
 def _optional() -> dict[str, str]:
     facts = {}
     for extra, libraries in EXTRAS.items():
-        for each in libraries:
-            told = _version(each)
-            lacks = told.startswith("missing")
-            facts[each.module] = f"{told}; pip install 'manip_dyn[{extra}]'" if lacks else told
-    return facts | {each.module: _version(each) for each in ON_TERMINALS}
+        for library in libraries:
+            state = _version(library)
+            if state.startswith("missing"):
+                state += f"; pip install 'manip_dyn[{extra}]'"
+            facts[library.module] = state
+    return facts | {library.module: _version(library) for library in TERMINAL}
 
 
 def _cache(problems: list[str]) -> dict[str, str]:
@@ -132,31 +182,29 @@ def _cache(problems: list[str]) -> dict[str, str]:
     folder = cache_directory()
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
     size = sum(path.stat().st_size for path in files) / 2**20
-    told = "yes"
+    writable = "yes"
     try:
         check_cache()
     except ManipDynError as error:
-        told = "no"
+        writable = "no"
         problems.append(str(error))
-    return {"folder": str(folder), "size": f"{size:.0f} MiB, {len(files)} files", "writable": told}
+    facts = {"folder": str(folder), "size": f"{size:.0f} MiB, {len(files)} files"}
+    return {**facts, "writable": writable}
 
 
 def _machine() -> dict[str, str]:
+    flags = (_cpu("flags") or _cpu("Features")).split()
+    has_affinity = hasattr(os, "sched_getaffinity")
     return {
         "system": f"{platform.system()} {platform.release()}",
         "cpu": _cpu("model name") or platform.machine(),
-        "cores": str(
-            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        ),
-        "vectors": ", ".join(
-            f for f in FEATURES if f in (_cpu("flags") or _cpu("Features")).split()
-        )
-        or "unknown",
+        "cores": str(len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()),
+        "vectors": ", ".join(name for name in VECTOR_FEATURES if name in flags) or "unknown",
     }
 
 
 def _cpu(key: str) -> str:
-    """Return what Linux tells of the first processor."""
+    """Return an entry of the first processor in /proc/cpuinfo, or an empty string."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -166,9 +214,7 @@ def _cpu(key: str) -> str:
 
 def _ros() -> dict[str, str]:
     if not find_spec("rclpy"):
-        return {
-            "rclpy": "missing: no nodes; expected a sourced ROS 2, or pip install 'manip_dyn[ros]'"
-        }
+        return {"rclpy": "missing, for nodes; source ROS 2, or pip install 'manip_dyn[ros]'"}
     middleware = [f"rmw_{name}" for name in ("fastrtps", "cyclonedds", "zenoh") if _has_rmw(name)]
     facts = {"rclpy": _version(EXTRAS["ros"][0]), "middleware": ", ".join(middleware) or "unknown"}
     for package, purpose in (
@@ -176,17 +222,138 @@ def _ros() -> dict[str, str]:
         ("control_msgs", "action follow_joint_trajectory"),
         ("simulation_interfaces", "standard services of simulators"),
     ):
-        there, debian = find_spec(package), f"ros-jazzy-{package.replace('_', '-')}"
-        facts[package] = "installed" if there else f"missing, for {purpose}; apt install {debian}"
+        debian = f"ros-jazzy-{package.replace('_', '-')}"
+        missing = f"missing, for {purpose}; apt install {debian}"
+        facts[package] = "installed" if find_spec(package) else missing
     return facts | {name: os.environ.get(name, "not set") for name in ROS_VARIABLES}
 
 
 def _has_rmw(name: str) -> bool:
-    """Whether a middleware is there: as a wheel, or below a sourced workspace."""
+    """Return whether a middleware is installed as a wheel or in a sourced workspace."""
     try:
         version(f"ros-jazzy-rmw-{name}-cpp")
         return True
     except PackageNotFoundError:
         pass
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    return any(Path(each, "share", f"rmw_{name}_cpp").is_dir() for each in prefixes if each)
+    return any(Path(prefix, "share", f"rmw_{name}_cpp").is_dir() for prefix in prefixes if prefix)
+
+
+def configure_prepare(command: argparse.ArgumentParser) -> None:
+    """Add description and options of `manip_dyn prepare`."""
+    from manip_dyn.integration import METHODS
+
+    command.description = (
+        "Compile ahead, on all cores, for the shipped robots and mechanisms or for the given "
+        "robots: kernels, simulations (one or many, free and within limits, under efforts, "
+        "gravity compensation and braking), tracking, plans, their execution and sweeps. The "
+        "integration method is RK4 with fixed steps; --method adds others. The robots of "
+        "scenarios and examples are compiled with their methods. Not included: minimum time of "
+        "more than three joints, user-defined functions and paths, simulations that end at a "
+        "joint limit, 'export', 'study' and 'bench'. These compile on first use. The cache folder "
+        "is MANIP_DYN_CACHE."
+    )
+    command.epilog = examples(
+        "manip_dyn prepare",
+        "manip_dyn prepare pa10 my_arm.urdf",
+        "manip_dyn prepare pa10 --method rodas5p --method rkdp87",
+        "manip_dyn prepare pa10 --method all",
+    )
+    add_robot(command, nargs="*")
+    method = command.add_argument(
+        "--method",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also simulate and track with this integration method, with fixed steps and with "
+        f"tolerances; repeatable; '{ALL}': all methods, a minute of CPU time for 7 joints",
+    )
+    complete_with(method, lambda: (ALL, *METHODS))
+    command.add_argument(
+        "--processes", type=int, default=0, help="number of processes (default: 0, one per core)"
+    )
+    command.set_defaults(run=_prepare)
+
+
+def _prepare(options: argparse.Namespace) -> int:
+    with tidied():  # by default SIGTERM ends this process and leaves its workers running
+        return _prepare_all(options)
+
+
+def _prepare_all(options: argparse.Namespace) -> int:
+    from manip_dyn.core.cache.folder import cache_directory
+    from manip_dyn.prepare import cores, count_jobs, prepare
+
+    methods = _method_names(options.method)
+    started, count, total = time.monotonic(), 0, count_jobs(options.robot, methods)
+    bar = Bar(f"{total} jobs") if is_terminal(sys.stdout) else None
+    try:
+        jobs = prepare(options.robot, options.processes, methods)
+        for number, (job, seconds, reason) in enumerate(jobs, 1):
+            note = f"   (not applicable: {reason})" if reason else ""
+            task = f"{job.kind} {job.method}"
+            print(f"{job.about:<22}{task:<28}{seconds:>7.1f} s{note}", flush=True)
+            count += not reason
+            if bar:
+                bar(number / total)
+    finally:
+        if bar:
+            bar.close()
+    print(
+        f"{count} jobs in {time.monotonic() - started:.0f} s on {options.processes or cores()} "
+        f"core(s), times in CPU seconds; cached in {cache_directory()}"
+    )
+    return DONE
+
+
+def _method_names(names: list[str]) -> list[str]:
+    """Return the selected methods without duplicates; aliases become canonical names."""
+    from manip_dyn.integration import METHODS
+
+    if ALL in names:
+        names = [*METHODS]
+    return [*dict.fromkeys(METHODS[name].name if name in METHODS else name for name in names)]
+
+
+def configure_completion(command: argparse.ArgumentParser) -> None:
+    """Add description and options of `manip_dyn completion`."""
+    command.description = (
+        "Print the completion script of a shell (library argcomplete). The Tab key then completes "
+        "commands, options, scenarios, robots and files."
+    )
+    command.epilog = examples(
+        'eval "$(manip_dyn completion bash)"   # in ~/.bashrc',
+        "manip_dyn completion fish > ~/.config/fish/completions/manip_dyn.fish",
+    )
+    command.add_argument("shell", choices=SHELLS, help="name of the shell")
+    command.set_defaults(run=_completion)
+
+
+def _completion(options: argparse.Namespace) -> int:
+    print(_argcomplete().shellcode(["manip_dyn"], shell=options.shell))
+    return DONE
+
+
+def complete(parser_of: Callable[[str], argparse.ArgumentParser]) -> None:
+    """Complete the command line of a shell and exit, or return if the shell did not call.
+
+    Args:
+        parser_of: Returns the parser with the options of a command.
+    """
+    line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", 0))]
+    try:
+        words = shlex.split(line)
+    except ValueError:  # within a quotation
+        words = line.split()
+    _argcomplete().autocomplete(parser_of(words[1] if len(words) > 1 else ""))
+
+
+def _argcomplete() -> Any:
+    try:
+        import argcomplete
+    except ImportError as error:
+        raise ManipDynError(
+            "completion requires argcomplete: pip install argcomplete, or apt install "
+            "python3-argcomplete"
+        ) from error
+    return argcomplete

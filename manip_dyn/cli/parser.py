@@ -1,87 +1,111 @@
-"""The command's parser: help with examples, coloured on a terminal, and completion in a shell."""
+"""Parser, common options and printed results of the commands."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from glob import glob
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from manip_dyn.cli.terminal import is_coloured
+from manip_dyn.cli.terminal import is_coloured, print_table
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.share import shipped_robots
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from manip_dyn.robot import Robot
+
+DONE, FAILED = 0, 1
+"""Exit codes of a command; `manip_dyn.cli.main` adds those of bad input and signals."""
+DIGITS = 9
+"""Significant digits of printed numbers; ``--json`` prints all digits."""
 EXAMPLES = "examples:"
 HELP = frozenset(("-h", "--help"))
 HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
-
-
 NUMBERS = re.compile(r"-[\d.][-+\d.,eE]*")
-"""What begins with a minus and is no option: numbers, comma separated."""
+"""Comma-separated numbers that start with a minus sign."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help has examples at its end, as they are typed, and whose errors a line.
+    """Argument parser with examples in the help and errors of one line.
 
     Attributes:
-        topics: Arguments that have a help of their own: each gives its description and examples.
+        topics: Arguments with their own help; each value returns description and examples.
     """
 
     topics: Mapping[str, Callable[[], tuple[str, str]]] = {}
 
     def __init__(self, **options: Any):
-        """Take what `argparse.ArgumentParser` takes."""
+        """Create the parser with the options of `argparse.ArgumentParser`."""
         super().__init__(**{"formatter_class": _Formatter, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Refuse what was given."""
+        """Raise a parser error as a `ManipDynError`."""
         raise ManipDynError(f"{message}; see {self.prog} --help")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; if one that is asked about is a topic, help is about that."""
+        """Parse the arguments; ``--help`` with a topic shows the help of the topic."""
         if args and HELP.intersection(args):
-            for topic in [each for each in args if each in self.topics][:1]:
+            for topic in [word for word in args if word in self.topics][:1]:
                 self.description, self.epilog = self.topics[topic]()
         return super().parse_known_args(args, namespace)
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help."""
+        """Print the help, coloured on a terminal."""
         stream = file or sys.stdout
         text = self.format_help()
-        if is_coloured(stream) and "\x1b" not in text:  # from Python 3.14 on, argparse colours
+        if is_coloured(stream) and "\x1b" not in text:  # argparse colours from Python 3.14
             text = OPTION.sub("\x1b[36m\\1\x1b[0m", HEADING.sub("\x1b[1m\\1\x1b[0m", text))
         stream.write(text)
 
 
-def joined(given: Sequence[str]) -> list[str]:
-    """Return arguments with numbers that begin with a minus joined to the option before them.
+class _Formatter(argparse.HelpFormatter):
+    """Help formatter that preserves the examples and aligns the longest command."""
 
-    argparse takes ``--start -0.8,0`` for two options; ``--start=-0.8,0`` it understands.
+    def __init__(self, prog: str, **options: Any):
+        super().__init__(prog, **options)
+        self._action_max_length = 14
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(EXAMPLES):
+            return text
+        fill = super()._fill_text
+        return "\n\n".join(fill(paragraph, width, indent) for paragraph in text.split("\n\n"))
+
+
+def join_negative_numbers(words: Sequence[str]) -> list[str]:
+    """Return the arguments with each negative number joined to the option before it.
+
+    argparse reads ``--start -0.8,0`` as two options. It accepts ``--start=-0.8,0``.
     """
-    found: list[str] = []
-    for word in given:
-        last = found[-1] if found else ""
+    joined: list[str] = []
+    for word in words:
+        last = joined[-1] if joined else ""
         if NUMBERS.fullmatch(word) and last.startswith("--") and "=" not in last:
-            found[-1] = f"{last}={word}"
+            joined[-1] = f"{last}={word}"
         else:
-            found.append(word)
-    return found
+            joined.append(word)
+    return joined
 
 
 def examples(*lines: str) -> str:
-    """Return examples for the end of a command's help."""
+    """Return the examples that end the help of a command."""
     return "\n  ".join((EXAMPLES, *lines))
 
 
 def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]) -> None:
-    """Give some arguments of a command a help of their own, see `Parser.topics`."""
+    """Add arguments with their own help to a command, see `Parser.topics`."""
     command.topics = topics
 
 
-def completed_by(action: Any, names: Callable[[], Iterable[str]]) -> None:
-    """Let a shell complete an argument by names, and by files."""
-    from glob import glob
+def complete_with(action: Any, names: Callable[[], Iterable[str]]) -> None:
+    """Complete an argument in a shell with names and with files."""
 
     def complete(prefix: str, **_: Any) -> list[str]:
         return [*(name for name in names() if name.startswith(prefix)), *glob(f"{prefix}*")]
@@ -89,18 +113,101 @@ def completed_by(action: Any, names: Callable[[], Iterable[str]]) -> None:
     action.completer = complete
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Leaves examples as they are, and room for the longest command."""
+def add_json(command: argparse.ArgumentParser) -> None:
+    """Add the option --json to a command."""
+    command.add_argument("--json", action="store_true", help="print one JSON object")
 
-    def __init__(self, prog: str, **options: Any):
-        """Take what `argparse.HelpFormatter` takes."""
-        super().__init__(prog, **options)
-        self._action_max_length = 14
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if text.startswith(EXAMPLES):
-            return text
-        paragraphs = (
-            super(_Formatter, self)._fill_text(each, width, indent) for each in text.split("\n\n")
+def add_robot(command: argparse.ArgumentParser, **settings: Any) -> None:
+    """Add the argument ROBOT to a command, with settings of `ArgumentParser.add_argument`."""
+    action = command.add_argument(
+        "robot",
+        help="shipped robot (see manip_dyn robots) or path of a URDF or xacro file",
+        **settings,
+    )
+    complete_with(action, shipped_robots)
+
+
+def add_robot_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `load_robot` to a command."""
+    command.add_argument(
+        "--lock",
+        action="append",
+        default=[],
+        metavar="JOINT=POSITION",
+        help="fix a joint at a position, rad or m; repeatable",
+    )
+    command.add_argument("--tip", help="link of the tool frame (default: tool0 or the last link)")
+    command.add_argument(
+        "--xacro",
+        action="append",
+        default=[],
+        metavar="NAME:=VALUE",
+        help="argument of a xacro file; repeatable",
+    )
+
+
+def robot_of(options: argparse.Namespace) -> Robot:
+    """Return the robot that the options select."""
+    from manip_dyn.robot import load_robot
+
+    return load_robot(options.robot, **load_arguments(options))
+
+
+def load_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_robot_options` as keyword arguments of `load_robot`."""
+    from manip_dyn.robot import xacro_arguments_from
+
+    lock = {}
+    for entry in options.lock:
+        joint, _, position = entry.partition("=")
+        lock[joint] = float(numbers(f"--lock {joint}", position)[0])
+    xacro_arguments = xacro_arguments_from(shlex.join(options.xacro))
+    return {"lock": lock, "tip": options.tip, "xacro_args": xacro_arguments}
+
+
+def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:
+    """Return comma-separated numbers as an array (k,), or zeros for the joints of `robot`.
+
+    Args:
+        name: Option, for the error message.
+        text: Value of the option; None: zeros (n,).
+        robot: Robot whose number of joints the array must have; None: any number.
+
+    Raises:
+        ManipDynError: If the text contains another number of values, or no numbers.
+    """
+    import numpy as np
+
+    if text is None and robot is not None:
+        return np.zeros(robot.n)
+    try:
+        values = np.array([float(word) for word in str(text).split(",")])
+    except ValueError as error:
+        raise ManipDynError(f"{name} must be comma-separated numbers, got '{text}'.") from error
+    if robot is not None and values.size != robot.n:
+        joints = ", ".join(robot.joint_names)
+        raise ManipDynError(
+            f"{name} must have {robot.n} comma-separated numbers ({joints}), got '{text}'."
         )
-        return "\n\n".join(paragraphs)
+    return values
+
+
+def format_value(value: object) -> str:
+    """Return a value as text: numbers with `DIGITS`, lists and dictionaries without quotes."""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {format_value(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(format_value, value))}]"
+    return str(value)
+
+
+def print_content(content: dict, as_json: bool) -> None:
+    """Print a line per entry, or one JSON object with all digits."""
+    if as_json:
+        print(json.dumps(content, indent=2))
+        return
+    rows = [(key, format_value(value)) for key, value in content.items()]
+    print_table(("", ""), rows, lambda: "".join(f"{key:<28} {value}\n" for key, value in rows))

@@ -1,7 +1,6 @@
-"""How things are shown: colours, tables and bars on a terminal, plain text to whatever else reads.
+"""Terminal output: colours, tables, progress bars and status lines.
 
-The library rich draws. It is loaded when there is something to draw, and missed by nobody where it
-is not installed: the plain text serves, too.
+The library rich draws on terminals. Pipes, files and installations without rich get plain text.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from typing import IO, Any
 
 from manip_dyn.core.interruptible import interruptible
 
-PATIENCE = 2.0
-"""Seconds after which it is told that something takes a while."""
+STATUS_DELAY = 2.0
+"""Seconds before a status line appears."""
 
 
 def is_terminal(stream: IO[str]) -> bool:
-    """Whether a stream is a terminal that can be drawn on, and rich is there to do it."""
+    """Return whether a stream is a terminal on which rich can draw."""
     return stream.isatty() and os.environ.get("TERM") != "dumb" and bool(find_spec("rich"))
 
 
 def is_coloured(stream: IO[str]) -> bool:
-    """Whether a stream is a terminal that is to have colours: see no-color.org."""
+    """Return whether a stream is a terminal with colours, see no-color.org."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def error_line(sentence: str) -> str:
-    """Return a sentence as the command says what is wrong, for standard error."""
+def error_line(message: str) -> str:
+    """Return an error message as a line for standard error."""
     name = "\x1b[1;31mmanip_dyn:\x1b[0m" if is_coloured(sys.stderr) else "manip_dyn:"
-    return f"{name} {sentence}"
+    return f"{name} {message}"
 
 
 def print_table(
@@ -42,13 +41,13 @@ def print_table(
     plain: Callable[[], str],
     numeric: Collection[str] = (),
 ) -> None:
-    """Print a table that fits the terminal; elsewhere, what `plain` returns.
+    """Print a table that fits the terminal, or plain text elsewhere.
 
     Args:
-        columns: Titles; without any but empty ones, the table has no head.
+        columns: Titles; if all are empty, the table has no header.
         rows: Cells.
         plain: Returns the text for pipes and files.
-        numeric: Titles of the columns that are set flush right.
+        numeric: Titles of the right-aligned columns.
     """
     if not is_terminal(sys.stdout):
         print(plain(), end="")
@@ -58,37 +57,37 @@ def print_table(
     from rich.text import Text
 
     table = Table(box=None, show_header=any(columns), header_style="bold", pad_edge=False)
-    for place, name in enumerate(columns):
+    for index, name in enumerate(columns):
         side: Any = "right" if name in numeric else "left"
-        style = "cyan" if place == 0 else ""
+        style = "cyan" if index == 0 else ""
         table.add_column(name, justify=side, style=style, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(each) for each in row))
+        table.add_row(*(Text(cell) for cell in row))
     Console().print(table)
 
 
 class Bar:
-    """A bar with the time that is left, on a terminal; a line for each quarter elsewhere."""
+    """Progress bar with the remaining time; without a terminal, a line per quarter."""
 
     def __init__(self, title: str):
-        """Say what is done."""
+        """Print the title and start the bar."""
         print(title, flush=True)
         self._next = 0.25
         self._bar: Any = None
         if is_terminal(sys.stdout):
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
-            parts = (
+            columns = (
                 BarColumn(),
                 TaskProgressColumn(),
                 TimeRemainingColumn(elapsed_when_finished=True),
             )
-            self._bar = Progress(*parts)
+            self._bar = Progress(*columns)
             self._task = self._bar.add_task("", total=1.0)
             self._bar.start()
 
     def __call__(self, fraction: float) -> None:
-        """Show that a part of the work is done."""
+        """Set the completed fraction of the work."""
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction)
         elif fraction >= self._next:
@@ -96,36 +95,38 @@ class Bar:
             self._next = (fraction // 0.25 + 1) * 0.25
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Stop the bar; it remains on the terminal."""
         if self._bar is not None:
             self._bar.stop()
 
 
 @contextmanager
-def told(what: str, writes: bool = False) -> Iterator[None]:
-    """Show, on a terminal, what takes longer than `PATIENCE` inside, and for how long it has.
+def status_line(message: str, writes: bool = False) -> Iterator[None]:
+    """Show a message with the elapsed time if the block takes longer than `STATUS_DELAY`.
 
-    Ctrl-C ends it, compiled code or not; what writes files or has processes of its own ends as
-    Python does.
+    Args:
+        message: What the block does, such as ``planning``.
+        writes: Whether the block writes files or starts processes. It then handles Ctrl-C as
+            Python does. Otherwise Ctrl-C ends the process, also within compiled code.
     """
-    ending: Any = _plainly if writes else interruptible
+    ending: Any = _default_ending if writes else interruptible
     if not is_terminal(sys.stderr):
         with ending(error_line("stopped")):
             yield
         return
     from threading import Event, Thread
 
-    done, began = Event(), time.monotonic()
+    done, started = Event(), time.monotonic()
 
     def show() -> None:
-        if done.wait(PATIENCE):
+        if done.wait(STATUS_DELAY):
             return
         from rich.console import Console
 
         console = Console(stderr=True)
-        with console.status(what) as status:
+        with console.status(message) as status:
             while not done.wait(0.5):
-                status.update(f"{what}, {time.monotonic() - began:.0f} s")
+                status.update(f"{message}, {time.monotonic() - started:.0f} s")
 
     thread = Thread(target=show, daemon=True)
 
@@ -141,6 +142,6 @@ def told(what: str, writes: bool = False) -> Iterator[None]:
         end()
 
 
-def _plainly(*_: Any) -> AbstractContextManager[None]:
-    """Let Ctrl-C do what it does in Python."""
+def _default_ending(*_: Any) -> AbstractContextManager[None]:
+    """Return a context manager that leaves Ctrl-C to Python."""
     return nullcontext()

@@ -19,7 +19,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS
-from manip_dyn.viewer.motions.plans import plan_motion
+from manip_dyn.viewer.motions import plan_motion
 from manip_dyn.viewer.scene import Controls
 
 NODES_WITH_TIME = ("simulator", "mechanism", "clik_tracker")

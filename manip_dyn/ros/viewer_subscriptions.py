@@ -26,8 +26,8 @@ from manip_dyn.ros.messages.trajectories import schedule_from
 from manip_dyn.ros.runtime.execution import unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import LATCHED, PolledSubscription
 from manip_dyn.simulation import simulate
-from manip_dyn.viewer.figures.robot import robot_figure
-from manip_dyn.viewer.motions.robot import joint_scopes, trail
+from manip_dyn.viewer.figures import robot_figure
+from manip_dyn.viewer.motions import joint_scopes, trail
 from manip_dyn.viewer.scene import Figure, Level, Part, Poses, Rod, Scope, Snapshot
 
 NEWEST_BEST_EFFORT = QoSProfile(

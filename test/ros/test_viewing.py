@@ -17,8 +17,7 @@ from manip_dyn.ros.messages.markers import Markers
 from manip_dyn.ros.messages.trajectories import trajectory_from
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.viewer_subscriptions import figure_of, marker_coordinates, planned_trail
-from manip_dyn.viewer.figures.mechanism import mechanism_figure
-from manip_dyn.viewer.figures.robot import robot_figure
+from manip_dyn.viewer.figures import mechanism_figure, robot_figure
 
 pytestmark = pytest.mark.ros
 

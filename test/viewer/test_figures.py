@@ -8,11 +8,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.multibody.model.geometry import body_poses
-from manip_dyn.viewer.figures.mechanism import mechanism_figure
-from manip_dyn.viewer.figures.robot import robot_figure
-from manip_dyn.viewer.figures.urdf_shapes import find_mesh
-from manip_dyn.viewer.page.camera import look_at
-from manip_dyn.viewer.scene import GROUND
+from manip_dyn.viewer import GROUND, find_mesh, look_at, mechanism_figure, robot_figure
 
 BARE = """<robot name="bare"><link name="base"/>
 <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>

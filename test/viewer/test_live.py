@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.viewer.figures.robot import robot_figure
-from manip_dyn.viewer.page.frames import Frames
-from manip_dyn.viewer.page.server import start, stop
-from manip_dyn.viewer.scene import Controls, Snapshot
+from manip_dyn.viewer import Controls, Frames, LivePage, Snapshot, robot_figure, start, stop
 
 
 class Handle:
@@ -41,7 +38,6 @@ def await_move(handle):
 
 def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
     pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
-    from manip_dyn.viewer.page.live import LivePage
 
     figure, q, sent = robot_figure(md.load_robot("rr")), [np.array([0.1, 0.2])], []
     nothing = dict.fromkeys(Controls.__dataclass_fields__)

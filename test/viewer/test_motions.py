@@ -8,11 +8,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.recording import read
-from manip_dyn.viewer.motions.plans import plan_marks
-from manip_dyn.viewer.motions.results import motion_of
-from manip_dyn.viewer.page.charts import Chart
-from manip_dyn.viewer.page.server import start
-from manip_dyn.viewer.scene import Curves, Mark
+from manip_dyn.viewer import Chart, Curves, Mark, motion_of, plan_marks, start
 
 
 @pytest.fixture(scope="module")

@@ -28,10 +28,10 @@ from manip_dyn.ros.viewer_subscriptions import (
     PlanSubscription,
     RobotSubscriptions,
 )
-from manip_dyn.viewer.figures.robot import robot_figure
-from manip_dyn.viewer.page.live import LivePage
-from manip_dyn.viewer.page.server import address, show, start, stop
+from manip_dyn.viewer.figures import robot_figure
+from manip_dyn.viewer.live import LivePage
 from manip_dyn.viewer.scene import Figure, Scope, Snapshot
+from manip_dyn.viewer.server import address, show, start, stop
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The page of something that runs: drawn sixty times a second from the newest that is known."""
+"""Page of running nodes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,11 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.viewer.page.camera import look_at
-from manip_dyn.viewer.page.charts import legend
-from manip_dyn.viewer.page.commanding import (
-    GoalControls,
-    MassControls,
-    PushControls,
-    TimeControls,
-)
-from manip_dyn.viewer.page.drawing import Drawing, line
-from manip_dyn.viewer.page.frames import RATE, Frames
-from manip_dyn.viewer.page.ground import ground
-from manip_dyn.viewer.page.rolling import RollingChart
-from manip_dyn.viewer.page.server import theme
+from manip_dyn.viewer.charts import RollingChart, legend
+from manip_dyn.viewer.controls import GoalControls, MassControls, PushControls, TimeControls
+from manip_dyn.viewer.drawing import Drawing, ground, line, look_at
 from manip_dyn.viewer.scene import Colour, Controls, Figure, Level, Scope, Snapshot
+from manip_dyn.viewer.server import RATE, Frames, theme
 
 COLOURS: dict[str, Colour] = {
     "desired path": (150, 156, 166),

@@ -1,14 +1,40 @@
-"""Draws figures: a node of the scene for each body, below it the body's shapes."""
+"""Figures, lines, the ground grid and the initial camera on a page."""
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.viewer.page.meshes import mesh_of
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
+
+
+@cache
+def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
+    """Return vertices (m, 3), m, faces (f, 3) and the colour of a mesh file, if it has one."""
+    import trimesh
+
+    try:
+        mesh: Any = trimesh.load(file, force="mesh")
+        vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
+    except Exception as error:  # a reader for each format, with errors of its own
+        raise ManipDynError(f"mesh '{file}' cannot be read: {error}") from error
+    return vertices, faces, _colour(mesh)
+
+
+def _colour(mesh: Any) -> Colour | None:
+    """Return the colour of most of a mesh; None where its file has none."""
+    if not getattr(mesh.visual, "defined", False):
+        return None
+    red, green, blue = (
+        int(each) for each in np.median(mesh.visual.to_color().face_colors, axis=0)[:3]
+    )
+    return red, green, blue
+
 
 PLAIN: Colour = (48, 70, 104)
 """Of shapes without a colour of their own."""
@@ -133,3 +159,67 @@ def _moved(poses: Poses, place: int, point: Vector) -> Vector:
     w, *axis = poses.quaternions[place]
     across = 2.0 * np.cross(axis, point)
     return poses.positions[place] + point + w * across + np.cross(axis, across)
+
+
+LIGHT = {"cell_color": (232, 234, 238), "section_color": (210, 214, 220)}
+DARK = {"cell_color": (52, 56, 62), "section_color": (78, 84, 92)}
+
+
+def ground(server: Any, reach: float, dark: bool) -> Any:
+    """Draw the floor anew; return its node."""
+    cell = 10.0 ** math.floor(math.log10(reach))
+    cell = cell / 2.0 if reach / cell >= 3.0 else cell / 10.0 if reach / cell < 2.0 else cell / 5.0
+    colours = DARK if dark else LIGHT
+    return server.scene.add_grid(
+        "/ground",
+        infinite_grid=True,
+        cell_size=cell,
+        section_size=5.0 * cell,
+        cell_thickness=0.6,
+        section_thickness=0.8,
+        fade_distance=9.0 * reach,
+        shadow_opacity=0.18,
+        **colours,
+    )
+
+
+FIELD = 0.7
+"""Vertical field of view, rad."""
+WIDE = 1.15
+"""Width over height from which on a picture is wide enough."""
+PHONE, HIDDEN = 576, 0.6
+"""Narrower pages than this, in pixels, have their controls below, over such a share of them."""
+
+
+def look_at(server: Any, reach: float, width: float = 0.0) -> None:
+    """Look at figures that reach so far, m, spread over a width to both sides of the origin, m."""
+    target, away = _places(reach, width)
+    initial = server.initial_camera
+    initial.position, initial.look_at, initial.fov = tuple(target + away), tuple(target), FIELD
+
+    def place(client: Any) -> None:
+        """Look from further away where the picture is narrow; past the controls on a phone."""
+        camera = client.camera
+        away_here = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * away
+        middle = target
+        if camera.image_width < PHONE:
+            middle = target - HIDDEN * np.tan(0.5 * FIELD) * _up(away_here)
+        camera.position, camera.look_at = middle + away_here, middle
+
+    for client in server.get_clients().values():
+        place(client)
+    server.on_client_connect(place)
+
+
+def _places(reach: float, width: float) -> tuple[Vector, Vector]:
+    """Return where the middle is, and from where it is looked at, (3,), m, from there."""
+    distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.9
+    target = np.array([0.0, 0.0, 0.36 * reach])
+    return target, distance * np.array([0.88, 0.24, 0.41])
+
+
+def _up(away: Vector) -> Vector:
+    """Return what points up in the picture (3,), as long as the way to the eye (3,)."""
+    length = float(np.linalg.norm(away))
+    up = np.array([0.0, 0.0, 1.0]) - away * away[2] / length**2
+    return up * length / float(np.linalg.norm(up))

@@ -1,0 +1,253 @@
+"""Commands about recordings and running nodes: `record`, `replay` and `view`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from manip_dyn.cli.outputs import check_writable, view
+from manip_dyn.cli.parser import DONE, FAILED, add_json, add_robot_options, examples, robot_of
+from manip_dyn.cli.terminal import Bar, error_line
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.recording.messages import required_library
+from manip_dyn.recording.reader import MessageReader, Recording, read
+from manip_dyn.recording.recorder import SUFFIX, check_new
+
+if TYPE_CHECKING:
+    from manip_dyn.viewer import Motion
+
+NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
+"""Namespaces that rcl accepts, without the leading slash."""
+TOPICS_OF_ALL_NODES = {"/rosout", "/parameter_events"}
+"""Topics that every node publishes, also the recorder."""
+
+
+def configure_record(command: argparse.ArgumentParser) -> None:
+    """Add description and options of `manip_dyn record`."""
+    command.description = (
+        "Record every serialized message of the running nodes until Ctrl-C in an MCAP file for "
+        "Foxglove, PlotJuggler, ros2 bag and manip_dyn replay. If the recorder is killed, the "
+        "file loses at most the last second. At the end it prints the number of recorded and "
+        "lost messages. An existing file is never overwritten."
+    )
+    command.epilog = examples(
+        "manip_dyn record arm.mcap",
+        "manip_dyn record arm.mcap --namespace /left --duration 10",
+    )
+    command.add_argument("file", metavar="FILE", help="a new MCAP file, FILE.mcap")
+    command.add_argument("--namespace", default="", help="of the topics (default: all topics)")
+    command.add_argument("--duration", type=float, default=0.0, help="s (default: until Ctrl-C)")
+    command.set_defaults(run=_record)
+
+
+def _record(options: argparse.Namespace) -> int:
+    parameters = {"file": options.file, "duration": options.duration}
+    check_new(options.file)
+    check_writable("FILE", options.file)
+    required_library("mcap.writer")
+    topics: set[str] = set()
+
+    def report(**news: Any) -> None:
+        topics.update(news.get("topics", ()))
+        _report_recording(**news)
+
+    code = run_node("recorder", options.namespace, parameters, report)
+    if code == DONE and not topics - TOPICS_OF_ALL_NODES:
+        namespace = f"namespace {options.namespace}" if options.namespace else "this ROS domain"
+        removed = "" if topics else f"; the empty file '{options.file}' is removed"
+        print(error_line(f"no messages received in {namespace}{removed}"), file=sys.stderr)
+        if not topics:
+            Path(options.file).unlink()
+        return FAILED
+    return code
+
+
+def _report_recording(**news: Any) -> None:
+    """Print the start of a recording and its summary."""
+    if "ready" in news:
+        print("manip_dyn: recording; Ctrl-C ends it", file=sys.stderr, flush=True)
+    elif news.get("messages"):
+        lost = sum(news["lost"].values())
+        topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())
+        print(f"{news['recorded']}: {news['messages']} messages, {lost} lost")
+        print(topics, end="")
+
+
+def configure_replay(command: argparse.ArgumentParser) -> None:
+    """Add description and options of `manip_dyn replay`."""
+    command.description = (
+        "Publish a recording on its topics in real time, or show it in the browser, or check that "
+        "the simulator reproduces the recorded states bit for bit from the recorded commands "
+        "(recordings of a simulator in lockstep). Files of a killed recorder are readable."
+    )
+    command.epilog = examples(
+        "manip_dyn replay arm.mcap --rate 0.5",
+        "manip_dyn demo ibm7535_minimum_time --mode lockstep --record run.mcap",
+        "manip_dyn replay run.mcap --check",
+    )
+    command.add_argument("file", metavar="FILE", help="an MCAP file")
+    command.add_argument("--rate", type=float, default=1.0, help="recorded time per wall time")
+    command.add_argument("--namespace", default="", help="of the topics (default: none)")
+    command.add_argument("--view", action="store_true", help="show the recording in the browser")
+    command.add_argument("--check", action="store_true", help="repeat the run in the simulator")
+    add_json(command)
+    command.set_defaults(run=_replay)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    if options.check and options.view:
+        raise ManipDynError("--check and --view exclude each other")
+    if options.view:
+        return view(read(options.file))
+    if options.check:
+        return _check_replay(options)
+    MessageReader(options.file)  # rejects an unreadable file before the node starts
+    parameters = {"file": options.file, "rate": options.rate}
+    bars: list[Bar] = []
+
+    def report(progress: float = 0.0, published: int = 0, **_: Any) -> None:
+        if not bars:  # a node that fails to start reports nothing
+            bars.append(Bar(f"replaying {options.file}"))
+        bars[0](progress)
+        if published:
+            bars[0].close()
+            print(f"{published} messages published")
+
+    try:
+        return run_node("replayer", options.namespace, parameters, report)
+    finally:
+        for bar in bars:
+            bar.close()
+
+
+def _check_replay(options: argparse.Namespace) -> int:
+    try:
+        from manip_dyn.ros.lockstep_replay import check_recording
+    except ImportError as error:
+        raise ManipDynError(
+            "replay --check requires the messages of ROS 2: source ROS 2, or pip install "
+            "'manip_dyn[ros]'"
+        ) from error
+    verdict = check_recording(options.file)
+    if options.json:
+        print(json.dumps(verdict._asdict()))
+    else:
+        print(verdict.sentence if verdict.same else f"not the same: {verdict.sentence}")
+    return DONE if verdict.same else FAILED
+
+
+def run_node(
+    name: str, namespace: str, parameters: Mapping[str, Any], report: Callable[..., None]
+) -> int:
+    """Run a node of `manip_dyn.ros.nodes` in this process and return its exit code.
+
+    Args:
+        name: Module of the node.
+        namespace: Namespace of the node.
+        parameters: Parameters of the node by name.
+        report: Called with the progress of the node as keyword arguments.
+
+    Raises:
+        ManipDynError: If the namespace is invalid or rclpy is not installed.
+    """
+    path = namespace.strip("/")
+    if path and not NAMESPACE.fullmatch(path):
+        raise ManipDynError(
+            "--namespace must be names of letters, digits and underscores that start with no "
+            f"digit, joined by /, got '{namespace}'."
+        )
+    if find_spec("rclpy") is None:
+        raise ManipDynError(
+            f"the {name} requires rclpy: source ROS 2, or pip install 'manip_dyn[ros]'"
+        )
+    words = ["manip_dyn", "--ros-args"]
+    if path:
+        words += ["-r", f"__ns:=/{path}"]
+    for key, value in parameters.items():
+        words += ["-p", f"{key}:={value}"]
+    main = import_module(f"manip_dyn.ros.nodes.{name}").main
+    return int(main(words, report, _print_error))
+
+
+def _print_error(message: str) -> None:
+    print(error_line(message), file=sys.stderr)
+
+
+def configure_view(command: argparse.ArgumentParser) -> None:
+    """Add description and options of `manip_dyn view`."""
+    from manip_dyn.viewer.server import LOCALHOST, PORT
+
+    command.description = (
+        "Show a robot with a slider for each joint, a recording, or the running nodes of a "
+        "namespace in the browser. The page requires no network. Ctrl-C ends it."
+    )
+    command.epilog = examples(
+        "manip_dyn view pa10",
+        "manip_dyn view my_arm.urdf",
+        "manip_dyn view run.mcap",
+        "manip_dyn view /demo",
+    )
+    command.add_argument(
+        "robot",
+        nargs="?",
+        default="/",
+        metavar="WHAT",
+        help="shipped robot, path of a URDF or of a recording (.mcap), or a ROS namespace that "
+        "starts with / (default: /, all running nodes)",
+    )
+    add_robot_options(command)
+    command.add_argument(
+        "--meshes",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="folder of the packages with the meshes; repeatable",
+    )
+    command.add_argument(
+        "--host", default=LOCALHOST, help="0.0.0.0: any machine (default: this machine only)"
+    )
+    command.add_argument("--port", type=int, default=PORT, help="default: %(default)s or the next")
+    command.add_argument("--dark", action="store_true", help="start in dark mode")
+    command.set_defaults(run=_view)
+
+
+def _view(options: argparse.Namespace) -> int:
+    source = options.robot
+    if source.startswith("/") and not Path(source).is_file():
+        return _view_nodes(options)
+    from manip_dyn.viewer import standing, view
+
+    motion: Motion | Recording
+    if Path(source).suffix == SUFFIX:
+        motion = read(source)
+    else:
+        robot = robot_of(options)
+        parents = Path(source).resolve().parents if Path(source).is_file() else ()
+        motion = standing(robot, meshes=[*options.meshes, *parents])
+    view(motion, host=options.host, port=options.port, dark=options.dark, wait=True)
+    return DONE
+
+
+def _view_nodes(options: argparse.Namespace) -> int:
+    if find_spec("rclpy") is None:
+        raise ManipDynError(
+            f"'{options.robot}' is a ROS namespace, which requires rclpy: source ROS 2, or pip "
+            "install 'manip_dyn[ros]'"
+        )
+    words = ["--ros-args"]
+    if options.robot.strip("/"):
+        words += ["-r", f"__ns:={options.robot.rstrip('/')}"]
+    parameters = {"host": options.host, "port": options.port, "dark": str(options.dark).lower()}
+    parameters |= {"open_browser": "true"}
+    if options.meshes:
+        parameters["meshes"] = ":".join(options.meshes)
+    for name, value in parameters.items():
+        words += ["-p", f"{name}:={value}"]
+    return int(import_module("manip_dyn.ros.nodes.viewer").main(words))

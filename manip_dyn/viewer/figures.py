@@ -1,0 +1,266 @@
+"""Figures of robots and mechanisms: shapes from the URDF, or sticks and hubs."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.multibody import Mechanism
+from manip_dyn.multibody.model.geometry import Shape, body_poses, lines, shapes
+from manip_dyn.robot import Frame, Robot
+from manip_dyn.robot.geometry import find_mesh
+from manip_dyn.viewer.scene import GROUND, Colour, Coordinate, Figure, Part, Poses, Rod
+
+THICKNESS = 0.03
+"""Radius of a rod, as a share of the arm's reach."""
+HUB: Colour = (70, 76, 84)
+
+
+def sticks(robot: Robot, reach: float) -> list[Part]:
+    """Return rods between the origins of the bodies, and a hub for every joint."""
+    radius = THICKNESS * reach
+    parts = []
+    for place, body in enumerate(robot.bodies):
+        size = np.array([2.6, 2.6, 3.0]) * radius
+        kind = "box" if body.prismatic else "cylinder"
+        parts.append(Part(place, kind, np.zeros(3), np.eye(3), size, HUB))
+        parts += rod(body.parent, np.zeros(3), body.translation, radius)
+    tip = robot.tip_frame
+    parts += rod(tip.body, np.zeros(3), tip.translation, radius)
+    parts.append(_ball(tip.body, tip.translation, radius))
+    return parts
+
+
+def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
+    """Yield a rod with round ends between two points of a body (3,), m, unless they are one."""
+    length = float(np.linalg.norm(end - begin))
+    if length < 1e-6 or (body == GROUND and length < radius):
+        return
+    size = np.array([2.0 * radius, 2.0 * radius, length])
+    yield Part(body, "cylinder", 0.5 * (begin + end), turned_to(end - begin), size)
+    yield _ball(body, end, radius)
+
+
+def turned_to(direction: Vector) -> Matrix:
+    """Return a rotation (3, 3) whose third column is along `direction` (3,)."""
+    axis = direction / np.linalg.norm(direction)
+    first = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    first = first - (first @ axis) * axis
+    first /= np.linalg.norm(first)
+    return np.column_stack([first, np.cross(axis, first), axis])
+
+
+def _ball(body: int, place: Vector, radius: float) -> Part:
+    return Part(body, "sphere", place, np.eye(3), np.full(3, 2.0 * radius))
+
+
+Colours = dict[str, tuple[Colour, float]]
+
+
+def urdf_parts(robot: Robot, meshes: Sequence[str | Path] = ()) -> list[Part]:
+    """Return the shapes of all links; what cannot be drawn is left out."""
+    root = ElementTree.fromstring(robot.urdf)
+    named: Colours = {}
+    for material in root.iter("material"):
+        named |= _colour(material, {})
+    found: list[Part] = []
+    for link in root.findall("link"):
+        frame = robot.frame(link.get("name", ""))
+        for tag in ("visual", "collision"):
+            drawn = [_urdf_part(each, frame, named, meshes) for each in link.findall(tag)]
+            parts = [part for part in drawn if part is not None]
+            found += parts
+            if parts:
+                break
+    return found
+
+
+def _urdf_part(
+    element: Element, frame: Frame, named: Colours, meshes: Sequence[str | Path]
+) -> Part | None:
+    shape = element.find("geometry/*")
+    if shape is None:
+        return None
+    file, size = "", np.ones(3)
+    if shape.tag == "box":
+        size = _numbers(shape, "size", "1 1 1")
+    elif shape.tag == "cylinder":
+        diameter = 2.0 * float(shape.get("radius", 1.0))
+        size = np.array([diameter, diameter, float(shape.get("length", 1.0))])
+    elif shape.tag == "sphere":
+        size = np.full(3, 2.0 * float(shape.get("radius", 1.0)))
+    elif shape.tag == "mesh":
+        file = find_mesh(shape.get("filename", ""), meshes)
+        size = _numbers(shape, "scale", "1 1 1")
+    if shape.tag not in ("box", "cylinder", "sphere") and not file:
+        return None
+    origin = element.find("origin")
+    place = _numbers(origin, "xyz", "0 0 0")
+    turn = Rotation.from_euler("xyz", _numbers(origin, "rpy", "0 0 0")).as_matrix()
+    colour, opacity = _shade(element.find("material"), named)
+    return Part(
+        body=frame.body,
+        kind=shape.tag,
+        position=frame.translation + frame.rotation @ place,
+        rotation=frame.rotation @ turn,
+        size=size,
+        colour=colour,
+        opacity=opacity,
+        file=file,
+    )
+
+
+def _shade(material: Element | None, named: Colours) -> tuple[Colour | None, float]:
+    if material is None:
+        return None, 1.0
+    own = _colour(material, named)
+    return own.get(material.get("name", ""), (None, 1.0))
+
+
+def _colour(material: Element, named: Colours) -> Colours:
+    """Return the colour of a material by its name."""
+    name, colour = material.get("name", ""), material.find("color")
+    if colour is None:
+        return {name: named[name]} if name in named else {}
+    red, green, blue, alpha = np.clip(_numbers(colour, "rgba", "0.7 0.7 0.7 1"), 0.0, 1.0)
+    return {name: ((round(255 * red), round(255 * green), round(255 * blue)), float(alpha))}
+
+
+def _numbers(element: Element | None, key: str, without: str) -> Vector:
+    text = without if element is None else element.get(key, without)
+    return np.array([float(word) for word in text.split()])
+
+
+def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
+    """Return the robot as its URDF draws it; links as sticks where it draws nothing.
+
+    Args:
+        robot: The arm.
+        meshes: Folders in which the packages lie whose meshes the URDF names.
+    """
+    places = _Places(robot)
+    parts = urdf_parts(robot, meshes)
+    reach = _reach(robot, parts)
+    return Figure(
+        name=robot.name,
+        parts=tuple(parts or sticks(robot, reach)),
+        poses=places.poses,
+        reach=reach,
+        tool=places.tool,
+        joints=tuple(
+            Coordinate(name, float(low), float(high), robot.unit(i))
+            for i, (name, low, high) in enumerate(
+                zip(robot.joint_names, robot.q_min, robot.q_max, strict=True)
+            )
+        ),
+    )
+
+
+class _Places:
+    """Forward kinematics of all bodies, without anything that has to be compiled."""
+
+    def __init__(self, robot: Robot):
+        self._bodies, self._tip = robot.bodies, robot.tip_frame
+
+    def frames(self, q: Vector) -> tuple[Matrix, Vector]:
+        """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at positions (n,)."""
+        origins, turns = np.zeros((len(q), 3)), np.zeros((len(q), 3, 3))
+        sines, cosines = np.sin(q), np.cos(q)
+        for i, body in enumerate(self._bodies):
+            origin, turn = body.translation, body.rotation
+            if body.parent >= 0:
+                origin = origins[body.parent] + turns[body.parent] @ origin
+                turn = turns[body.parent] @ turn
+            if body.prismatic:
+                origins[i], turns[i] = origin + turn[:, 2] * q[i], turn
+            else:
+                origins[i], turns[i, :, 2] = origin, turn[:, 2]
+                turns[i, :, 0] = cosines[i] * turn[:, 0] + sines[i] * turn[:, 1]
+                turns[i, :, 1] = cosines[i] * turn[:, 1] - sines[i] * turn[:, 0]
+        return origins, turns
+
+    def poses(self, q: Vector) -> Poses:
+        origins, turns = self.frames(q)
+        return Poses(origins, quaternions(turns))
+
+    def tool(self, q: Vector) -> tuple[Vector, Vector]:
+        origins, turns = self.frames(q)
+        place, turn = on_body(self._tip, origins, turns)
+        return place, quaternions(turn[None])[0]
+
+
+def on_body(frame: Frame, origins: Matrix, turns: Vector) -> tuple[Vector, Matrix]:
+    """Return position (3,) and rotation (3, 3) of a frame whose bodies are there."""
+    if frame.body < 0:
+        return frame.translation, frame.rotation
+    turn = turns[frame.body]
+    return origins[frame.body] + turn @ frame.translation, turn @ frame.rotation
+
+
+def quaternions(turns: Vector) -> Matrix:
+    """Return rotations (m, 3, 3) as quaternions (m, 4): w, x, y, z."""
+    return Rotation.from_matrix(turns).as_quat()[:, [3, 0, 1, 2]]
+
+
+def _reach(robot: Robot, parts: Sequence[Part]) -> float:
+    """Return how far the arm and its shapes get from its base, at most: its links, stretched."""
+    ends: list[float] = []
+    for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True):
+        length = float(np.linalg.norm(body.translation))
+        if body.prismatic and np.isfinite([low, high]).all():
+            length += max(abs(low), abs(high))
+        ends.append(length + (ends[body.parent] if body.parent >= 0 else 0.0))
+    tip = robot.tip_frame
+    tool = float(np.linalg.norm(tip.translation)) + (ends[tip.body] if tip.body >= 0 else 0.0)
+    drawn = [
+        ends[part.body] + float(np.linalg.norm(part.position)) + 0.5 * float(part.size.max())
+        for part in parts
+        if part.body >= 0 and part.kind != "mesh"
+    ]
+    return max(tool, *ends, *drawn, 0.1)
+
+
+COLOURS: dict[str, Colour] = {
+    "box": (140, 153, 128),
+    "cylinder": (50, 50, 54),
+    "spring": (226, 152, 30),
+    "rod": (76, 128, 204),
+}
+OPACITY = {"box": 0.55}
+
+
+def mechanism_figure(mechanism: Mechanism, name: str = "mechanism") -> Figure:
+    """Return a mechanism, whose coordinates are those of its motion."""
+
+    def poses(q: Vector) -> Poses:
+        positions, turns = body_poses(mechanism, q)
+        return Poses(positions, turns / np.linalg.norm(turns, axis=1, keepdims=True))
+
+    places = poses(mechanism.q0).positions
+    spread = np.ptp(places, axis=0).max() if len(places) > 1 else 0.0
+    drawn = shapes(mechanism)
+    return Figure(
+        name=name,
+        parts=tuple(_mechanism_part(shape) for shape in drawn),
+        poses=poses,
+        reach=float(max(spread, *(shape.size.max() for shape in drawn))),
+        rods=tuple(Rod(line.bodies, line.points, COLOURS[line.kind]) for line in lines(mechanism)),
+    )
+
+
+def _mechanism_part(shape: Shape) -> Part:
+    return Part(
+        body=shape.body,
+        kind=shape.kind,
+        position=shape.position,
+        rotation=shape.rotation,
+        size=shape.size,
+        colour=COLOURS[shape.kind],
+        opacity=OPACITY.get(shape.kind, 1.0),
+    )

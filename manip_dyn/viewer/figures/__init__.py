@@ -1,1 +1,0 @@
-"""Robots and mechanisms as figures."""

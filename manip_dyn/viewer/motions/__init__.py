@@ -1,1 +1,0 @@
-"""What was computed, as motions."""

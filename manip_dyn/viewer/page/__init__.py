@@ -1,1 +1,0 @@
-"""The page in the browser; the only folder that imports viser."""
