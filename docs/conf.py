@@ -15,9 +15,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 import manip_dyn  # noqa: E402
-from manip_dyn.core.cache.announcement import say_nothing  # noqa: E402
+from manip_dyn.core.cache import disable_announcements  # noqa: E402
 
-say_nothing()  # about compiling, on the pages of examples
+disable_announcements()  # about compiling, on the pages of examples
 
 project, author, copyright = "manip_dyn", "manip_dyn maintainers", "2026, manip_dyn maintainers"  # noqa: A001
 version = release = manip_dyn.__version__

@@ -10,14 +10,14 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.extras import needed
+from manip_dyn.core.imports import required_module
 from manip_dyn.planning import Plan
 from manip_dyn.robot import Robot
 
 
 def figure_type() -> Any:
     """Return matplotlib's figure, which draws into files without a screen."""
-    return needed("matplotlib.figure", "plots need", "plot").Figure
+    return required_module("matplotlib.figure", "plots need", "plot").Figure
 
 
 def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:

@@ -22,14 +22,12 @@ from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.codegen import customize
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.control.joint_drives import Brake
-from manip_dyn.core.cache.announcement import say_nothing
-from manip_dyn.core.cache.check import check_cache
+from manip_dyn.core.cache import check_cache, disable_announcements
 from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.interruptible import undisturbed
-from manip_dyn.core.plain import PLAIN
-from manip_dyn.core.share import share_directory, shipped_robots
-from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.core.files import bundled_robots, mapping, read_yaml, share_directory
+from manip_dyn.core.interruption import signals_delayed
 from manip_dyn.ensembles import simulate_many
 from manip_dyn.ensembles.sweeps import Conditions, execute
 from manip_dyn.integration import METHODS
@@ -255,7 +253,7 @@ def prepare(
     with ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         try:
             for chains in waves(robots, methods):
-                with undisturbed():  # some start processes
+                with signals_delayed():  # some start processes
                     begun = [pool.submit(_solved, jobs) for jobs in chains]
                 for each in as_completed(begun):
                     yield from each.result()
@@ -267,7 +265,7 @@ def prepare(
 
 def _begin() -> None:
     """Say nothing in a process of the pool, and leave Ctrl-C to the one that started it."""
-    say_nothing()
+    disable_announcements()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -301,7 +299,7 @@ def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[J
     yield first
     done = {job for chain in first for job in chain}
     left = []
-    for name in robots or shipped_robots():
+    for name in robots or bundled_robots():
         left.append([Job(kind, name) for kind in JOBS])
         left += [[Job(kind, name, each) for each in methods] for kind in BY_METHOD]
         used = USED.get(name, ())

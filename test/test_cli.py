@@ -22,8 +22,8 @@ from manip_dyn.bench import SUITES
 from manip_dyn.cli import COMMANDS, installation, main, motions, recordings, robots, terminal
 from manip_dyn.cli.parser import format_value
 from manip_dyn.cli.terminal import Bar, status_line
-from manip_dyn.core.interruptible import Terminated, terminated, undisturbed
-from manip_dyn.core.share import shipped_robots
+from manip_dyn.core.files import bundled_robots
+from manip_dyn.core.interruption import Terminated, raise_terminated, signals_delayed
 from manip_dyn.demo.scenarios import scenario
 from manip_dyn.export.selection import straight_kernels
 from manip_dyn.studies import paper
@@ -109,7 +109,7 @@ def test_after_another_signal_the_exit_code_is_that_of_shells(capsys, monkeypatc
             time.sleep(600.0)
 
         monkeypatch.setattr(robots, "print_table", table)
-        before = signal.signal(number, terminated)
+        before = signal.signal(number, raise_terminated)
         try:
             return main(["methods"])
         finally:
@@ -136,10 +136,10 @@ def test_sigterm_ends_a_sweep_as_ctrl_c_does(monkeypatch, tmp_path):
 
 def test_signals_wait_until_processes_are_started():
     """Seen: a traceback of a process whose beginning was interrupted."""
-    before, begun = signal.signal(signal.SIGTERM, terminated), []
+    before, begun = signal.signal(signal.SIGTERM, raise_terminated), []
 
     def start():
-        with undisturbed():
+        with signals_delayed():
             os.kill(os.getpid(), signal.SIGTERM)
             begun.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
         time.sleep(600.0)
@@ -368,7 +368,7 @@ def test_an_example_of_a_help_is_one(words):
     elif words[1] == "demo" and options.scenario:
         assert options.mode in {None, *(run.label for run in scenario(options.scenario).runs)}
     elif words[1] in ("plan", "simulate", "track"):
-        assert options.robot in (*shipped_robots(), "my_arm.urdf")
+        assert options.robot in (*bundled_robots(), "my_arm.urdf")
 
 
 def test_the_version_is_told(capsys):

@@ -12,9 +12,8 @@ from fresh import Popen, output_of
 
 from manip_dyn import prepare as preparing
 from manip_dyn.cli import main
-from manip_dyn.core.cache.folder import cache_directory
-from manip_dyn.core.files import write_whole
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.cache import cache_directory
+from manip_dyn.core.files import share_directory, write_atomically
 from manip_dyn.integration import METHODS
 from manip_dyn.prepare import JOBS, USED, waves
 
@@ -73,7 +72,7 @@ def hand_on(folder):
     """Let other tests have what this one compiled in an empty cache; names say what files hold."""
     for path in folder.iterdir():
         if path.suffix in KEPT and not (cache_directory() / path.name).exists():
-            write_whole(cache_directory() / path.name, path.read_bytes())
+            write_atomically(cache_directory() / path.name, path.read_bytes())
 
 
 def test_the_methods_of_scenarios_and_examples_are_prepared():

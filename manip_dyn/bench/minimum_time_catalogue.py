@@ -25,10 +25,8 @@ from manip_dyn.bench.robots import changed_robot
 from manip_dyn.bench.timing import setting
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.extras import needed
-from manip_dyn.core.files import write_whole
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.core.files import read_yaml, share_directory, write_atomically
+from manip_dyn.core.imports import required_module
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.planning.certificate import Certificate
 from manip_dyn.planning.minimum_time.extremals.controls import Control, Kind
@@ -154,7 +152,7 @@ def write(folder: Path, found: list[Entry], cells: list[Entry], name: str) -> li
     text = _text(content).encode("utf-8")
     files = [folder / f"{name}.{kind}" for kind in ("json", "csv", "png")]
     for file, data in zip(files, (text, _csv(cells), draw_map(cells)), strict=True):
-        write_whole(file, data)
+        write_atomically(file, data)
     return files
 
 
@@ -194,7 +192,7 @@ SHOWN = 18
 
 def draw_map(cells: Sequence[Entry]) -> bytes:
     """Return the picture (PNG) of a square grid of motions, the second joint's goal fastest."""
-    listed = needed("matplotlib.colors", "plots need", "plot").ListedColormap
+    listed = required_module("matplotlib.colors", "plots need", "plot").ListedColormap
     size, names = round(len(cells) ** 0.5), [each.structure for each in cells]
     frequent = [name for name, _ in Counter(names).most_common(SHOWN)]
     kinds = np.array([frequent.index(name) if name in frequent else SHOWN for name in names])

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from manip_dyn.bench.timing import Timing, setting
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_whole
+from manip_dyn.core.files import write_atomically
 
 SUITES = (
     *("dynamics", "growth", "clik", "integrators"),
@@ -98,7 +98,7 @@ def keep(record: Record, folder: Path) -> Path:
     path = folder / f"{record.suite}-{clean_commit(record.setting)}.json"
     text = json.dumps(record.content(), indent=1) + "\n"
     try:
-        write_whole(path, text.encode("utf-8"))
+        write_atomically(path, text.encode("utf-8"))
     except OSError as error:
         raise ManipDynError(f"'{path}' cannot be written: {error.strerror or error}") from error
     return path

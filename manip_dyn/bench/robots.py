@@ -13,8 +13,7 @@ from xml.etree.ElementTree import Element
 import yaml
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.core.files import read_yaml, share_directory
 from manip_dyn.robot import Robot, load_robot
 
 _PANDA = "cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf"

@@ -20,7 +20,7 @@ from manip_dyn.cli.parser import (
 )
 from manip_dyn.cli.terminal import Bar, status_line
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.interruptible import tidied
+from manip_dyn.core.interruption import sigterm_as_interrupt
 
 ROBOT_SUITES = ("dynamics", "clik")
 """Benchmark suites for any robot; the others define their robots."""
@@ -112,7 +112,7 @@ def _sweep(options: argparse.Namespace) -> int:
     if not options.json:
         bar = Bar(f"{len(plan.cases)} cases of the task '{plan.task.name}'")
     try:
-        with tidied():
+        with sigterm_as_interrupt():
             result = sweep(
                 plan.task,
                 plan.cases,

@@ -19,8 +19,8 @@ from manip_dyn import __version__
 from manip_dyn.cli.parser import DONE, FAILED, add_json, add_robot, complete_with, examples
 from manip_dyn.cli.terminal import Bar, is_terminal, print_table
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.interruptible import tidied
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
+from manip_dyn.core.interruption import sigterm_as_interrupt
 
 ALL = "all"
 SHELLS = ("bash", "zsh", "fish")
@@ -176,8 +176,7 @@ def _optional() -> dict[str, str]:
 def _cache(problems: list[str]) -> dict[str, str]:
     if not find_spec("numba"):
         return {}
-    from manip_dyn.core.cache.check import check_cache
-    from manip_dyn.core.cache.folder import cache_directory
+    from manip_dyn.core.cache import cache_directory, check_cache
 
     folder = cache_directory()
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
@@ -276,12 +275,14 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
-    with tidied():  # by default SIGTERM ends this process and leaves its workers running
+    with (
+        sigterm_as_interrupt()
+    ):  # by default SIGTERM ends this process and leaves its workers running
         return _prepare_all(options)
 
 
 def _prepare_all(options: argparse.Namespace) -> int:
-    from manip_dyn.core.cache.folder import cache_directory
+    from manip_dyn.core.cache import cache_directory
     from manip_dyn.prepare import cores, count_jobs, prepare
 
     methods = _method_names(options.method)

@@ -15,7 +15,7 @@ import numpy as np
 from manip_dyn.cli.parser import DONE
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.extras import check_installed
+from manip_dyn.core.imports import check_installed
 from manip_dyn.recording.recorder import check_new
 from manip_dyn.robot import Robot
 

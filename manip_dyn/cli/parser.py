@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from manip_dyn.cli.terminal import is_coloured, print_table
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import shipped_robots
+from manip_dyn.core.files import bundled_robots
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,7 +125,7 @@ def add_robot(command: argparse.ArgumentParser, **settings: Any) -> None:
         help="shipped robot (see manip_dyn robots) or path of a URDF or xacro file",
         **settings,
     )
-    complete_with(action, shipped_robots)
+    complete_with(action, bundled_robots)
 
 
 def add_robot_options(command: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from manip_dyn.cli.parser import (
     robot_of,
 )
 from manip_dyn.cli.terminal import print_table, status_line
-from manip_dyn.core.share import shipped_robots
+from manip_dyn.core.files import bundled_robots
 
 if TYPE_CHECKING:
     from manip_dyn.identification import Identification
@@ -53,7 +53,7 @@ def _robots(options: argparse.Namespace) -> int:
     from manip_dyn.robot import load_robot
 
     if options.robot is None:
-        counts = [(name, load_robot(name).n) for name in shipped_robots()]
+        counts = [(name, load_robot(name).n) for name in bundled_robots()]
         rows = [(name, f"{count} joint{'s' if count > 1 else ''}") for name, count in counts]
         text = "".join(f"{name:<22} {joints}\n" for name, joints in rows)
         print_table(("", ""), rows, lambda: text)
@@ -180,7 +180,7 @@ def configure_identify(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("log", help="file .mcap or .csv")
     robot = command.add_argument("--robot", required=True, help="shipped robot, or path of a URDF")
-    complete_with(robot, shipped_robots)
+    complete_with(robot, bundled_robots)
     add_robot_options(command)
     command.add_argument(
         "--cutoff", type=float, default=10.0, help="of the effort filter, Hz (default: 10)"

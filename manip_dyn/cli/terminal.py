@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import IO, Any
 
-from manip_dyn.core.interruptible import interruptible
+from manip_dyn.core.interruption import interruptible
 
 STATUS_DELAY = 2.0
 """Seconds before a status line appears."""

@@ -19,9 +19,9 @@ from manip_dyn.clik.samples import TrackingSample, row_size, sample_of
 from manip_dyn.codegen import customize
 from manip_dyn.codegen.kernel_addresses import addresses
 from manip_dyn.core.checks import Vector, finite_vector, positive
-from manip_dyn.core.compiled.late import compile_late
-from manip_dyn.core.compiled.specialized import specialized
+from manip_dyn.core.compiled import compile_late
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import METHODS, Method, Options, Status, compile_engine
 from manip_dyn.integration.engine import Engine
 from manip_dyn.integration.methods.taylor import Taylor

@@ -15,7 +15,7 @@ from manip_dyn.clik.paths.path import evaluate_path as desired_pose
 from manip_dyn.clik.placeholders import kinematics
 from manip_dyn.clik.samples import fill_row
 from manip_dyn.codegen.kernel_addresses import call_kernel
-from manip_dyn.core.arrays.views import row
+from manip_dyn.core.arrays import row
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 

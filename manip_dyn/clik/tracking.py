@@ -17,7 +17,7 @@ from manip_dyn.clik.postures import REACHED, posture_at, postures_at
 from manip_dyn.clik.samples import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector, nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.integration import Method, Status
 from manip_dyn.robot import Robot
 

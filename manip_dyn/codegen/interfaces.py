@@ -22,11 +22,10 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     argument_size,
 )
 from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.core.arrays.addresses import address_for, call_writing
+from manip_dyn.core.arrays import address_for, call_writing
 from manip_dyn.core.checks import Vector, finite_array, finite_vector
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.compiled import PLAIN, compiled, inlined
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.plain import PLAIN
 from manip_dyn.robot import Frame, Robot
 
 ARGUMENTS = {

@@ -14,9 +14,9 @@ from numba.np import arrayobj
 from manip_dyn.codegen import pointer_kernels
 from manip_dyn.codegen.kernels import customize
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
-from manip_dyn.core.arrays.addresses import address_for
-from manip_dyn.core.compiled.specialized import specialized
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.arrays import address_for
+from manip_dyn.core.compiled import PLAIN
+from manip_dyn.core.specialized import specialized
 from manip_dyn.robot import Robot
 
 _POINTER = types.CPointer(types.float64)

@@ -16,7 +16,7 @@ from manip_dyn.codegen.operation_counts import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.numerics.box_minimum import box_minimum
+from manip_dyn.core.linear_algebra import box_minimum
 from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.robot.model import checked_robot
 
@@ -96,7 +96,7 @@ class Kernels:
     what acts on the tool from outside: force and moment at its origin, base axes, (6,).
 
     Of the methods here, `forward_dynamics` and `inverse_dynamics` have the dry friction of the
-    joints, see `manip_dyn.core.numerics.friction`. All others, and all of `in_place`, `unchecked`
+    joints, see `manip_dyn.core.numerics`. All others, and all of `in_place`, `unchecked`
     and `batch`, leave it to their callers.
 
     Attributes:

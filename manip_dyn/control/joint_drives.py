@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.numerics.box_minimum import box_minimum
-from manip_dyn.core.numerics.friction import CREEP
+from manip_dyn.core.linear_algebra import box_minimum
+from manip_dyn.core.numerics import CREEP
 from manip_dyn.robot import Robot
 
 

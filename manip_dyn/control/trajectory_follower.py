@@ -16,8 +16,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque, JointMotion
 from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, RefusedTrajectoryError
-from manip_dyn.core.checks import Vector
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Vector, distinct_digits
 from manip_dyn.core.errors import closest
 from manip_dyn.robot import Robot
 
@@ -50,7 +49,7 @@ class Bounds(NamedTuple):
             beyond = ~(np.abs(errors) <= bounds)
             if beyond.any():
                 i = int(beyond.argmax())
-                found, bound = apart(errors[i], bounds[i], digits=4)
+                found, bound = distinct_digits(errors[i], bounds[i], digits=4)
                 return (
                     f"joint '{robot.joint_names[i]}' has the {what} error {found} "
                     f"{robot.unit(i)}{per}, beyond {bound}"

@@ -1,4 +1,4 @@
-"""Checks at the public border: each returns the clean value or raises `ManipDynError`."""
+"""Checks of arguments: each returns the clean value or raises `ManipDynError`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.digits import rounded_up
 from manip_dyn.core.errors import ManipDynError
+
+MOST_DIGITS = 17
+"""Digits that tell any two numbers apart."""
+
+
+def distinct_digits(value: float, *others: float, digits: int = 6) -> list[str]:
+    """Return numbers as texts, with `digits` digits, or more where `value` were like another.
+
+    Sizes are told apart: -3.1416 is beyond a limit of 3.1416 by digits that are not there.
+    """
+    shown: list[str] = []
+    for count in range(digits, MOST_DIGITS + 1):
+        shown = [f"{each:.{count}g}" for each in (value, *others)]
+        sizes = [each.lstrip("-") for each in shown]
+        alike = [abs(each) == abs(value) for each in others]
+        if alike == [each == sizes[0] for each in sizes[1:]]:
+            break
+    return shown
+
+
+def rounded_down(value: float, digits: int = 6) -> float:
+    """Return what a number above 0 is with `digits` digits, not more than it."""
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    return float(f"{math.floor(value * scale) / scale:.{digits}g}")
+
+
+def rounded_up(value: float, digits: int = 6) -> float:
+    """Return what a number above 0 is with `digits` digits, not less than it."""
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    return float(f"{math.ceil(value * scale) / scale:.{digits}g}")
+
 
 Array = NDArray[np.float64]
 Vector = Array
 """One axis, such as (n,)."""
 Matrix = Array
 """Two axes, such as (4, 4) or (m, n)."""
-LONGEST = 2**62
+MOST_NANOSECONDS = 2**62
 """Nanoseconds that whole numbers of 64 bits can count, and add."""
 MOST_ROWS = 10_000_000
 """Of what is sampled: some GB."""
@@ -109,8 +139,10 @@ def nanoseconds(name: str, seconds: Any) -> int:
     duration = round(positive(name, seconds, "s") * 1e9)
     if duration < 1:
         raise ManipDynError(f"{name} is {seconds:g} s; expected at least 1 nanosecond")
-    if duration > LONGEST:
-        raise ManipDynError(f"{name} is {seconds:g} s; expected {1e-9 * LONGEST:g} s at most")
+    if duration > MOST_NANOSECONDS:
+        raise ManipDynError(
+            f"{name} is {seconds:g} s; expected {1e-9 * MOST_NANOSECONDS:g} s at most"
+        )
     return duration
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from manip_dyn.core.uninterrupted import uninterrupted
+from manip_dyn.core.interruption import uninterrupted
 
 
 def lazy_package(

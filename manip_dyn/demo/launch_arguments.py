@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.core.files import read_yaml
 from manip_dyn.demo.scenarios import Scenario
 from manip_dyn.robot import load_robot, lock_from, xacro_arguments_from
 

@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import IO, Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.interruptible import terminated
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
+from manip_dyn.core.interruption import raise_terminated
 from manip_dyn.demo.scenarios import Run, Scenario
 
 STOP_TIMEOUT = 5.0
@@ -293,7 +293,7 @@ def isolate() -> None:
             "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
         )
     for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, terminated)
+        signal.signal(ending, raise_terminated)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     profile = str(share_directory() / "config" / "discovery.xml")

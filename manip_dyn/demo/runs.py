@@ -14,8 +14,8 @@ import numpy as np
 
 from manip_dyn.core.checks import positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.extras import check_installed
-from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.core.files import read_yaml
+from manip_dyn.core.imports import check_installed
 from manip_dyn.demo.processes import RunFailedError, isolate, perform_run, watched_run
 from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, Run, Scenario, scenario
 from manip_dyn.recording.recorder import check_new

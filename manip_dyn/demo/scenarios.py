@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 
 
 class Run(NamedTuple):

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from manip_dyn.ensembles.ensemble import Ensemble, OverTime
     from manip_dyn.ensembles.simulate_many import simulate_many
 else:
-    __getattr__, __dir__ = on_demand(  # a sweep's workers need no lanes
+    __getattr__, __dir__ = lazy_names(  # a sweep's workers need no lanes
         __name__,
         {
             "ensemble": ("Ensemble", "OverTime"),

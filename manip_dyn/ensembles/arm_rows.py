@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.codegen.generation.taylor_series import LaneSeries, lane_series
 from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, regrouped, rigid_bodies
-from manip_dyn.core.arrays.addresses import address_for
-from manip_dyn.core.arrays.views import MATRIX
+from manip_dyn.core.arrays import MATRIX, address_for
 from manip_dyn.core.checks import Matrix, Tensor
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.rows import rows_of

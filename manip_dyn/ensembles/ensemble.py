@@ -11,7 +11,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.extras import needed
+from manip_dyn.core.imports import required_module
 from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.simulation import KEPT
@@ -135,7 +135,7 @@ class Ensemble:
         Raises:
             ManipDynError: If xarray is not installed.
         """
-        xarray = needed("xarray", "to_xarray needs", "xarray")
+        xarray = required_module("xarray", "to_xarray needs", "xarray")
         joints = ("motion", "joint")
         over_time = {name: (joints, value) for name, value in vars(self.over_time).items()}
         over_time["saturated"] = joints, self.saturated

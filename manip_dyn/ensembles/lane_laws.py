@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.arrays.addresses import address_for
-from manip_dyn.core.arrays.views import MATRIX, VECTOR
+from manip_dyn.core.arrays import MATRIX, VECTOR, address_for
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.specialized import specialized
 from manip_dyn.ensembles.lanes import function
 from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.rows import listed, rows_of, width_of

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.plain import PLAIN
 from manip_dyn.ensembles.lanes.space import K, Method
 from manip_dyn.ensembles.lanes.sums import terms_of
 from manip_dyn.integration.loop_arrays import LIMITS

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.lanes.loop import run
 from manip_dyn.ensembles.lanes.series_loop import run_series

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.extras import needed
+from manip_dyn.core.imports import required_module
 from manip_dyn.export.vector_functions import (
     VectorFunction,
     arguments_of,
@@ -94,7 +94,7 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
             the function for tensors of another type, on another device, or that do not fit.
     """
     made = checked_vector_function(robot, kernel, frame)
-    torch = needed("torch", "torch_function needs", "torch")
+    torch = required_module("torch", "torch_function needs", "torch")
     from manip_dyn.export.torch_autograd import call
 
     def tensor(name: str, given: Any, size: int) -> Any:
@@ -140,7 +140,7 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
             function for shapes that do not fit, or while JAX computes in single precision.
     """
     made = checked_vector_function(robot, kernel, frame)
-    jax = needed("jax", "jax_function needs", "jax")
+    jax = required_module("jax", "jax_function needs", "jax")
     from manip_dyn.export.jax_primitives import call
 
     numpy = jax.numpy

@@ -16,7 +16,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.export.vector_functions import VectorFunction, rows_module, write_rows
 
 value = Primitive("manip_dyn_value")

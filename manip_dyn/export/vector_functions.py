@@ -22,10 +22,10 @@ from manip_dyn.codegen.rigid_body.catalogue import (
 )
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, gradient, rates
-from manip_dyn.core.cache.generated import source_of
+from manip_dyn.core.cache import source_of
 from manip_dyn.core.checks import Matrix
-from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.specialized import specialized
 from manip_dyn.export import row_kernels as rows
 from manip_dyn.export.selection import GRAVITY, TAYLOR, declaration_of, gravity, selected
 from manip_dyn.robot import Robot

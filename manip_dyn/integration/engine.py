@@ -29,12 +29,10 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import is_compiled
-from manip_dyn.core.compiled.machine_code import is_kept
-from manip_dyn.core.compiled.specialized import specialized
+from manip_dyn.core.compiled import PLAIN, is_cacheable, is_compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.linking.linked import linked
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.linking import instantiate
+from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import time_loop, whole_run
 from manip_dyn.integration.event_search import SIGNAL_ROWS
 from manip_dyn.integration.loop_arrays import (
@@ -78,10 +76,10 @@ def _linked(
         part[template.interpolate] = template.interpolate
     known = {getattr(template, name): value for name, value in _numbers(options, step).items()}
     loop = specialized(time_loop, EVENTS=options.events > 0)
-    whole = linked(loop.advance, part | dict(step.fills) | known)
+    whole = instantiate(loop.advance, part | dict(step.fills) | known)
     slots = {name: getattr(template, name) for name in functions} | {"rhs": method.stand_in}
-    advance = linked(whole, {slot: functions[name] or slot for name, slot in slots.items()})
-    return advance, linked(whole_run.run, {template.advance: advance}), step
+    advance = instantiate(whole, {slot: functions[name] or slot for name, slot in slots.items()})
+    return advance, instantiate(whole_run.run, {template.advance: advance}), step
 
 
 def _plain(
@@ -135,7 +133,7 @@ class Engine:
     @property
     def cached(self) -> bool:
         """Whether the machine code is kept on disk."""
-        return is_kept(self.advance)
+        return is_cacheable(self.advance)
 
     def space(
         self,

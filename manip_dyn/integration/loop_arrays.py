@@ -11,8 +11,7 @@ from numba.extending import overload_attribute
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiled import inlined
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN, inlined
 
 LIMITS = np.dtype(
     [

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Vector, not_negative, positive
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Vector, distinct_digits, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.methods.step_control import CONTROLLERS, ESTIMATES, NORMS
 
@@ -74,7 +73,7 @@ class StepControl:
                 "expected fac up to 1, facmin below 1 and facmax above"
             )
         if self.max_step < self.min_step:
-            most, least = apart(self.max_step, self.min_step)
+            most, least = distinct_digits(self.max_step, self.min_step)
             raise ManipDynError(f"max_step is {most} s; expected min_step ({least} s) or more")
 
 

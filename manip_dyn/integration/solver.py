@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.integration.engine import Engine, compile_engine
 from manip_dyn.integration.loop_arrays import Space
 from manip_dyn.integration.methods.dense_output import DenseOutput

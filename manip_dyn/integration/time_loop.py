@@ -21,7 +21,7 @@ ends.
 
 from __future__ import annotations
 
-from manip_dyn.core.arrays.views import row, unowned
+from manip_dyn.core.arrays import row, unowned
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integration.event_search import (
     ACTED,

@@ -13,7 +13,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.integration import (
     METHODS,
     Events,

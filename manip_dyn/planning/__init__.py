@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from manip_dyn.planning.certificate import Certificate, Convergence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from manip_dyn.planning.zero_net_work.planner import plan_zero_net_work
 else:
     # A path timing needs no planners, and a plan needs no executor.
-    __getattr__, __dir__ = on_demand(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "certificate": ("Certificate", "Convergence"),

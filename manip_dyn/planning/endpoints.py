@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector, finite_vector
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Vector, distinct_digits, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
@@ -66,7 +65,7 @@ def holding_effort(robot: Robot, place: str, q: Vector, strictly: bool = False) 
     effort = customize(robot).unchecked.inverse_dynamics(q, zero, zero)
     size, limit = np.abs(effort), robot.tau_max
     for i in np.flatnonzero(size >= limit if strictly else size > limit * (1.0 + 1e-9)):
-        needed, most = apart(effort[i], limit[i], digits=4)
+        needed, most = distinct_digits(effort[i], limit[i], digits=4)
         raise ManipDynError(
             f"joint '{robot.joint_names[i]}' needs the effort {needed} to be held at the "
             f"{place}; its limit is {most}"

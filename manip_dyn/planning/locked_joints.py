@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
-from manip_dyn.core.arrays.addresses import address_of
+from manip_dyn.core.arrays import address_of
 from manip_dyn.core.compiled import compiled
 from manip_dyn.integration import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot

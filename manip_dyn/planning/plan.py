@@ -11,7 +11,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite, sampled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.planning.certificate import Certificate, Convergence
 from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot

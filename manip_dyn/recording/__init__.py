@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from manip_dyn.recording.reader import Recording, read
     from manip_dyn.recording.recorder import Recorder
     from manip_dyn.recording.results import record
 else:
-    __getattr__, __dir__ = on_demand(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {"reader": ("Recording", "read"), "results": ("record",), "recorder": ("Recorder",)},
     )

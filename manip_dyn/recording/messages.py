@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core import extras
+from manip_dyn.core import imports as extras
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.geometry import Placement
@@ -18,7 +18,7 @@ from manip_dyn.robot.geometry import Placement
 
 def required_library(module: str) -> Any:
     """Return a module of mcap or rosbags; raise `ManipDynError` if it is not installed."""
-    return extras.needed(module, "recordings need", "record")
+    return extras.required_module(module, "recordings need", "record")
 
 
 def message(kind: str, **values: Any) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.core.files import mapping, read_yaml
 from manip_dyn.robot.urdf import check_inertia_tensor
 
 KEYS = ("gravity", "armature", "springs", "friction", "payload")

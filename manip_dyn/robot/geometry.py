@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.numerics.friction import Friction
+from manip_dyn.core.numerics import Friction
 from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import DryFriction, Extras, read_extras
 from manip_dyn.robot.model import Robot, bodies_of, frame_of

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio
 
-from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.numerics.friction import Friction
+from manip_dyn.core.numerics import Friction
 
 
 class Body(NamedTuple):
@@ -123,7 +122,7 @@ class Robot:
         v_max: Speed limits (inf where the URDF states none).
         tau_max: Effort limits (inf where the URDF states none).
         damping: Viscous damping, N m s/rad or N s/m.
-        coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.numerics.friction`.
+        coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.numerics`.
         static_friction: What friction holds a joint at rest with at most, not below Coulomb's.
         stribeck_velocity: How fast friction falls from static to Coulomb's (0: at once).
         armature: Rotor inertia seen at the joint, kg m^2 or kg.
@@ -206,7 +205,7 @@ class Robot:
         """Raise `ManipDynError` naming the first joint of `q` outside its position limits."""
         for i, joint in enumerate(self.joint_names):
             if not self.q_min[i] <= q[i] <= self.q_max[i]:
-                found, low, high = apart(q[i], self.q_min[i], self.q_max[i])
+                found, low, high = distinct_digits(q[i], self.q_min[i], self.q_max[i])
                 raise ManipDynError(
                     f"{name} of joint '{joint}' is {found} {self.unit(i)}; expected {low} to "
                     f"{high}"

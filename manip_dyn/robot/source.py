@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from manip_dyn.core.checks import shortened
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory, shipped_robots
+from manip_dyn.core.files import bundled_robots, share_directory
 
 
 class _Noted(dict[str, str]):
@@ -116,7 +116,7 @@ def find_urdf(source: str | Path) -> Path:
     """Return the file of a shipped robot's name, of a path or of a ``package://`` address."""
     if not isinstance(source, (str, Path)):
         raise ManipDynError(f"robot is {shortened(source)}; expected a name or the path of a URDF")
-    if isinstance(source, str) and source in shipped_robots():
+    if isinstance(source, str) and source in bundled_robots():
         return share_directory() / "urdf" / f"{source}.urdf"
     if isinstance(source, str) and source.startswith(PACKAGE):
         return _in_package(source)
@@ -128,7 +128,7 @@ def find_urdf(source: str | Path) -> Path:
         if path.is_file():
             return path
         raise ManipDynError(f"robot '{source}': no such file; expected a readable URDF")
-    raise ManipDynError(f"robot '{source}' is not shipped{closest(str(source), shipped_robots())}")
+    raise ManipDynError(f"robot '{source}' is not shipped{closest(str(source), bundled_robots())}")
 
 
 def _in_package(address: str) -> Path:

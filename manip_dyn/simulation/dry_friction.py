@@ -19,12 +19,11 @@ import numpy as np
 from manip_dyn.codegen import Kernels
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.codegen.kernels import holding_friction
-from manip_dyn.core.arrays.by_reference import by_reference
-from manip_dyn.core.arrays.views import part
+from manip_dyn.core.arrays import by_reference, part
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.compiled.specialized import specialized
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import Events
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import with_friction

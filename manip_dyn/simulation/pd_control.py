@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector, finite_array, shortened
-from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.specialized import specialized
 from manip_dyn.simulation import pd_efforts
 from manip_dyn.simulation.effort_laws import (
     INSIDE,

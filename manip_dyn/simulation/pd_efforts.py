@@ -7,7 +7,7 @@ times (2,) between which its accelerations are smooth, and efforts (n,) that act
 
 from __future__ import annotations
 
-from manip_dyn.core.arrays.views import part
+from manip_dyn.core.arrays import part
 from manip_dyn.core.compiled import compiled, inlined
 
 # Bound for each robot and compensation.

@@ -11,9 +11,9 @@ from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled.specialized import specialized
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import (
     Engine,
     Events,

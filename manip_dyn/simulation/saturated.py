@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.arrays.views import part
+from manip_dyn.core.arrays import part
 from manip_dyn.core.compiled import compiled, inlined
 
 # Bound for each robot and law.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.integration import Status
 from manip_dyn.integration.methods.adams import Adams
 from manip_dyn.robot import Robot

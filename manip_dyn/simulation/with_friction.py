@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from manip_dyn.codegen.kernel_addresses import call_kernel
-from manip_dyn.core.arrays.views import part
+from manip_dyn.core.arrays import part
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integration.methods.implicit_step import RELATIVE_CHANGE
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from manip_dyn.viewer.charts import Chart
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from manip_dyn.viewer.server import Frames, start, stop
 else:
-    __getattr__, __dir__ = on_demand(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "charts": ("Chart",),

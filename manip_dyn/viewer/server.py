@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.extras import needed
+from manip_dyn.core.imports import required_module
 
 LOCALHOST = "127.0.0.1"
 PORT = 8080
@@ -24,7 +24,7 @@ BLUE = (46, 108, 214)
 
 def viser() -> Any:
     """Return the library that the page is made with."""
-    return needed("viser", "viewing needs", "view")
+    return required_module("viser", "viewing needs", "view")
 
 
 def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:

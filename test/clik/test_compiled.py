@@ -93,7 +93,7 @@ FIRST = """
 import sys
 import numpy as np
 import manip_dyn as md
-from manip_dyn.core.compiled.machine_code import MachineCode
+from manip_dyn.core.compiled import MachineCode
 
 def noted(self, types, context, load=MachineCode.load_overload):
     needed.add(self._path(types).stem)

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import manip_dyn as md
 from manip_dyn.clik import ClikSettings, PathFollower, Pose, posture_for
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.robot.pinocchio_model import Oracle
 
 SIX = ("rk1", "rk2", "rk4", "euler_trapezoidal", "ab4", "abm4")

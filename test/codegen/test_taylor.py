@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.codegen.backend.convolution import Factors, emit_sums
-from manip_dyn.core.compiled.machine_code import is_kept
+from manip_dyn.core.compiled import is_cacheable
 
 INDEX = ir.IntType(64)
 ROBOTS = ("rr", "pa10", "tree", "one_link_vertical")
@@ -57,8 +57,8 @@ def test_each_order_adds_one_power_of_the_step(tmp_path, name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_machine_code_is_kept(tmp_path, name):
     series = md.customize(arm(name, tmp_path)).series
-    assert is_kept(series.in_place)
-    assert is_kept(series.of_state)
+    assert is_cacheable(series.in_place)
+    assert is_cacheable(series.of_state)
 
 
 def test_low_orders_are_the_state_and_half_the_acceleration():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.checks import MOST_ROWS, sampled
-from manip_dyn.core.digits import apart, rounded_down, rounded_up
+from manip_dyn.core.checks import MOST_ROWS, distinct_digits, rounded_down, rounded_up, sampled
 
 
 @pytest.mark.parametrize(
@@ -21,7 +20,7 @@ from manip_dyn.core.digits import apart, rounded_down, rounded_up
     ],
 )
 def test_as_many_digits_as_it_takes(value, others, shown):
-    assert apart(value, *others) == shown
+    assert distinct_digits(value, *others) == shown
 
 
 @pytest.mark.parametrize("value", [1.5551599, 999999.6, 1e-7, 12345678.9, 3.0])

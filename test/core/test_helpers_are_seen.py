@@ -10,10 +10,10 @@ from fresh import output_of
 import manip_dyn
 
 SCRIPT = """
-from manip_dyn.core.cache.fingerprint import reach
+from manip_dyn.core.fingerprint import closure_of
 for text in {entries}:
     exec(text)
-    digest = reach(entry).digest
+    digest = closure_of(entry).digest
     assert digest, "the machine code is not kept at all"
     print(digest)
 """
@@ -92,21 +92,21 @@ def unchanged(copy):
         ("integrate", "integration/time_loop.py", "WIDTHS_AHEAD = 8", "WIDTHS_AHEAD = 9"),
         (
             "integrate",
-            "core/compiled/decorators.py",
+            "core/compiled.py",
             '"error_model": "numpy"',
             '"error_model": "python"',
         ),
         (
             "integrate",
             "integration/methods/template_parameters.py",
-            "number(types.float64)",
-            "number()",
+            "number_parameter(types.float64)",
+            "number_parameter()",
         ),
         ("codegen", "codegen/backend/trigonometry.py", "LIMIT = 1e5", "LIMIT = 1e4"),
         ("long chains", "codegen/generation/long_chain_workspace.py", "def ", "def  "),
         ("simulation", "simulation/saturated.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/inverses.py", "SWEEPS = 30", "SWEEPS = 29"),
-        ("planning", "core/numerics/linear_solve.py", "range(size - 1, -1, -1)", "range(size)"),
+        ("planning", "core/linear_algebra.py", "range(size - 1, -1, -1)", "range(size)"),
         ("minimum time", "planning/minimum_time/grids/linear_program.py", "1e-13", "1e-12"),
         ("multibody", "multibody/equations/forces.py", "return ", "return  "),
         (
@@ -128,10 +128,10 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
         path.write_text(whole)
 
 
-@pytest.mark.parametrize("file", ["compiled/machine_code.py", "compiler/python_calls.py"])
+@pytest.mark.parametrize("file", ["compiled.py", "compiler/python_calls.py"])
 def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
     script = f"""
-from manip_dyn.core.compiled.machine_code import symbol_of
+from manip_dyn.core.compiled import symbol_of
 {ENTRIES["planning"]}
 print(symbol_of(entry, ()))
 """

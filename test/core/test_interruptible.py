@@ -4,10 +4,10 @@ import signal
 
 import pytest
 
-from manip_dyn.core.interruptible import tidied, undisturbed
+from manip_dyn.core.interruption import signals_delayed, sigterm_as_interrupt
 
 
-@pytest.mark.parametrize("within", [tidied, undisturbed])
+@pytest.mark.parametrize("within", [sigterm_as_interrupt, signals_delayed])
 def test_a_handler_that_c_code_has_set_does_not_end_in_an_error(within, monkeypatch):
     """Python tells None of it, and does not take that back."""
     real, before = signal.signal, signal.getsignal(signal.SIGTERM)

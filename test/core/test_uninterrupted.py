@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.interruptible import Terminated, terminated
-from manip_dyn.core.on_demand import on_demand
-from manip_dyn.core.uninterrupted import uninterrupted
+from manip_dyn.core.imports import lazy_names
+from manip_dyn.core.interruption import Terminated, raise_terminated, uninterrupted
 
 
 @pytest.fixture(params=["SIGINT", "SIGTERM", "SIGALRM"])
 def number(request):
     """A signal that raises, as Ctrl-C, the end of a command and a time limit do."""
     number = getattr(signal, request.param)
-    handler = signal.default_int_handler if number == signal.SIGINT else terminated
+    handler = signal.default_int_handler if number == signal.SIGINT else raise_terminated
     before = signal.signal(number, handler)
     yield number
     assert signal.getsignal(number) is handler
@@ -91,7 +90,7 @@ def test_a_module_is_loaded_whole(number, tmp_path, monkeypatch):
     (tmp_path / name / "motion.py").write_text(slow)
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.import_module(name)
-    get, _ = on_demand(name, {"slow": ["speed"], "motion": ["motion"]})
+    get, _ = lazy_names(name, {"slow": ["speed"], "motion": ["motion"]})
     with pytest.raises(KeyboardInterrupt):
         get("speed")
     assert sys.modules[f"{name}.slow"].speed == get("speed") == 1

@@ -8,7 +8,7 @@ from arms import ARM, write
 
 import manip_dyn as md
 from manip_dyn.core.checks import positive
-from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.core.files import mapping, read_yaml
 from manip_dyn.multibody import load_mechanism
 from manip_dyn.prepare import scenario_motion
 from manip_dyn.studies.report.settings import (

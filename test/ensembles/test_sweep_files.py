@@ -7,7 +7,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.ensembles.sweeps.file import read_file, shipped_sweeps
 from manip_dyn.ensembles.sweeps.tasks.task import TASKS, Task
 

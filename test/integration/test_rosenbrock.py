@@ -10,7 +10,7 @@ from rooted_trees import density, trees
 from swings import WAYS, slopes, swing
 
 import manip_dyn as md
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.integration import METHODS, Options, compile_engine
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.rosenbrock_tableaus import (

@@ -7,8 +7,8 @@ import numpy as np
 from called import called
 from fresh import output_of
 
-from manip_dyn.core.arrays.by_reference import by_reference
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.arrays import by_reference
+from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.planning.minimum_time.grids.linear_program import (
     linear_program_of,
     solve_linear_program,

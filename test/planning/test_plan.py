@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.errors import ManipDynError
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)

@@ -17,7 +17,7 @@ from arms import (
 from bodies import Bodies
 
 import manip_dyn as md
-from manip_dyn.core.share import shipped_robots
+from manip_dyn.core.files import bundled_robots
 
 RNG = np.random.default_rng(2011)
 
@@ -48,7 +48,7 @@ def static_moments(robot):
 def test_shipped_robot_loads(name, n):
     robot = md.load_robot(name)
     assert (robot.name, robot.n, robot.tip, robot.notes) == (name, n, "tool0", ())
-    assert name in shipped_robots()
+    assert name in bundled_robots()
     for limit in (robot.q_min, robot.q_max, robot.v_max, robot.tau_max):
         assert np.all(np.isfinite(limit))
 

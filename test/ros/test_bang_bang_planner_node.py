@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
 from manip_dyn.control.continuity import MeasuredState
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.ros.diagnostics import clipped_to_limits
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.ros.runtime.environment import PROFILES, RANGE, local_discovery
 
 LISTENING = """

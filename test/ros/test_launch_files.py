@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.demo.launch_arguments import check_arguments, check_installed, description_of
 from manip_dyn.demo.scenarios import SCENARIOS, scenario
 from manip_dyn.robot import load_robot

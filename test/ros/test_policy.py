@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.ros.nodes.security_policy import policy
 from manip_dyn.ros.start import NODES
 

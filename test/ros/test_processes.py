@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.demo.processes import perform_run
 from manip_dyn.demo.scenarios import Run, scenario
 from manip_dyn.ros.runtime.execution import report_unraisable
@@ -157,7 +157,7 @@ def test_what_a_signal_left_half_made_is_told_only_before_it(running, monkeypatc
 
 OWN = """
 import rclpy
-from manip_dyn.core.uninterrupted import uninterrupted
+from manip_dyn.core.interruption import uninterrupted
 
 rclpy.init()
 node = rclpy.create_node("own")

@@ -10,7 +10,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.runtime.environment import check_parameter_files, matches
 

@@ -9,8 +9,8 @@ import fresh
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core.cache import first_time
-from manip_dyn.core.cache.generated import generated_module
+from manip_dyn.core import cache as first_time
+from manip_dyn.core.cache import generated_module
 from manip_dyn.core.compiled import compiled
 from manip_dyn.ros.runtime.execution import rate_summary
 
@@ -72,7 +72,7 @@ def told(monkeypatch, tmp_path):
     found = []
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
     monkeypatch.setattr(first_time, "_tellers", [])
-    first_time.tell_first_time(found.append)
+    first_time.on_first_use(found.append)
     return found
 
 

@@ -12,7 +12,7 @@ from pictures import save_roughly
 from manip_dyn.cli import main
 from manip_dyn.codegen import customize
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.planning import plan_zero_net_work
 from manip_dyn.studies.fan2003 import CASES, ITEMS, PUBLISHED, recompute
 from manip_dyn.studies.fan2003.backup import backup_claim, backup_rows

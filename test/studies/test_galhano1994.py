@@ -12,7 +12,7 @@ from pictures import save_roughly
 from manip_dyn.cli import main
 from manip_dyn.codegen.operation_counts import operation_report
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.studies.galhano1994 import FIGURES, PUBLISHED, recompute, table1
 from manip_dyn.studies.galhano1994.claims import (
     at_equal_steps,

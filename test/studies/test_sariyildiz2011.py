@@ -13,7 +13,7 @@ import manip_dyn as md
 from manip_dyn.cli import main
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.sariyildiz2011 import FIGURES, PUBLISHED, SIX, recompute
 from manip_dyn.studies.sariyildiz2011.figures import evaluations_to

@@ -37,8 +37,7 @@ from manip_dyn.clik.law.settings import (
     THRESHOLD,
     task_of,
 )
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.compiled.late import late
+from manip_dyn.core.compiled import compiled, inlined, late
 
 SWEEPS = 30
 """Sweeps before giving up; six rows need about six."""

@@ -68,8 +68,7 @@ from manip_dyn.clik.law.settings import (
     V_MAX,
     task_of,
 )
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.compiled.late import late
+from manip_dyn.core.compiled import compiled, inlined, late
 
 
 @inlined

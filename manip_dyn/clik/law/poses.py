@@ -33,8 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, rotation_matrix
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.compiled.late import late
+from manip_dyn.core.compiled import compiled, inlined, late
 from manip_dyn.core.errors import ManipDynError, closest
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18

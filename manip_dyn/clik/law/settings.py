@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.clik.law.poses import ERRORS
-from manip_dyn.core.arrays.parts import Extent, N, Parts, reader
+from manip_dyn.core.arrays import Extent, N, Parts, reader
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot

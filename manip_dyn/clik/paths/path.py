@@ -34,8 +34,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.law.poses import DESIRED, ROTATION, TWIST, Pose
 from manip_dyn.core.checks import Vector, not_negative, positive
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.compiled.late import late
+from manip_dyn.core.compiled import compiled, inlined, late
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.vectors import FLAGS, LANES, check_arrays, vector_at
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 _VECTORS_IN_LOOP = 4

@@ -27,8 +27,8 @@ from manip_dyn.codegen.backend.statements import (
 )
 from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator, rows_of
 from manip_dyn.codegen.backend.vectors import LANES, check_arrays
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.compiler.whole_library import mark_long
-from manip_dyn.core.plain import PLAIN
 
 
 def plain_one_state(program: Program) -> Callable[..., None]:

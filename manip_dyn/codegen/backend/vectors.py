@@ -13,7 +13,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 
 LANES = 8
 """Numbers in a vector."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import nan
 from typing import Any
 
-from manip_dyn.core.arrays.views import unowned
+from manip_dyn.core.arrays import unowned
 from manip_dyn.core.compiled import compiled, inlined
 
 # Bound for each robot.

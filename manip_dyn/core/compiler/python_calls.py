@@ -18,11 +18,11 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.callwrapper import PyCallWrapper
 
-from manip_dyn.core.cache.fingerprint import type_name
-from manip_dyn.core.cache.folder import cache_directory, platform_of, warn_once
+from manip_dyn.core.cache import cache_directory, platform_of, warn_once
 from manip_dyn.core.compiler.declaration import declaration
 from manip_dyn.core.compiler.whole_library import WholeLibrary
 from manip_dyn.core.files import read_checked, write_checked
+from manip_dyn.core.fingerprint import type_name
 
 PREFIX = "manip_dyn_call/"
 """What the wrappers' names begin with."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.arrays.views import rows
+from manip_dyn.core.arrays import rows
 from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.law import SCHEDULE, efforts
 from manip_dyn.ensembles.lanes.space import (

@@ -14,8 +14,7 @@ The reference is a cubic of Hermite between knots, so that v_r and a_r are its d
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.arrays.addresses import call_writing
-from manip_dyn.core.arrays.views import rows
+from manip_dyn.core.arrays import call_writing, rows
 from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.space import BEGIN_NS, IDLE, KNOT, MOTION
 

@@ -8,7 +8,7 @@ Fixed steps that end at no stop are done without looking at single lanes.
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.arrays.by_reference import value_of
+from manip_dyn.core.arrays import value_of
 from manip_dyn.core.compiled import compiled
 from manip_dyn.ensembles.lanes.filling import load
 from manip_dyn.ensembles.lanes.marching import attempt, march

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.arrays.by_reference import value_of
+from manip_dyn.core.arrays import value_of
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.ensembles.lanes.filling import note_efforts
 from manip_dyn.ensembles.lanes.law import SCHEDULE, evaluate

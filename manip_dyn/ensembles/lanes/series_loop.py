@@ -7,8 +7,7 @@ other lanes wait.
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.core.arrays.addresses import call_writing
-from manip_dyn.core.arrays.views import rows
+from manip_dyn.core.arrays import call_writing, rows
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.ensembles.lanes.filling import load, look, note_efforts
 from manip_dyn.ensembles.lanes.refilling import refill

@@ -25,7 +25,7 @@ from manip_dyn.codegen.backend.vectors import (
     spread,
     vectors_at,
 )
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.ensembles.lanes.powers import logarithm, power
 from manip_dyn.ensembles.lanes.space import U, Y
 

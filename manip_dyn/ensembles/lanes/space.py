@@ -12,7 +12,7 @@ import numpy as np
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.integration.event_search import KINDS, SIGNAL_ROWS
 from manip_dyn.integration.loop_arrays import STATE, cleared
 

@@ -13,7 +13,7 @@ from numba.np import arrayobj
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
 from manip_dyn.codegen.backend.vectors import NUMBERS, constant, magnitude, spread, vectors_at
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.ensembles.lanes.space import HIGH, LOW, MEAN, SCRATCH, U, Y
 
 _INDEX = ir.IntType(64)

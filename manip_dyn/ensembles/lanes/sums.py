@@ -24,7 +24,7 @@ from manip_dyn.codegen.backend.vectors import (
     spread,
     vectors_at,
 )
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 
 TOGETHER = 4
 """Vectors summed in one loop: as many chains of additions hide their latency."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from manip_dyn.core.on_demand import on_demand
+from manip_dyn.core.imports import lazy_names
 from manip_dyn.ensembles.sweeps.cases import Cases
 from manip_dyn.ensembles.sweeps.result import SweepResult, read_sweep
 from manip_dyn.ensembles.sweeps.run import sweep
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from manip_dyn.ensembles.sweeps.closed_loop.execution import Execution, execute
 else:
     # What takes the compiler is loaded when it is used: a worker may not need it.
-    __getattr__, __dir__ = on_demand(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "closed_loop.conditions": ("Conditions",),

@@ -24,8 +24,7 @@ import numpy as np
 
 from manip_dyn.core.checks import finite
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.core.files import mapping, read_yaml, share_directory
 from manip_dyn.ensembles.sweeps.cases import Cases
 from manip_dyn.ensembles.sweeps.columns import Unusable
 from manip_dyn.ensembles.sweeps.samples import KINDS

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_whole
+from manip_dyn.core.files import write_atomically
 from manip_dyn.ensembles.sweeps.folder import LOCK, folder_of, locked
 from manip_dyn.ensembles.sweeps.needed import needed
 from manip_dyn.ensembles.sweeps.rows import Row
@@ -104,7 +104,7 @@ class Parts:
         self._parquet.write_table(table, stream)
         file = self.folder / f"part-{number:06d}.parquet"
         try:
-            write_whole(file, stream.getvalue().to_pybytes())
+            write_atomically(file, stream.getvalue().to_pybytes())
         except OSError as error:
             raise ManipDynError(
                 f"'{file}' cannot be written: {error.strerror or error}; what is there is kept"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.ensembles.sweeps.parts import read_rows
 from manip_dyn.ensembles.sweeps.rows import Row
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from manip_dyn.core.checks import truth
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 
 Row = dict[str, Any]
 Function = Callable[..., Mapping[str, Any]]

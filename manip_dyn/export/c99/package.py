@@ -8,7 +8,7 @@ from pathlib import Path
 from manip_dyn.codegen.rigid_body.catalogue import Function
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_whole
+from manip_dyn.core.files import write_atomically
 from manip_dyn.export.c99.kernels import Style, argument_sizes, definition, prototype
 from manip_dyn.export.c99.language import DOUBLE, SINGLE, prefix_for, sines_preamble, sines_text
 from manip_dyn.export.c99.selftest import cases_of, selftest_text, series_cases
@@ -161,7 +161,7 @@ def write_files(folder: Path, prefix: str, texts: Mapping[str, str]) -> list[Pat
             if (folder / name).exists():
                 _check_own(folder / name, prefix)
         for name, text in texts.items():
-            write_whole(folder / name, marked(name, prefix, text).encode())
+            write_atomically(folder / name, marked(name, prefix, text).encode())
     except OSError as error:
         raise ManipDynError(f"'{folder}' cannot be written: {error.strerror}") from error
     return [folder / name for name in texts]

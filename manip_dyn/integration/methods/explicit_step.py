@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.core.arrays.views import row
+from manip_dyn.core.arrays import row
 from manip_dyn.core.compiled import inlined
 from manip_dyn.integration.methods.dense_output import add_bump, fill_hermite, finish_piece
 from manip_dyn.integration.methods.linear_combinations import K, U

@@ -6,9 +6,9 @@ w are quadratures. Without positions all of y is w. The unknowns of the linear s
 
 from __future__ import annotations
 
-from manip_dyn.core.arrays.views import part, row, rows
+from manip_dyn.core.arrays import part, row, rows
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.integration.methods.dense_output import fill_hermite, finish_piece
 from manip_dyn.integration.methods.step_control import (
     NON_FINITE,

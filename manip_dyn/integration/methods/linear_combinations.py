@@ -17,8 +17,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.core.arrays.views import VECTOR, borrowed
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.arrays import VECTOR, borrowed
+from manip_dyn.core.compiled import PLAIN
 from manip_dyn.integration.methods.tableaus import Tableau
 
 FLAGS = ("contract",)

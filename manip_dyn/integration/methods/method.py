@@ -12,8 +12,8 @@ from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from manip_dyn.core.compiled.specialized import specialized
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
+from manip_dyn.core.specialized import specialized
 from manip_dyn.integration.methods import step_control, template_parameters
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manip_dyn.core.arrays.views import row
+from manip_dyn.core.arrays import row
 from manip_dyn.core.compiled import inlined
 from manip_dyn.integration.methods.dense_output import fill_hermite, finish_piece
 from manip_dyn.integration.methods.linear_combinations import K, U

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp, inf, log
 from typing import Any
 
-from manip_dyn.core.arrays.views import row, rows
+from manip_dyn.core.arrays import row, rows
 from manip_dyn.core.compiled import inlined
 from manip_dyn.integration.methods.dense_output import finish_piece
 from manip_dyn.integration.methods.step_control import (

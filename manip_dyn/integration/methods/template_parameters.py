@@ -9,167 +9,167 @@ from __future__ import annotations
 
 from numba.core import types
 
-from manip_dyn.core.linking.slots import number, slot, table
+from manip_dyn.core.linking import function_parameter, number_parameter, table_parameter
 
 
-@number()
+@number_parameter()
 def size():
     """Return the length m of the state."""
     return 1
 
 
-@number()
+@number_parameter()
 def rate_row():
     """Return the row of `work` with the derivative at the start of the step."""
     return 1
 
 
-@number()
+@number_parameter()
 def event_count():
     """Return the number of event functions."""
     return 0
 
 
-@number()
+@number_parameter()
 def acts():
     """Return whether events have an action."""
     return 0
 
 
-@number()
+@number_parameter()
 def adaptive():
     """Return whether tolerances rule the steps."""
     return 0
 
 
-@number()
+@number_parameter()
 def dense():
     """Return whether steps leave polynomials."""
     return 0
 
 
-@number()
+@number_parameter()
 def rms():
     """Return whether the error's norm is "rms", otherwise "max"."""
     return 0
 
 
-@number()
+@number_parameter()
 def paper():
     """Return whether the step size control is "paper", otherwise "pi"."""
     return 0
 
 
-@number(types.float64)
+@number_parameter(types.float64)
 def power():
     """Return the power of the step that the error goes with, see `control`."""
     return 1.0
 
 
-@number(types.float64)
+@number_parameter(types.float64)
 def paper_power():
     """Return the power of the step in "paper", see `control`."""
     return 1.0
 
 
-@number()
+@number_parameter()
 def stage_count():
     """Return the stages of a method."""
     return 1
 
 
-@number()
+@number_parameter()
 def evaluations():
     """Return the evaluations of a step besides the first stage."""
     return 0
 
 
-@number()
+@number_parameter()
 def fsal():
     """Return whether the last stage is the first one of the next step."""
     return 0
 
 
-@number()
+@number_parameter()
 def bumped():
     """Return whether dense output is a quartic."""
     return 0
 
 
-@number()
+@number_parameter()
 def positions():
     """Return the number n of positions of a second-order system, see `Jacobian`."""
     return 0
 
 
-@number()
+@number_parameter()
 def exact():
     """Return whether a function gives the Jacobian, otherwise differences."""
     return 0
 
 
-@number()
+@number_parameter()
 def mass():
     """Return whether its rows come multiplied by a mass matrix."""
     return 0
 
 
-@number()
+@number_parameter()
 def scaled():
     """Return whether the error estimate of a Rosenbrock method is damped."""
     return 0
 
 
-@number(types.float64)
+@number_parameter(types.float64)
 def gamma():
     """Return the diagonal of gamma."""
     return 1.0
 
 
-@table
+@table_parameter
 def of_stage(row, i):
     """Return of stage i the sum of alpha or of gamma, or whether it repeats, see `implicit`."""
     return 0.0
 
 
-@table
+@table_parameter
 def a(i, j):
     """Return what stage j adds to the argument of stage i."""
     return 0.0
 
 
-@table
+@table_parameter
 def c(i, j):
     """Return what stage j adds to the linear system of stage i."""
     return 0.0
 
 
-@table
+@table_parameter
 def theta(i, j):
     """Return what stage j adds to the positions in the argument of stage i."""
     return 0.0
 
 
-@table
+@table_parameter
 def delta(i, j):
     """Return what stage j adds to the positions in the linear system of stage i."""
     return 0.0
 
 
-@table
+@table_parameter
 def moves(row, j):
     """Return a weight of stage j in the result or in the estimate, see `implicit`."""
     return 0.0
 
 
-@slot()
+@function_parameter()
 def rhs(t, y, p, out):
     """Write the derivative of the state y (m,) at time t, s, with parameters p into `out` (m,)."""
     for i in range(y.size):
         out[i] = 0.0
 
 
-@slot()
+@function_parameter()
 def series(t, y, p, order, work, out):
     """Write the coefficients of y about t into `out` (order + 1, m), see `Series`."""
     for k in range(order + 1):
@@ -177,64 +177,64 @@ def series(t, y, p, order, work, out):
             out[k, i] = y[i] if k == 0 else 0.0
 
 
-@slot()
+@function_parameter()
 def jacobian(t, y, p, out, by_time):
     """Write the derivatives of the rates by the state and by time, see `Jacobian`."""
 
 
-@slot()
+@function_parameter()
 def signal(t, y, p, out):
     """Write the values (k,) of event functions into `out`."""
 
 
-@slot()
+@function_parameter()
 def act(index, t, y, p):
     """Change y (m,) and p where event `index` was found."""
 
 
-@slot()
+@function_parameter()
 def stages(t, h, first, last, y, p, work):
     """Write the stages of a step and the state at its end, see `explicit_stages`."""
 
 
-@slot()
+@function_parameter()
 def estimate(base, factor, work, out):
     """Write the sum of the stages that is the error, see `weighted_sum`."""
 
 
-@slot()
+@function_parameter()
 def bump(base, factor, work, out):
     """Write the sum of the stages that dense output needs besides, see `weighted_sum`."""
 
 
-@slot(returns=types.int64)
+@function_parameter(returns=types.int64)
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Bring what is known at the start of the step up to date."""
     return 0
 
 
-@slot(returns=types.int64)
+@function_parameter(returns=types.int64)
 def attempt(y, p, now, limits, tolerances, work, scratch):
     """Try the step."""
     return 0
 
 
-@slot()
+@function_parameter()
 def interpolate(y, p, now, work, spans, polynomials):
     """Keep a polynomial over the step."""
 
 
-@slot()
+@function_parameter()
 def close(now, work):
     """Keep what the next step can use."""
 
 
-@slot()
+@function_parameter()
 def adapt(now, limits):
     """Plan the next step."""
 
 
-@slot(returns=types.int64)
+@function_parameter(returns=types.int64)
 def advance(p, y, space):
     """Move the state y (m,) on from where `space` says; return how it ended."""
     return 0

@@ -31,10 +31,9 @@ from manip_dyn.codegen.generation.kernel_modules import program_text
 from manip_dyn.codegen.rigid_body import vectors as vec
 from manip_dyn.codegen.rigid_body.catalogue import Declaration, Entry, Function
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradient, rates
-from manip_dyn.core.cache.generated import generated_module, source_of
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.compiled.specialized import specialized
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.cache import generated_module, source_of
+from manip_dyn.core.compiled import PLAIN, compiled
+from manip_dyn.core.specialized import specialized
 from manip_dyn.multibody.equations import pointers
 
 INPUTS = pointers.PROGRAM.inputs

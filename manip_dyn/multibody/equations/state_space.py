@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import inf, nan
 
-from manip_dyn.core.arrays.views import row
+from manip_dyn.core.arrays import row
 from manip_dyn.core.compiled import compiled
 from manip_dyn.multibody.equations.constraints import (
     assemble,

@@ -17,7 +17,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN
 
 Vector = Annotated[np.ndarray, types.float64[::1]]
 Matrix = Annotated[np.ndarray, types.float64[:, ::1]]

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.core.files import mapping, read_yaml, share_directory
 from manip_dyn.multibody.model.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.mechanism import Mechanism

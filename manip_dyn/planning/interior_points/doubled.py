@@ -13,8 +13,7 @@ from typing import Any
 
 from numba.extending import intrinsic
 
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.plain import PLAIN
+from manip_dyn.core.compiled import PLAIN, compiled, inlined
 
 
 @intrinsic

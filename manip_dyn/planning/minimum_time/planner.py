@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector, finite_vector, not_negative
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Vector, distinct_digits, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.endpoints import (
     check_effort_limits,
@@ -122,7 +121,7 @@ def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
         return np.zeros(robot.n)
     speeds = finite_vector(f"velocity of the {place}", given, robot.n)
     for i in np.flatnonzero(np.abs(speeds) > robot.v_max).tolist():
-        found, most = apart(speeds[i], robot.v_max[i], digits=4)
+        found, most = distinct_digits(speeds[i], robot.v_max[i], digits=4)
         raise ManipDynError(
             f"joint '{robot.joint_names[i]}' moves at {found} {robot.unit(i)}/s at the "
             f"{place}; its limit is {most}"

@@ -21,7 +21,7 @@ import numpy as np
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.numerics.friction import Friction
+from manip_dyn.core.numerics import Friction
 from manip_dyn.planning.path_timing.joint_path import ENDPOINT_OFFSET, JointPath
 from manip_dyn.robot import Robot
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
-from manip_dyn.core.digits import apart, rounded_down
+from manip_dyn.core.checks import Vector, distinct_digits, rounded_down
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.path_timing.constraints import ConstraintRows, Geometry, Limits
 from manip_dyn.planning.path_timing.joint_path import JointPath
@@ -70,7 +69,7 @@ def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry)
     beyond = np.maximum(robot.q_min - along.q, along.q - robot.q_max)
     if beyond.max() > slack:
         k, p, i = np.unravel_index(np.argmax(beyond), beyond.shape)
-        found, low, high = apart(along.q[k, p, i], robot.q_min[i], robot.q_max[i])
+        found, low, high = distinct_digits(along.q[k, p, i], robot.q_min[i], robot.q_max[i])
         raise ManipDynError(
             f"path leaves the position limits {location(path, grid[k])}: joint "
             f"'{robot.joint_names[i]}' is at {found} {robot.unit(int(i))}; "
@@ -106,7 +105,7 @@ def infeasibility_error(
             "higher jerk_limits, more intervals or a smoother path"
         )
     if why.code == "begin":
-        found, low, high = apart(ends[0], why.low, why.high)
+        found, low, high = distinct_digits(ends[0], why.low, why.high)
         return ManipDynError(
             f"speed at the begin of the path is {found}; expected {low} to {high} (ds/dt), from "
             "which the rest of the path can be done"
@@ -131,7 +130,7 @@ def overload_error(
     if share[k, p, i] <= 1.0:
         return None
     limit = limits.effort[i]
-    needed, most = apart(rows.b[k, p, i] * limit, limit, digits=4)
+    needed, most = distinct_digits(rows.b[k, p, i] * limit, limit, digits=4)
     return ManipDynError(
         f"{location(path, grid[k])}, joint '{robot.joint_names[i]}' needs the effort {needed} to "
         f"{'move' if robot.rubs else 'hold'} the arm; its limit is {most}: expected a "
@@ -171,7 +170,7 @@ def end_speed_error(
             fastest_profile(problem._replace(ends=(begin, lower)), grid, known)
         except NoTimingError:
             continue
-        asked, told = apart(end, lower)
+        asked, told = distinct_digits(end, lower)
         return ManipDynError(
             f"speed at the end of the path is {asked}; expected at most {told} (ds/dt), to "
             f"which the path leads within the limits from {begin:.6g} at its begin"

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Matrix, Vector, finite, sampled
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits, finite, sampled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.planning.path_timing.constraints import STANDSTILL
 from manip_dyn.planning.path_timing.joint_path import (
     ENDPOINT_OFFSET,
@@ -277,7 +276,7 @@ class PathTiming(Result):
         """Return a time, s, that is within the motion, rounding apart."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
-            asked, end = apart(time, self.t_final)
+            asked, end = distinct_digits(time, self.t_final)
             raise ManipDynError(
                 f"time is {asked} s; expected 0 to {end} s, where the motion is on "
                 "its path (its `plan` holds the arm after it)"

@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.rebuilt import Rebuilt
+from manip_dyn.core.results import PickledByArguments
 from manip_dyn.planning.certificate import Convergence
 from manip_dyn.planning.plan import Samples, held_samples
 from manip_dyn.planning.transcription.efforts import efforts_of
@@ -21,7 +21,7 @@ BRIEF = 6
 """Cells within which an effort comes from one limit to the other where it switches."""
 
 
-class SplineMotion(Rebuilt):
+class SplineMotion(PickledByArguments):
     """A motion whose accelerations are linear in each cell, see `planning.motion.Motion`.
 
     Attributes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Vector, distinct_digits
 from manip_dyn.planning.interior_points.node_motion import efforts_at, inverse_kernels_of
 from manip_dyn.robot import Robot
 
@@ -32,7 +31,7 @@ def why_not_stopped(robot: Robot, q: Vector, v: Vector) -> str:
         lack = max(float(share.max()) - 1.0, 0.0) + max(float(beyond.max()), 0.0)
         if lack < least:
             least, i, j = lack, int(beyond.argmax()), int(share.argmax())
-            times = apart(share[j], 1.0, digits=3)[0]
+            times = distinct_digits(share[j], 1.0, digits=3)[0]
             why = (
                 f"joint '{robot.joint_names[i]}' passes its limit by {beyond[i]:.3g} "
                 f"{robot.unit(i)}"

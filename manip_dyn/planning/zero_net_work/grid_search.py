@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.kernel_addresses import call_kernel
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError

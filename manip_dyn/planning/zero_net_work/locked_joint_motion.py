@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.rebuilt import Rebuilt
+from manip_dyn.core.results import PickledByArguments
 from manip_dyn.integration import Space
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.plan import Samples, held_samples
@@ -16,7 +16,7 @@ from manip_dyn.planning.zero_net_work.replay import Nodes
 from manip_dyn.robot import Robot
 
 
-class LockedJointMotion(Rebuilt):
+class LockedJointMotion(PickledByArguments):
     """Full efforts with one switch per joint, each joint locked from its arrival on."""
 
     def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):

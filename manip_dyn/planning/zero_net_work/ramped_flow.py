@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
-from manip_dyn.core.arrays.addresses import address_of, call_returning
+from manip_dyn.core.arrays import address_of, call_returning
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.rebuilt import Rebuilt
+from manip_dyn.core.results import PickledByArguments
 from manip_dyn.integration import METHODS, Engine, Options, compile_engine
 from manip_dyn.robot import Robot
 
@@ -59,7 +59,7 @@ def follow(run, times, efforts, space, ramp, states):
     return True
 
 
-class RampedFlow(Rebuilt):
+class RampedFlow(PickledByArguments):
     """What a robot does under ramps, integrated from node to node."""
 
     def __init__(self, robot: Robot):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.numerics.newton import Damping, damped_newton
+from manip_dyn.core.numerics import Damping, damped_newton
 from manip_dyn.planning.zero_net_work.ramped_flow import RampedFlow
 from manip_dyn.planning.zero_net_work.ramps import Corners, Ramps
 from manip_dyn.robot import Robot

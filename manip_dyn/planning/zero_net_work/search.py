@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.arrays.by_reference import by_reference
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.arrays import by_reference
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.digits import apart
 from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
 from manip_dyn.planning.zero_net_work.initial_guesses import (
     MOST_SIGNS,
@@ -158,14 +157,14 @@ def why_not(robot: Robot, found: Found) -> str:
     name, unit = robot.joint_names[found.joint], robot.unit(found.joint)
     if found.verdict == EFFORT:
         limit = robot.tau_max[found.joint]
-        need, most = apart(found.need * limit, limit, digits=4)
+        need, most = distinct_digits(found.need * limit, limit, digits=4)
         return f"joint '{name}' needs the effort {need} to be held; its limit is {most}"
     if found.verdict == SPEED:
         limit = robot.v_max[found.joint]
-        need, most = apart(found.need * limit, limit, digits=4)
+        need, most = distinct_digits(found.need * limit, limit, digits=4)
         return f"joint '{name}' would reach {need} {unit}/s; its limit is {most}"
     if found.verdict == POSITION:
         limits = robot.q_min[found.joint], robot.q_max[found.joint]
-        need, low, high = apart(found.need, *limits, digits=4)
+        need, low, high = distinct_digits(found.need, *limits, digits=4)
         return f"joint '{name}' would pass {need} {unit}; its limits are {low} and {high}"
     return "none was found from any initial guess"

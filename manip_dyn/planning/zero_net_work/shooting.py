@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.codegen.kernel_addresses import call_kernel
-from manip_dyn.core.arrays.addresses import call_returning
-from manip_dyn.core.arrays.by_reference import value_of
+from manip_dyn.core.arrays import call_returning, value_of
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.integration import Space
 
 NUDGE = 1e-6

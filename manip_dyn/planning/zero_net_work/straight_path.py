@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.digits import apart
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.rebuilt import Rebuilt
+from manip_dyn.core.results import PickledByArguments
 from manip_dyn.integration import rk4_step
 from manip_dyn.planning.plan import Samples, held_samples
 from manip_dyn.robot import Robot
@@ -48,7 +47,7 @@ class PathEfforts(NamedTuple):
     rest: Vector
 
 
-class PathMotion(Rebuilt):
+class PathMotion(PickledByArguments):
     """A motion along the path: speed and piecewise constant acceleration of its parameter."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, x: Vector):
@@ -204,7 +203,7 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
     for s in np.linspace(0.0, 1.0, 2 * INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
         for i in np.flatnonzero(np.abs(effort) > robot.tau_max * (1.0 + 1e-9)):
-            needed, most = apart(effort[i], robot.tau_max[i], digits=4)
+            needed, most = distinct_digits(effort[i], robot.tau_max[i], digits=4)
             raise ManipDynError(
                 f"at {100 * s:.0f} % of the straight joint path joint '{robot.joint_names[i]}' "
                 f"needs the effort {needed} to be held; its limit is {most}"

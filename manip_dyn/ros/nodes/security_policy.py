@@ -12,7 +12,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 
-from manip_dyn.core.share import share_directory
+from manip_dyn.core.files import share_directory
 from manip_dyn.ros.follow_joint_trajectory import ACTION, TOPIC
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode

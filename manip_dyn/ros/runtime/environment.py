@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import read_yaml
+from manip_dyn.core.files import read_yaml, share_directory
 
 RANGE, LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
 WIDER = ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")

@@ -18,9 +18,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 
-from manip_dyn.core.cache.announcement import say_nothing
-from manip_dyn.core.cache.first_time import tell_first_time
-from manip_dyn.core.cache.folder import cache_directory
+from manip_dyn.core.cache import cache_directory, disable_announcements, on_first_use
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.runtime.environment import check_parameter_files, local_discovery
@@ -36,7 +34,7 @@ def announce(node: Node, *what: str) -> None:
         node: The node.
         what: Parts of the line, such as robot, mode and rate.
     """
-    say_nothing()  # on stderr
+    disable_announcements()  # on stderr
     node.get_logger().info(", ".join(what))
     said_at = float("-inf")
 
@@ -50,7 +48,7 @@ def announce(node: Node, *what: str) -> None:
                 "next start takes a second or two"
             )
 
-    tell_first_time(tell)
+    on_first_use(tell)
 
 
 def robot_summary(robot: Robot) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from manip_dyn.bench.robots import changed_robot
 from manip_dyn.core.checks import finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.yaml_file import mapping
+from manip_dyn.core.files import mapping
 from manip_dyn.robot import Robot
 from manip_dyn.studies.report.settings import (
     check_names,

@@ -10,7 +10,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.yaml_file import mapping
+from manip_dyn.core.files import mapping
 from manip_dyn.integration import METHODS, tableaus
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.report.settings import (

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_whole
+from manip_dyn.core.files import write_atomically
 from manip_dyn.studies.report.charts import Chart, draw
 from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS, Claim, claim_rows, counted
 from manip_dyn.studies.report.tables import EVIDENCE, Table, plain
@@ -70,7 +70,7 @@ class Record(NamedTuple):
     def keep(self, folder: Path) -> Path:
         """Write it into a folder, a line for a row, and return the file."""
         path = folder / f"{self.paper}.json"
-        write_whole(path, (_lines(self.content()) + "\n").encode())
+        write_atomically(path, (_lines(self.content()) + "\n").encode())
         return path
 
 

@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.share import share_directory
-from manip_dyn.core.yaml_file import mapping, read_yaml
+from manip_dyn.core.files import mapping, read_yaml, share_directory
 
 T = TypeVar("T")
 Check = Callable[[str, Any], Any]

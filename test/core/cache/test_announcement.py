@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from manip_dyn.core.cache import announcement
-from manip_dyn.core.cache.announcement import Clock, announced
+from manip_dyn.core import cache as announcement
+from manip_dyn.core.cache import Clock, announced
 
 SOURCE = """
 def simulate(wait):
@@ -33,7 +33,7 @@ def package(monkeypatch, request):
 
     Seen: those of `clik` were taken for those of `cli`, and not named.
     """
-    monkeypatch.setattr(announcement, "PATIENCE", 0.0)
+    monkeypatch.setattr(announcement, "ANNOUNCE_AFTER", 0.0)
     for name, empty in (("spent", {}), ("said", set()), ("silent", False), ("busy", False)):
         monkeypatch.setattr(Clock, name, empty)
     names = {"__name__": f"manip_dyn.{request.param}", "announced": announced}
@@ -78,7 +78,7 @@ def test_the_name_is_what_the_caller_called(package):
 
 
 def test_short_compilations_add_up(package, monkeypatch):
-    monkeypatch.setattr(announcement, "PATIENCE", 3600.0)
+    monkeypatch.setattr(announcement, "ANNOUNCE_AFTER", 3600.0)
     package["simulate"](lambda: None)
     assert not Clock.said
     Clock.spent["simulate"] += 3600.0
@@ -88,7 +88,7 @@ def test_short_compilations_add_up(package, monkeypatch):
 
 
 def test_a_process_may_say_nothing(package, capsys):
-    announcement.say_nothing()
+    announcement.disable_announcements()
     package["simulate"](lambda: None)
     assert capsys.readouterr().err == ""
     assert not Clock.spent

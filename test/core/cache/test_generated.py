@@ -65,7 +65,7 @@ def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
         "kernels =",
         "import manip_dyn.core.files as files\n"
         "def no_space(*_): raise OSError(28, 'No space left on device')\n"
-        "files.write_whole = no_space\n"
+        "files.write_atomically = no_space\n"
         "kernels =",
     )
     code, out, log = run_with_cache(tmp_path, full).wait()

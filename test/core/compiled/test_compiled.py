@@ -14,11 +14,11 @@ import pytest
 from fresh import Fresh
 from numba.core import types
 
-from manip_dyn.core.cache.fingerprint import digest_of
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.compiled.specialized import specialized
 from manip_dyn.core.compiler import memory as compiling_memory
 from manip_dyn.core.files import write_checked
+from manip_dyn.core.fingerprint import digest_of
+from manip_dyn.core.specialized import specialized
 
 HELPER = """
 from manip_dyn.core.compiled import inlined
@@ -214,7 +214,7 @@ def test_processes_that_start_at_once_compile_once(fresh):
 
 def test_a_process_that_does_not_go_on_is_not_waited_for_for_long(fresh):
     (fresh / "cache").mkdir()
-    impatient = "import manip_dyn.core.cache.in_turn as each\neach.PATIENCE = 0.1\n"
+    impatient = "import manip_dyn.core.cache as each\neach.LOCK_TIMEOUT = 0.1\n"
     with (fresh / "cache" / ".locks").open("w") as held:
         fcntl.lockf(held, fcntl.LOCK_EX)
         assert printed(fresh, impatient + SCRIPT)[0] == "19.0"
@@ -243,7 +243,7 @@ def test_a_full_disk_is_one_warning(fresh):
     full = """
 import manip_dyn.core.files as kept
 def no_space(*_): raise OSError(28, "No space left on device")
-kept.write_whole = no_space
+kept.write_atomically = no_space
 """
     out, log = printed(fresh, full + SCRIPT)
     assert out == "19.0"
@@ -253,7 +253,7 @@ kept.write_whole = no_space
 
 def test_compiling_for_long_is_announced_once(fresh):
     folder = fresh
-    hurry = "import manip_dyn.core.cache.announcement as each\neach.PATIENCE = 0.05\n"
+    hurry = "import manip_dyn.core.cache as each\neach.ANNOUNCE_AFTER = 0.05\n"
     _, log = printed(folder, hurry + SCRIPT)
     assert log.count("for the first time") == 1
     assert str(folder / "cache") in log

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.compiled.late import compile_late, late
+from manip_dyn.core.compiled import compile_late, compiled, late
 
 
 @late

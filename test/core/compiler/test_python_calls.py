@@ -5,8 +5,7 @@ from collections import namedtuple
 import numpy as np
 from numba.core import types
 
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.compiled.machine_code import symbol_of
+from manip_dyn.core.compiled import compiled, symbol_of
 from manip_dyn.core.compiler.python_calls import PythonCall, wrapper_name
 
 

@@ -10,35 +10,39 @@ from numba import types
 from manip_dyn.core.compiled import compiled, inlined
 from math import sin
 
-from manip_dyn.core.linking.slots import number, slot, table
+from manip_dyn.core.linking import (
+    function_parameter,
+    number_parameter,
+    table_parameter,
+)
 
 
-@number()
+@number_parameter()
 def times():
     return 1
 
 
-@number(types.float64)
+@number_parameter(types.float64)
 def factor():
     return 1.0
 
 
-@table
+@table_parameter
 def share(row, column):
     return 0.0
 
 
-@slot(returns=types.float64)
+@function_parameter(returns=types.float64)
 def weight(x):
     return 1.0
 
 
-@slot(returns=types.int64)
+@function_parameter(returns=types.int64)
 def count():
     return 1
 
 
-@slot()
+@function_parameter()
 def note(x, out):
     out[0] = x
 
@@ -76,7 +80,7 @@ import ctypes
 import numpy as np
 from numba import njit
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.linking.linked import linked
+from manip_dyn.core.linking import instantiate
 from program import count, factor, note, often_risen, share, times, total, weight
 
 absolute = ctypes.CDLL(None).fabs
@@ -116,16 +120,18 @@ def returning(x, out):
 
 RISEN = {weight: often_risen, count: 1, note: note}
 TOTALS = {
-    "slots": linked(total, {count: 2, note: note, weight: weight}),
-    "njit": linked(total, {count: 2, note: returning, weight: double}),
-    "by name": linked(total, {count: 2, note: note, weight: by_name}),
-    "merged": linked(total, {count: 2, note: note, weight: merged}),
-    "division": linked(total, {count: 2, note: note, weight: infinite}),
-    "two rounds": linked(linked(total, {weight: double}), {count: 1, note: returning}),
-    "other second": linked(linked(total, {weight: double}), {count: 2, note: note}),
-    "unknown": linked(total, {count: 2, note: note, weight: unknown}),
-    "numbers": linked(total, RISEN | {times: 1, factor: 2.0, share: np.array([[9, 9], [9, 0.5]])}),
-    "other numbers": linked(
+    "slots": instantiate(total, {count: 2, note: note, weight: weight}),
+    "njit": instantiate(total, {count: 2, note: returning, weight: double}),
+    "by name": instantiate(total, {count: 2, note: note, weight: by_name}),
+    "merged": instantiate(total, {count: 2, note: note, weight: merged}),
+    "division": instantiate(total, {count: 2, note: note, weight: infinite}),
+    "two rounds": instantiate(instantiate(total, {weight: double}), {count: 1, note: returning}),
+    "other second": instantiate(instantiate(total, {weight: double}), {count: 2, note: note}),
+    "unknown": instantiate(total, {count: 2, note: note, weight: unknown}),
+    "numbers": instantiate(
+        total, RISEN | {times: 1, factor: 2.0, share: np.array([[9, 9], [9, 0.5]])}
+    ),
+    "other numbers": instantiate(
         total, RISEN | {times: 2, factor: 3.0, share: np.array([[9, 9, 9], [9, 9, 0.25]])}
     ),
 }
@@ -138,11 +144,11 @@ def both(values, out):
 """
 SCRIPT = """
 import functions, numpy as np
-from manip_dyn.core.compiled.machine_code import is_kept
+from manip_dyn.core.compiled import is_cacheable
 values, out = np.array([1.0, 3.0]), np.empty(1)
 for name, total in functions.TOTALS.items():
-    print(name, total(values, out), out[0], is_kept(total))
-print("both", functions.both(values, out), out[0], is_kept(functions.both))
+    print(name, total(values, out), out[0], is_cacheable(total))
+print("both", functions.both(values, out), out[0], is_cacheable(functions.both))
 """
 RESULTS = """slots 4.0 4.0 True
 njit 20.0 200.0 True
@@ -219,13 +225,13 @@ def test_damaged_templates_are_compiled_anew(folder, damage):
 def test_what_does_not_fit_is_said(folder):
     script = """
 import functions, numpy as np
-from manip_dyn.core.linking.linked import linked
+from manip_dyn.core.linking import instantiate
 from numba.core.errors import TypingError
 from program import count, note, total
 values, out = np.array([1.0, 3.0]), np.empty(1)
 for fills in ({count: functions.double}, {count: 1, note: note}):
     try:
-        linked(total, fills)(values, out)
+        instantiate(total, fills)(values, out)
     except (TypingError, TypeError, ValueError) as error:
         print(type(error).__name__, str(error).splitlines()[0])
 """

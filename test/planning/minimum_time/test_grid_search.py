@@ -5,7 +5,7 @@ import pytest
 from called import called
 
 import manip_dyn as md
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.planning.interior_points.banded import back_substituted, factorized
 from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.interior_points.doubled import (

@@ -5,7 +5,7 @@ import pytest
 from called import called
 from scipy.optimize import linprog
 
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.planning.minimum_time.grids.linear_program import (
     linear_program_of,
     solve_linear_program,

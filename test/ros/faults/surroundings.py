@@ -24,7 +24,7 @@ NO_SPACE = """
 import manip_dyn.core.files
 def no_space(*_):
     raise OSError(28, "No space left on device")
-manip_dyn.core.files.write_whole = no_space
+manip_dyn.core.files.write_atomically = no_space
 """
 
 

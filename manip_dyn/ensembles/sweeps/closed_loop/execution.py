@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.result import Result
+from manip_dyn.core.results import Result
 from manip_dyn.ensembles.sweeps.closed_loop.closed_loop import ClosedLoop
 from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions
 from manip_dyn.planning import Plan, Tuning

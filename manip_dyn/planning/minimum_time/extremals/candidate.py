@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
-from manip_dyn.core.digits import apart
+from manip_dyn.core.checks import Vector, distinct_digits
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.certificate import FULL_EFFORT, Certificate
 from manip_dyn.planning.minimum_time.extremals.structure import Extremal
@@ -106,17 +105,17 @@ def limit_passed(robot: Robot, along: Trajectory) -> str:
     for i, joint in enumerate(robot.joint_names):
         share = float(np.abs(along.shares[:, i]).max())
         if share > FULL_EFFORT:
-            (times, _) = apart(share, 1.0, digits=4)
+            (times, _) = distinct_digits(share, 1.0, digits=4)
             return f"joint '{joint}' would need {times} times its effort limit"
         q, v = along.states[:, i], along.states[:, n + i]
         speed = float(np.abs(v).max())
         if speed > robot.v_max[i] * (1.0 + 1e-9):
-            found, most = apart(speed, robot.v_max[i], digits=4)
+            found, most = distinct_digits(speed, robot.v_max[i], digits=4)
             return f"joint '{joint}' would reach {found} {robot.unit(i)}/s; its limit is {most}"
         low, high = _range(along.times, q, v)
         for value, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
             if not robot.q_min[i] - 1e-9 <= value <= robot.q_max[i] + 1e-9:
-                found, most = apart(value, limit, digits=4)
+                found, most = distinct_digits(value, limit, digits=4)
                 return f"joint '{joint}' would pass {found} {robot.unit(i)}; its limit is {most}"
     return ""
 

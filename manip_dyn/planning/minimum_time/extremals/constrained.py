@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.planning.minimum_time.extremals.canonical import Arc, arc_of, canonical
 from manip_dyn.robot import Robot
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.rebuilt import Rebuilt
+from manip_dyn.core.results import PickledByArguments
 from manip_dyn.integration import METHODS, Engine, Options, Space, compile_engine
 from manip_dyn.planning.minimum_time.extremals.canonical import (
     arc_of,
@@ -185,7 +185,7 @@ def _compiled_constrained(n: int) -> Engine:
     return compile_engine(constrained, METHODS["rkdp87"], Options(size=4 * n, adaptive=True))
 
 
-class Flow(Rebuilt):
+class Flow(PickledByArguments):
     """Chooses the flow of an arc by what its efforts do."""
 
     def __init__(self, robot: Robot):

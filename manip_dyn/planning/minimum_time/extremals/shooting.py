@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.numerics.newton import Damping, damped_newton
+from manip_dyn.core.numerics import Damping, damped_newton
 from manip_dyn.planning.minimum_time.extremals.controls import (
     Controls,
 )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.interior_points.interior_point import interior_point
 from manip_dyn.planning.interior_points.node_motion import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen.kernel_addresses import call_kernel
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.minimum_time.extremals.canonical import kernels_of

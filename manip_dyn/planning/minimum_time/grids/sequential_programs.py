@@ -18,7 +18,7 @@ from threading import get_ident
 
 import numpy as np
 
-from manip_dyn.core.arrays.by_reference import by_reference
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.extremals.canonical import kernels_of
 from manip_dyn.planning.minimum_time.grids.grid_limits import Transfer, farthest

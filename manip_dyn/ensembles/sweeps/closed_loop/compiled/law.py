@@ -7,7 +7,7 @@ from typing import NamedTuple
 from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.numerics.linear_solve import factorize, solve
+from manip_dyn.core.linear_algebra import factorize, solve
 
 
 class Law(NamedTuple):

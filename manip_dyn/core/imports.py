@@ -1,19 +1,51 @@
-"""Names of a package whose modules are loaded when one of them is first used (PEP 562).
-
-A command that lists robots need not wait for planners, nor a plan for inverse kinematics.
-"""
+"""Lazy imports of public names, and imports of optional libraries."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from manip_dyn.core.uninterrupted import uninterrupted
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.interruption import uninterrupted
 
 
-def on_demand(
+def required_module(module: str, purpose: str, extra: str) -> Any:
+    """Return a module.
+
+    Args:
+        module: Its name.
+        purpose: The beginning of the sentence if it is missing, such as "recordings need".
+        extra: What installs it.
+
+    Raises:
+        ManipDynError: If it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise _missing(module, purpose, extra) from error
+
+
+def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
+    """Refuse to begin without modules that are loaded only later, see `needed`.
+
+    Raises:
+        ManipDynError: For the first one that is not installed.
+    """
+    for module in modules:
+        if not find_spec(module):
+            raise _missing(module, purpose, extra)
+
+
+def _missing(module: str, purpose: str, extra: str) -> ManipDynError:
+    library = module.partition(".")[0]
+    return ManipDynError(f"{purpose} {library}; expected pip install 'manip_dyn[{extra}]'")
+
+
+def lazy_names(
     package: str, homes: Mapping[str, Iterable[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package.

@@ -1,9 +1,4 @@
-"""What a function's machine code depends on: all that its code reaches, as one digest.
-
-These are the files of the function itself and of every function and class that it refers to by
-name, in turn, and the values of the constants among its names. Python's, numpy's and numba's own
-are left out: their versions count instead, see `machine_code`.
-"""
+"""Digests of compiled functions."""
 
 from __future__ import annotations
 
@@ -32,7 +27,7 @@ TYPES = (types.Number, types.Boolean, types.NoneType, types.Buffer, types.BaseTu
 """Kinds of numba's types that `type_name` tells apart; the text of others may hold an address."""
 
 
-class Reach(NamedTuple):
+class Closure(NamedTuple):
     """What a function reaches.
 
     Attributes:
@@ -48,7 +43,7 @@ class UnknownError(Exception):
     """A value that no digest tells apart from others."""
 
 
-def home(function: Callable[..., Any]) -> str:
+def qualified_name(function: Callable[..., Any]) -> str:
     """Return a function's module and name."""
     return f"{function.__module__}.{function.__qualname__}"
 
@@ -59,14 +54,14 @@ def type_name(kind: Any) -> str:
         return str(kind)
     parts: Any = kind
     made = getattr(kind, "instance_class", None)
-    names = (home(made), made._fields) if made else ()
+    names = (qualified_name(made), made._fields) if made else ()
     return f"{names}{[type_name(each) for each in parts.types]}"
 
 
-_reached: dict[Any, Reach] = {}
+_reached: dict[Any, Closure] = {}
 
 
-def reach(dispatcher: Dispatcher) -> Reach:
+def closure_of(dispatcher: Dispatcher) -> Closure:
     """Return what a compiled function reaches; found once."""
     if dispatcher not in _reached:
         walk = _Walk()
@@ -75,7 +70,7 @@ def reach(dispatcher: Dispatcher) -> Reach:
             digest = walk.digest.hexdigest()
         except UnknownError:
             digest = ""
-        _reached[dispatcher] = Reach(digest, walk.functions)
+        _reached[dispatcher] = Closure(digest, walk.functions)
     return _reached[dispatcher]
 
 
@@ -145,7 +140,7 @@ class _Walk:
 
     def _add_compiled(self, dispatcher: Any) -> None:
         """Add a compiled function, and how it is compiled."""
-        self.functions[home(dispatcher.py_func)] = dispatcher
+        self.functions[qualified_name(dispatcher.py_func)] = dispatcher
         self.digest.update(repr(sorted(dispatcher.targetoptions.items())).encode())
         pipeline = dispatcher._compiler.pipeline_class
         for kind in (type(dispatcher), pipeline, *getattr(pipeline, "made_with", ())):
@@ -156,7 +151,7 @@ class _Walk:
     def _add_function(self, function: FunctionType) -> None:
         if _is_foreign(function):
             return
-        self.digest.update(home(function).encode())
+        self.digest.update(qualified_name(function).encode())
         file = function.__code__.co_filename
         self.digest.update(_file(file) + _code(function.__code__))  # one file: many a lambda
         self._add_all([cell.cell_contents for cell in function.__closure__ or ()])

@@ -1,10 +1,4 @@
-"""Ordinary modules loaded once more with some of their names bound to something else.
-
-A program that has to know what it is about, a right-hand side, a number of states, is written as
-an ordinary module, with a stand-in under each of these names. `specialized` runs the module's own
-source again under another name, with these names bound anew: the compiler then sees functions
-and constants, as if the module had been written for them. A stack trace shows the real file.
-"""
+"""Modules loaded again with other values of some names."""
 
 from __future__ import annotations
 
@@ -16,7 +10,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from manip_dyn.core.cache.fingerprint import digest_of
+from manip_dyn.core.fingerprint import digest_of
 
 _unknown = itertools.count()
 

@@ -1,8 +1,4 @@
-"""Newton's method with steps that are shortened until they help.
-
-For residuals that Python evaluates; compiled searches have theirs in compiled code. Nocedal,
-Wright (2006), Numerical optimization, section 11.2.
-"""
+"""Numerical methods in plain Python: damped Newton, and a friction model."""
 
 from __future__ import annotations
 
@@ -10,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from manip_dyn.core.checks import Vector
+
 Reached = TypeVar("Reached")
 
 
@@ -67,3 +63,33 @@ def damped_newton(
         else:
             break
     return x, at_x, False
+
+
+CREEP = 0.05
+"""Speed v0, rad/s or m/s: at a measured speed controllers compensate F tanh(v / v0), which does
+not chatter."""
+
+
+class Friction(NamedTuple):
+    """Friction of n joints.
+
+    Attributes:
+        coulomb: Fc (n,), N m or N.
+        static: Fs (n,), not below Fc.
+        stribeck: vs (n,), rad/s or m/s.
+    """
+
+    coulomb: Vector
+    static: Vector
+    stribeck: Vector
+
+    def sliding(self, direction: Vector, speed: Vector) -> Vector:
+        """Return what opposes joints that slide (n,), or (.., n).
+
+        Args:
+            direction: Sign of the velocities; 0: no friction.
+            speed: Their sizes.
+        """
+        ratio = speed / np.where(self.stribeck > 0.0, self.stribeck, 1.0)
+        fall = np.where(self.stribeck > 0.0, np.exp(-ratio * ratio), 0.0)
+        return np.sign(direction) * (self.coulomb + (self.static - self.coulomb) * fall)

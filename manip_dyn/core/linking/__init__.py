@@ -1,1 +1,0 @@
-"""Programs that are compiled once, and linked with the functions that differ."""

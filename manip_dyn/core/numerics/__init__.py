@@ -1,1 +1,0 @@
-"""Numerical methods that several layers use."""
