@@ -287,7 +287,7 @@ def test_robots_lists_and_describes(capsys):
         (["track", "rr", "--plot", "a.txt"], "--plot must end in .png, .svg, .pdf, got 'a.txt'."),
         pytest.param(
             ["simulate", "rr", "--record", "a.bag"],
-            "recording 'a.bag' does not end in .mcap",
+            "name of a recording must end in .mcap, got 'a.bag'",
             marks=RECORDS,
         ),
         pytest.param(
@@ -295,9 +295,9 @@ def test_robots_lists_and_describes(capsys):
             "--record '/no/a.mcap' cannot be written",
             marks=RECORDS,
         ),
-        (["record", "a.bag"], "recording 'a.bag' does not end in .mcap"),
+        (["record", "a.bag"], "name of a recording must end in .mcap, got 'a.bag'"),
         (["record", "/no/a.mcap"], "FILE '/no/a.mcap' cannot be written: there is no folder"),
-        (["demo", "pa10_circle", "--record", "a.bag"], "does not end in .mcap; expected it to"),
+        (["demo", "pa10_circle", "--record", "a.bag"], "must end in .mcap, got 'a-"),
         (["export", "rr", "--c", "/proc/rr"], "'/proc/rr' cannot be written: No such file"),
         (["export", "rr", "--c", "rr", "--kernels", "gravit"], "did you mean 'gravity'"),
         (["demo", "pa10"], "scenario 'pa10' is unknown"),
@@ -487,7 +487,7 @@ def test_results_go_into_recordings(capsys, tmp_path):
     assert md.recording.read(file).q[0].tolist() == [0.5, 0.3]
     kept = file.read_bytes()
     assert main(arguments) == 2
-    assert "a.mcap' is there already; expected a new file" in capsys.readouterr().err
+    assert "recording must be a new file, but " in capsys.readouterr().err
     assert file.read_bytes() == kept
 
 

@@ -4,6 +4,7 @@ from manip_dyn.multibody.equations.forces import BodyState, UserForce
 from manip_dyn.multibody.first_order import FirstOrder, simulate_by_adams
 from manip_dyn.multibody.model.description import load_mechanism, shipped_mechanisms
 from manip_dyn.multibody.model.elements import Joint, MovingBody, RotationalSpring, Spring, Tyre
+from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.multibody.model.mechanism import Equilibrium, Mechanism
 from manip_dyn.multibody.simulation import MechanismMotion, MechanismSimulation, simulate_mechanism
@@ -15,6 +16,7 @@ __all__ = [
     "simulate_by_adams",
     "BodyState",
     "Joint",
+    "JointCoordinates",
     "Mechanism",
     "MechanismMotion",
     "MechanismSimulation",

@@ -1,17 +1,5 @@
-"""Recordings: motions in MCAP files with the messages of ROS, written, read, and from results."""
+"""Recordings: motions as ROS messages in MCAP files, written, read and created from results."""
 
-from typing import TYPE_CHECKING
+from manip_dyn.core.lazy import lazy_package
 
-from manip_dyn.core.imports import lazy_names
-
-if TYPE_CHECKING:
-    from manip_dyn.recording.reader import Recording, read
-    from manip_dyn.recording.recorder import Recorder
-    from manip_dyn.recording.results import record
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {"reader": ("Recording", "read"), "results": ("record",), "recorder": ("Recorder",)},
-    )
-
-__all__ = ["Recorder", "Recording", "read", "record"]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

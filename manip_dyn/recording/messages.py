@@ -17,7 +17,7 @@ from manip_dyn.robot.geometry import Placement
 
 
 def required_library(module: str) -> Any:
-    """Return a module of mcap or rosbags; raise `ManipDynError` if it is not installed."""
+    """Return a module of mcap or rosbags, or raise `ManipDynError` if it is not installed."""
     return extras.required_module(module, "recordings need", "record")
 
 
@@ -32,31 +32,31 @@ def serialize(content: Any) -> bytes:
 
 
 def deserialize(data: bytes, kind: str) -> Any:
-    """Return the message that was serialized.
+    """Return the message of a type from its CDR.
 
-    ROS's own serializer may leave more bytes behind a message than rosbags expects, for a number
-    that an empty sequence would begin with.
+    The serializer of ROS may append four bytes that rosbags does not expect: the length of an
+    empty sequence.
     """
-    refused = required_library("rosbags.serde.errors").SerdeError
+    error = required_library("rosbags.serde.errors").SerdeError
     try:
         return _type_store().deserialize_cdr(data, kind)
-    except refused:
+    except error:
         return _type_store().deserialize_cdr(data[:-4], kind)
 
 
 @cache
 def definition(kind: str) -> str:
-    """Return the definition of a type with those of all its fields, as MCAP's ``ros2msg`` has it.
+    """Return the definition of a type and of all its fields in MCAP's ``ros2msg`` encoding.
 
     Raises:
-        ManipDynError: If it is none of ROS's own, and no installed package has it.
+        ManipDynError: If neither ROS nor an installed package defines the type.
     """
     _register(kind)
     return str(_type_store().generate_msgdef(kind, ros_version=2)[0])
 
 
 def _register(kind: str) -> None:
-    """Add a type, and those of its fields, from the files of installed packages."""
+    """Register a type and the types of its fields from the files of installed packages."""
     store = _type_store()
     if kind in store.fielddefs:
         return
@@ -66,15 +66,15 @@ def _register(kind: str) -> None:
         if file.is_file():
             parsed = required_library("rosbags.typesys").get_types_from_msg(file.read_text(), kind)
             for _, fields in parsed.values():
-                for each in _message_types(fields):
-                    _register(each)
+                for field_kind in _message_types(fields):
+                    _register(field_kind)
             store.register(parsed)
             return
-    raise ManipDynError(f"the definition of {kind} is not installed")
+    raise ManipDynError(f"message type {kind} is not defined by ROS or an installed package")
 
 
 def _message_types(fields: Any) -> set[str]:
-    """Return the types of messages that the fields of a definition have."""
+    """Return the message types of the fields of a definition."""
     if isinstance(fields, str):
         return {fields} if fields.count("/") == 2 else set()
     if isinstance(fields, (list, tuple)):
@@ -135,15 +135,15 @@ def transforms(stamp_ns: int, placements: Iterable[Placement]) -> Any:
         transforms=[
             message(
                 "geometry_msgs/msg/TransformStamped",
-                header=header(each.parent, stamp_ns),
-                child_frame_id=each.child,
+                header=header(placement.parent, stamp_ns),
+                child_frame_id=placement.child,
                 transform=message(
                     "geometry_msgs/msg/Transform",
-                    translation=vector(each.position),
-                    rotation=quaternion(each.quaternion),
+                    translation=vector(placement.position),
+                    rotation=quaternion(placement.quaternion),
                 ),
             )
-            for each in placements
+            for placement in placements
         ],
     )
 
@@ -158,11 +158,11 @@ def quaternion(values: Vector) -> Any:
     return message("geometry_msgs/msg/Quaternion", **_named("xyzw", values))
 
 
-def pose(place: Vector, orientation: Vector) -> Any:
-    """Return a Pose from a place (3,), m, and a quaternion (4,): x, y, z, w."""
+def pose(position: Vector, orientation: Vector) -> Any:
+    """Return a Pose from a position (3,), m, and a quaternion (4,): x, y, z, w."""
     return message(
         "geometry_msgs/msg/Pose",
-        position=message("geometry_msgs/msg/Point", **_named("xyz", place)),
+        position=message("geometry_msgs/msg/Point", **_named("xyz", position)),
         orientation=quaternion(orientation),
     )
 
@@ -180,7 +180,7 @@ def pose_stamped(frame: str, stamp_ns: int, matrix: Matrix) -> Any:
 
 
 def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
-    """Return a TwistStamped from (6,), linear part first."""
+    """Return a TwistStamped from a twist (6,), linear components first."""
     twist = message(
         "geometry_msgs/msg/Twist", linear=vector(values[:3]), angular=vector(values[3:])
     )
@@ -188,13 +188,13 @@ def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
 
 
 def pose_array(frame: str, stamp_ns: int, rows: Matrix) -> Any:
-    """Return a PoseArray from rows (b, 7): place, Euler parameters with the scalar first."""
+    """Return a PoseArray from rows (b, 7): position, Euler parameters with the scalar first."""
     poses = [pose(row[:3], np.roll(row[3:], -1)) for row in rows]
     return message("geometry_msgs/msg/PoseArray", header=header(frame, stamp_ns), poses=poses)
 
 
 def efforts(names: Sequence[str], rows: Iterable[tuple[float, Vector]]) -> Any:
-    """Return a JointTrajectory of times, s, and efforts (n,), each held until the next."""
+    """Return a JointTrajectory of times, s, and efforts (n,), each applied until the next."""
     points = []
     for t, effort in rows:
         seconds, rest = divmod(round(t * 1e9), 1_000_000_000)

@@ -25,9 +25,9 @@ class Message(NamedTuple):
         kind: Its type, such as ``sensor_msgs/msg/JointState``.
         time_ns: When it was received, ns.
         sent_ns: When it was sent, ns.
-        sequence: Which message of its publisher it is; 0 where that is not known.
+        sequence: Sequence number of its publisher; 0 if unknown.
         data: Its CDR.
-        latched: Whether its topic is latched.
+        latched: Whether its topic is latched (durability transient local).
     """
 
     topic: str
@@ -40,7 +40,7 @@ class Message(NamedTuple):
 
     @property
     def content(self) -> Any:
-        """The message, its arrays as numpy arrays."""
+        """The deserialized message; arrays are numpy arrays."""
         return deserialize(self.data, self.kind)
 
 
@@ -49,15 +49,16 @@ class MessageReader:
 
     Attributes:
         file: The file.
-        notes: Texts by name and key, such as the parameters of nodes; all of them at the end.
-        complete: Whether the end of the file was found; False, too, before it was looked for.
+        notes: Strings by name and key, such as the parameters of nodes. They are complete after
+            the iteration.
+        complete: Whether the iteration reached the regular end of the file.
     """
 
     def __init__(self, file: str | Path):
-        """Take the file.
+        """Open the file for reading.
 
         Raises:
-            ManipDynError: If there is none, or it is no recording.
+            ManipDynError: If the file cannot be read or is not an MCAP file.
         """
         self.file, self.complete = Path(file), False
         self.notes: dict[str, dict[str, str]] = {}
@@ -67,10 +68,10 @@ class MessageReader:
         except OSError as error:
             raise ManipDynError(f"recording '{file}' cannot be read: {error.strerror}") from error
         if magic != b"\x89MCAP0\r\n":
-            raise ManipDynError(f"'{file}' is no recording; expected an MCAP file")
+            raise ManipDynError(f"recording must be an MCAP file, got '{file}'")
 
     def __iter__(self) -> Iterator[Message]:
-        """Yield the messages; those of a chunk that is not whole are left out."""
+        """Yield the messages, without those of an incomplete chunk."""
         records, schemas, channels = (
             required_library("mcap.records"),
             dict[int, str](),
@@ -96,7 +97,7 @@ class MessageReader:
                 self.notes[record.name] = dict(record.metadata)
 
     def _records(self) -> Iterator[Any]:
-        """Yield the records up to the end, or up to where the file is cut off."""
+        """Yield the records up to the end, or up to the first incomplete or damaged one."""
         reader, errors = (
             required_library("mcap.stream_reader"),
             required_library("mcap.exceptions"),
@@ -114,24 +115,24 @@ class MessageReader:
 
 
 def _checked_records(reader: Any, opened: Any, size: int) -> Iterator[Any]:
-    """Return the records of a file; a chunk whose checksum is wrong ends them."""
+    """Return the records of a file up to the first chunk with a wrong checksum."""
     return reader.StreamReader(opened, validate_crcs=True, record_size_limit=size).records
 
 
 JOINT_STATES, DESCRIPTION = "joint_states", "robot_description"
 PARAMETERS = "parameters of "
-"""How notes with the parameters of a node begin, as JSON by name; its name follows."""
+"""Prefix of the names of notes with the parameters of a node (JSON by name)."""
 COMMANDS = ("commands", "joint_commands", "effort_trajectory", "joint_trajectory")
-"""Last parts of the names of topics that tell an arm what to do."""
+"""Last components of the names of command topics."""
 
 
 class Command(NamedTuple):
-    """What an arm was told.
+    """A command to an arm.
 
     Attributes:
-        t: Time of the last state that was out when it was sent, s.
+        t: Time of the last state that was published before the command, s.
         topic: Its topic.
-        content: The message, such as a Float64MultiArray, its arrays as numpy arrays.
+        content: The message, such as a Float64MultiArray; arrays are numpy arrays.
     """
 
     t: float
@@ -144,19 +145,20 @@ class Recording:
     """A recorded motion of m states.
 
     Attributes:
-        file: Where it was read from.
-        robot: The robot that was described in it; None for mechanisms.
+        file: The MCAP file.
+        robot: The recorded robot; None for mechanisms.
         joint_names: The joints (n,).
-        stamps_ns: Stamps of the states (m,), ns; they fall where the arm was reset.
-        t: Times (m,) from the first state, s, that rise: a reset takes no time.
-        q: Positions (m, n), rad or m; nan where they were not told.
-        v: Velocities (m, n), rad/s or m/s; nan where they were not told.
-        effort: Efforts (m, n) from each state on, N m or N; nan where they were not told.
-        commands: What the arm was told, in the order in which it was sent.
-        resets: Which states are the first after a reset.
-        metadata: Texts by name and key: the parameters of the nodes, what a result said.
-        topics: How many messages there are by topic.
-        complete: Whether the recorder ended the file; not if it was killed.
+        stamps_ns: Stamps of the states (m,), ns. They decrease where the arm was reset.
+        t: Times (m,) since the first state, s. They never decrease: a reset takes no time.
+        q: Positions (m, n), rad or m; NaN if the message has none.
+        v: Velocities (m, n), rad/s or m/s; NaN if the message has none.
+        effort: Efforts (m, n) applied from each state on, N m or N; NaN if the message has none.
+        commands: Commands to the arm, in the order in which they were sent.
+        resets: Indices of the first states after resets.
+        metadata: Strings by name and key, such as the parameters of the nodes or the status of a
+            result.
+        topics: Number of messages by topic.
+        complete: Whether the recorder closed the file. False if it was killed.
     """
 
     file: Path
@@ -174,42 +176,44 @@ class Recording:
     complete: bool = True
 
     def __repr__(self) -> str:
-        """Return what it is about in one line."""
-        who = "a mechanism" if self.robot is None else f"'{self.robot.name}'"
-        end = "" if self.complete else ", cut off"
+        """Return the robot, the number of states and the duration in one line."""
+        name = "a mechanism" if self.robot is None else f"'{self.robot.name}'"
+        end = "" if self.complete else ", incomplete"
         last = self.t[-1] if len(self.t) else 0.0
-        return f"Recording({who}: {len(self.t)} states in {last:g} s{end})"
+        return f"Recording({name}: {len(self.t)} states in {last:g} s{end})"
 
 
 def read(file: str | Path, namespace: str = "") -> Recording:
-    """Return the motion in an MCAP file, as far as it goes if its recorder was killed.
+    """Return the motion in an MCAP file.
+
+    A file without an end, because its recorder was killed, is read up to its last complete chunk.
 
     Args:
         file: The file.
-        namespace: Whose joint_states are meant where there are several, such as ``/left``.
+        namespace: Namespace of the joint_states, such as ``/left``, if there are several.
 
     Raises:
-        ManipDynError: If it cannot be read, or has no joint states there.
+        ManipDynError: If the file cannot be read, or has no joint states in the namespace.
     """
     source = MessageReader(file)
-    place = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
+    prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
     states: list[Message] = []
-    told: list[Message] = []
+    commands: list[Message] = []
     topics: dict[str, int] = {}
     description = ""
-    for each in source:
-        topics[each.topic] = topics.get(each.topic, 0) + 1
-        name = each.topic.removeprefix(place)
+    for message in source:
+        topics[message.topic] = topics.get(message.topic, 0) + 1
+        name = message.topic.removeprefix(prefix)
         if name == JOINT_STATES:
-            states.append(each)
+            states.append(message)
         elif name == DESCRIPTION:
-            description = each.content.data
-        elif each.topic.startswith(place) and name.rpartition("/")[2] in COMMANDS:
-            told.append(each)
+            description = message.content.data
+        elif message.topic.startswith(prefix) and name.rpartition("/")[2] in COMMANDS:
+            commands.append(message)
     if not states:
         others = [topic for topic in topics if topic.endswith(f"/{JOINT_STATES}")]
-        has = f"; it has {', '.join(others)}" if others else ""
-        raise ManipDynError(f"recording '{file}' has no {place}{JOINT_STATES}{has}")
+        hint = f"; it has {', '.join(others)}" if others else ""
+        raise ManipDynError(f"recording '{file}' has no {prefix}{JOINT_STATES}{hint}")
     sent, rows = _states(states)
     names = tuple(rows[0].name)
     stamps = np.array([_nanoseconds(row) for row in rows], dtype=np.int64)
@@ -223,7 +227,7 @@ def read(file: str | Path, namespace: str = "") -> Recording:
         q=_column(rows, "position", len(names)),
         v=_column(rows, "velocity", len(names)),
         effort=_column(rows, "effort", len(names)),
-        commands=_commands(told, sent, t),
+        commands=_commands(commands, sent, t),
         resets=resets,
         metadata=source.notes,
         topics=topics,
@@ -232,12 +236,12 @@ def read(file: str | Path, namespace: str = "") -> Recording:
 
 
 def _states(messages: Iterable[Message]) -> tuple[list[int], list[Any]]:
-    """Return when states were sent, and the states; what is repeated while time stands is not."""
+    """Return times of sending and states, without states that repeat the stamp before them."""
     sent, rows, last = [], [], None
-    for each in messages:
-        row = each.content
+    for message in messages:
+        row = message.content
         if last is None or _nanoseconds(row) != last:
-            sent.append(each.sent_ns)
+            sent.append(message.sent_ns)
             rows.append(row)
             last = _nanoseconds(row)
     return sent, rows
@@ -256,21 +260,21 @@ def _times(stamps: np.ndarray) -> tuple[Vector, tuple[int, ...]]:
 
 def _column(rows: list[Any], name: str, size: int) -> Matrix:
     values = [np.asarray(getattr(row, name), dtype=float) for row in rows]
-    return np.array([each if len(each) == size else np.full(size, np.nan) for each in values])
+    return np.array([row if len(row) == size else np.full(size, np.nan) for row in values])
 
 
-def _commands(told: list[Message], sent: list[int], t: Vector) -> tuple[Command, ...]:
-    told.sort(key=lambda each: each.sent_ns)
-    out = np.searchsorted(sent, [each.sent_ns for each in told], side="right")
+def _commands(messages: list[Message], sent: list[int], t: Vector) -> tuple[Command, ...]:
+    messages.sort(key=lambda message: message.sent_ns)
+    states_before = np.searchsorted(sent, [message.sent_ns for message in messages], side="right")
     return tuple(
-        Command(float(t[max(int(k) - 1, 0)]), each.topic, each.content)
-        for k, each in zip(out, told, strict=True)
+        Command(float(t[max(int(k) - 1, 0)]), message.topic, message.content)
+        for k, message in zip(states_before, messages, strict=True)
     )
 
 
 def _robot(description: str, notes: dict[str, dict[str, str]]) -> Robot | None:
     if not description:
         return None
-    told = [each for name, each in notes.items() if name.startswith(PARAMETERS)]
-    tips = [json.loads(each["tip"]) for each in told if "tip" in each]
+    nodes = [values for name, values in notes.items() if name.startswith(PARAMETERS)]
+    tips = [json.loads(values["tip"]) for values in nodes if "tip" in values]
     return load_robot(description, tip=next(filter(None, tips), None))

@@ -1,7 +1,7 @@
-"""Writes messages into an MCAP file, as ``ros2 bag record -s mcap`` has them.
+"""`Recorder`: messages in an MCAP file, in the format of ``ros2 bag record -s mcap``.
 
-What has been written stays readable whatever becomes of the process: messages go to disk in chunks
-of at most a second, each readable by itself.
+Messages are written to disk in self-contained chunks of at most a second. They remain readable if
+the process is killed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages import definition, required_library, serialize
 
 CHUNK_PERIOD = 1.0
-"""Most wall time for which a message is only in memory, s."""
+"""Longest wall time for which a message is only in memory, s."""
 FOREVER = "{sec: 9223372036, nsec: 854775807}"
 LATCHED = f"""- history: keep_last
   depth: 1
@@ -26,44 +26,44 @@ LATCHED = f"""- history: keep_last
   liveliness: automatic
   liveliness_lease_duration: {FOREVER}
   avoid_ros_namespace_conventions: false"""
-"""How a topic was offered whose last message late joiners get, in the words of rosbag2."""
+"""QoS profile of a latched topic in rosbag2's format: late subscribers get its last message."""
 QOS = "offered_qos_profiles"
 SUFFIX = ".mcap"
-"""How a recording's file name ends: `view` and other programs know it by that."""
+"""Suffix of the file name of a recording."""
 
 
 def check_new(file: str | Path) -> None:
-    """Refuse the path of a recording that could not be begun.
+    """Check that a new recording can have this path.
 
     Raises:
-        ManipDynError: If it does not end in ``.mcap``, or something is there already.
+        ManipDynError: If it does not end in ``.mcap``, or exists already.
     """
     if Path(file).suffix != SUFFIX:
-        raise ManipDynError(f"recording '{file}' does not end in {SUFFIX}; expected it to")
+        raise ManipDynError(f"name of a recording must end in {SUFFIX}, got '{file}'")
     if Path(file).exists():
         raise _exists_error(file)
 
 
 def _exists_error(file: str | Path) -> ManipDynError:
-    return ManipDynError(f"'{file}' is there already; expected a new file")
+    return ManipDynError(f"recording must be a new file, but '{file}' exists already")
 
 
 class Recorder:
-    """A file that messages are written into.
+    """Writes messages into an MCAP file.
 
     Attributes:
         file: The file.
-        counts: How many messages there are by topic.
+        counts: Number of messages by topic.
     """
 
     def __init__(self, file: str | Path):
-        """Begin the file.
+        """Create the file.
 
         Args:
             file: Path of a new file that ends in ``.mcap``.
 
         Raises:
-            ManipDynError: If it ends otherwise, is there already, or cannot be written.
+            ManipDynError: If the path has another suffix, exists already, or cannot be written.
         """
         self.file, self.counts = Path(file), dict[str, int]()
         library = required_library("mcap.writer")
@@ -85,11 +85,11 @@ class Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the file."""
+        """Close the file."""
         self.close()
 
     def add_topic(self, topic: str, kind: str, latched: bool = False) -> None:
-        """Expect messages of a type on a topic; `latched` ones are for late joiners, too."""
+        """Declare a topic, its message type and whether it is latched (transient local)."""
         if (topic, kind) in self._channels:
             return
         if kind not in self._schemas:
@@ -115,15 +115,15 @@ class Recorder:
         sent_ns: int | None = None,
         sequence: int = 0,
     ) -> None:
-        """Write a serialized message on a topic that was added.
+        """Write a serialized message on a topic declared by `add_topic`.
 
         Args:
             topic: The topic.
             kind: The message's type.
             data: Its CDR.
             time_ns: When it was received, ns.
-            sent_ns: When it was sent; None: then, too.
-            sequence: Which message of its publisher it is; 0 where that is not known.
+            sent_ns: When it was sent, ns. Default: `time_ns`.
+            sequence: Sequence number of its publisher; 0 if unknown.
         """
         channel, sent = self._channels[topic, kind], time_ns if sent_ns is None else sent_ns
         self._try(self._writer.add_message, channel, time_ns, data, sent, sequence)
@@ -131,18 +131,18 @@ class Recorder:
         self.flush_when_due()
 
     def add_note(self, name: str, content: Mapping[str, str]) -> None:
-        """Write texts by key, such as the parameters of a node."""
+        """Write strings by key, such as the parameters of a node."""
         self._try(self._writer.add_metadata, name, dict(content))
 
     def flush_when_due(self) -> None:
-        """Write to disk what has been in memory for `CHUNK_PERIOD`."""
+        """Write the messages in memory to disk if the last time was `CHUNK_PERIOD` ago."""
         now = time.monotonic()
         if now - self._flushed >= CHUNK_PERIOD:
             self._flushed = now
             self._try(self._writer.flush)
 
     def close(self) -> None:
-        """Write what is left and the index; after that, or a failure, it does nothing."""
+        """Write the last chunk and the index. Does nothing if the file is closed already."""
         if not self._raw.closed:
             self._try(self._writer.finish)
             self._raw.close()
@@ -161,7 +161,7 @@ class Recorder:
 
 
 class _UnbufferedFile:
-    """A file without a buffer of its own, so that nothing is left to be written when it failed."""
+    """An unbuffered file: after a failure there is no data left to write."""
 
     def __init__(self, raw: Any):
         self._raw, self.tell, self.flush = raw, raw.tell, raw.flush

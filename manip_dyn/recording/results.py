@@ -1,4 +1,4 @@
-"""`record`: a plan, a simulation, a tracked path or the motion of a mechanism as a recording."""
+"""`record`: write a plan, a simulation, a tracked path or a mechanism's motion to a file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from manip_dyn.multibody.model.geometry import JointCoordinates
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismMotion
 from manip_dyn.planning.plan import Plan
-from manip_dyn.recording import messages as make
+from manip_dyn.recording import messages
 from manip_dyn.recording.recorder import Recorder
 from manip_dyn.robot import Robot
 from manip_dyn.robot.geometry import LinkTree
 from manip_dyn.simulation.trajectory import Trajectory
 
 PERIOD = 0.01
-"""Time between the states of a plan, s; those of the other results are their samples."""
+"""Time between the states of a plan, s. The states of other results are their samples."""
 TF_PERIOD_NS = 20_000_000
 """Least time between messages on /tf."""
 Result = Plan | Trajectory | TrackResult | MechanismMotion
@@ -36,56 +36,63 @@ def record(
     mechanism: Mechanism | None = None,
     period: float = PERIOD,
 ) -> None:
-    """Write a result into an MCAP file, on the topics that the nodes have.
+    """Write a result into an MCAP file, on the topics of the ROS nodes.
 
-    Times are those of the result, from 0 ns on.
+    The times of the messages are those of the result and start at 0 ns.
 
     Args:
         result: A `Plan`, `Trajectory`, `TrackResult` or `MechanismMotion`.
         file: Path of a new file that ends in ``.mcap``, such as ``motion.mcap``.
-        robot: The arm of a `Trajectory` or `TrackResult`; a plan has its own.
-        mechanism: That of a `MechanismMotion`.
+        robot: The arm of a `Trajectory` or `TrackResult`. A `Plan` contains its robot.
+        mechanism: The mechanism of a `MechanismMotion`.
         period: Time between the states of a plan, s.
 
     Raises:
-        ManipDynError: If it is no such result, its robot or mechanism is missing or another one,
-            mcap or rosbags is not installed, or the file is there already or cannot be written.
+        ManipDynError: If the result has another type, its robot or mechanism is missing or does
+            not match, mcap or rosbags is not installed, or the file exists already or cannot be
+            written.
     """
-    write: Any = next((each for kind, each in KINDS.items() if isinstance(result, kind)), None)
+    write: Any = next(
+        (writer for kind, writer in WRITERS.items() if isinstance(result, kind)), None
+    )
     if write is None:
-        names = ", ".join(kind.__name__ for kind in KINDS)
-        raise ManipDynError(f"result is of type {type(result).__name__}; expected one of: {names}")
+        names = ", ".join(kind.__name__ for kind in WRITERS)
+        raise ManipDynError(f"result must be one of {names}, got a {type(result).__name__}")
     positive("period", period, "s")
-    own = getattr(result, "robot", None) or getattr(result, "mechanism", None)
-    found = _checked(result, own or robot or mechanism)
+    own_model = getattr(result, "robot", None) or getattr(result, "mechanism", None)
+    model = _checked_model(result, own_model or robot or mechanism)
     with Recorder(file) as recorder:
         kind = type(result).__name__
         status = str(getattr(result.status, "name", result.status)).lower()
         recorder.add_note("manip_dyn", {"result": kind, "status": status, "reason": result.reason})
-        end_ns = write(recorder, result, found, period)
-        told = make.diagnostics(end_ns, kind, result.success, result.reason, {"status": status})
-        recorder.add("/diagnostics", told, end_ns)
+        end_ns = write(recorder, result, model, period)
+        outcome = messages.diagnostics(
+            end_ns, kind, result.success, result.reason, {"status": status}
+        )
+        recorder.add("/diagnostics", outcome, end_ns)
 
 
-def _checked(result: Result, model: Any) -> Any:
-    """Return the model of a result if it fits."""
-    wanted, name = (
+def _checked_model(result: Result, model: Any) -> Any:
+    """Return the robot or mechanism of a result if their sizes match."""
+    kind, name = (
         (Robot, "robot") if not isinstance(result, MechanismMotion) else (Mechanism, "mechanism")
     )
     count = len(result.q0) if isinstance(result, Plan) else result.q.shape[1]
-    size = getattr(model, "n" if wanted is Robot else "size", None)
-    if not isinstance(model, wanted) or size != count:
-        what = "nothing" if model is None else f"{getattr(model, 'name', model)!r}"
+    size = getattr(model, "n" if kind is Robot else "size", None)
+    if not isinstance(model, kind) or size != count:
+        value = "none" if model is None else f"{getattr(model, 'name', model)!r}"
         raise ManipDynError(
-            f"a {type(result).__name__} of {count} coordinates is to be recorded with {what}; "
-            f"expected record(result, file, {name}=...) with what moved"
+            f"{name} must be the {name} of the {type(result).__name__}, with {count} coordinates, "
+            f"got {value}; use record(result, file, {name}=...)"
         )
     return model
 
 
 def _plan(recorder: Recorder, plan: Plan, robot: Robot, period: float) -> int:
     rows = plan.samples(period)
-    recorder.add("/bang_bang_planner/plan", make.efforts(robot.joint_names, rows), 0, latched=True)
+    recorder.add(
+        "/bang_bang_planner/plan", messages.efforts(robot.joint_names, rows), 0, latched=True
+    )
     switches = [t for t, _ in rows]
     t = np.unique([*np.arange(0.0, plan.t_final, period), *switches, plan.t_final])
     return _arm(recorder, robot, t, *plan.at(t))
@@ -93,15 +100,15 @@ def _plan(recorder: Recorder, plan: Plan, robot: Robot, period: float) -> int:
 
 def _trajectory(recorder: Recorder, run: Trajectory, robot: Robot, _period: float) -> int:
     for stamp, energy in zip(_stamps(run.t), run.energy, strict=True):
-        recorder.add("/simulator/energy", make.numbers(energy), stamp)
+        recorder.add("/simulator/energy", messages.numbers(energy), stamp)
     return _arm(recorder, robot, run.t, run.q, run.v, run.tau)
 
 
 def _track(recorder: Recorder, run: TrackResult, robot: Robot, _period: float) -> int:
     for stamp, desired, error in zip(_stamps(run.t), run.desired, run.error, strict=True):
-        pose = make.pose_stamped(robot.base, stamp, desired)
+        pose = messages.pose_stamped(robot.base, stamp, desired)
         recorder.add("/clik_tracker/desired_pose", pose, stamp)
-        twist = make.twist_stamped(robot.base, stamp, error)
+        twist = messages.twist_stamped(robot.base, stamp, error)
         recorder.add("/clik_tracker/error", twist, stamp)
     return _arm(recorder, robot, run.t, run.q, run.v, np.zeros((len(run.t), 0)))
 
@@ -111,29 +118,33 @@ def _mechanism(
 ) -> int:
     joints, last = JointCoordinates(mechanism), 0
     for stamp, q, v in zip(_stamps(run.t), run.q, run.v, strict=True):
-        poses = make.pose_array("world", stamp, q.reshape(-1, 7))
+        poses = messages.pose_array("world", stamp, q.reshape(-1, 7))
         recorder.add("/mechanism/poses", poses, stamp)
-        recorder.add("/joint_states", make.joint_state(joints.names, stamp, *joints(q, v)), stamp)
+        recorder.add(
+            "/joint_states", messages.joint_state(joints.names, stamp, *joints(q, v)), stamp
+        )
         last = stamp
     return last
 
 
 def _arm(recorder: Recorder, robot: Robot, t: Vector, q: Matrix, v: Matrix, effort: Matrix) -> int:
-    """Write states (m, n), the robot and where its links are; return the last stamp, ns."""
-    tree, told = LinkTree(robot), -TF_PERIOD_NS
-    recorder.add("/robot_description", make.text(robot.urdf), 0, latched=True)
-    recorder.add("/tf_static", make.transforms(0, tree.fixed), 0, latched=True)
+    """Write states (m, n), the robot and the poses of its links; return the last stamp, ns."""
+    tree, last_tf = LinkTree(robot), -TF_PERIOD_NS
+    recorder.add("/robot_description", messages.text(robot.urdf), 0, latched=True)
+    recorder.add("/tf_static", messages.transforms(0, tree.fixed), 0, latched=True)
     stamps = _stamps(t)
     for stamp, *state in zip(stamps, q, v, effort, strict=True):
-        recorder.add("/joint_states", make.joint_state(robot.joint_names, stamp, *state), stamp)
-        if stamp - told >= TF_PERIOD_NS or stamp == stamps[-1]:
-            recorder.add("/tf", make.transforms(stamp, tree.moving(state[0])), stamp)
-            told = stamp
+        recorder.add(
+            "/joint_states", messages.joint_state(robot.joint_names, stamp, *state), stamp
+        )
+        if stamp - last_tf >= TF_PERIOD_NS or stamp == stamps[-1]:
+            recorder.add("/tf", messages.transforms(stamp, tree.moving(state[0])), stamp)
+            last_tf = stamp
     return stamps[-1]
 
 
 def _stamps(t: Vector) -> Sequence[int]:
-    return [round(float(each) * 1e9) for each in t]
+    return [round(float(time) * 1e9) for time in t]
 
 
-KINDS = {Plan: _plan, Trajectory: _trajectory, TrackResult: _track, MechanismMotion: _mechanism}
+WRITERS = {Plan: _plan, Trajectory: _trajectory, TrackResult: _track, MechanismMotion: _mechanism}

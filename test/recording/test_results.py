@@ -1,19 +1,18 @@
-"""Results as recordings: what is written is read again, by us and by those who wrote MCAP."""
+"""Results survive a round trip through a recording, also with the readers of MCAP and rosbag2."""
 
 import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.multibody.model.geometry import JointCoordinates
-from manip_dyn.recording import read
-from manip_dyn.recording.reader import MessageReader
+from manip_dyn.multibody import JointCoordinates
+from manip_dyn.recording import MessageReader, read
 
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
 
 
 def arm(n=50):
-    """A robot and made-up positions and velocities of 50 samples."""
+    """A robot with the times and random positions, velocities and efforts of 50 samples."""
     robot = md.load_robot("rr")
     random = np.random.default_rng(3)
     return robot, np.arange(n) * 1e-3, *(random.normal(size=(n, robot.n)) for _ in range(3))
@@ -26,7 +25,7 @@ def trajectory():
     return md.Trajectory(t, q, v, tau, energy, status, "the duration is over", {}), robot
 
 
-def tracked():
+def track_result():
     robot, t, q, v, _ = arm()
     zeros, poses = np.zeros(len(t)), np.tile(np.eye(4), (len(t), 1, 1))
     poses[:, 0, 3] = t
@@ -54,29 +53,31 @@ def tracked():
     return result, robot
 
 
-@pytest.mark.parametrize("make", [trajectory, tracked])
-def test_an_arm_comes_back_as_it_was(make, tmp_path):
-    result, robot = make()
+@pytest.mark.parametrize("create", [trajectory, track_result])
+def test_the_motion_of_an_arm_is_read_unchanged(create, tmp_path):
+    result, robot = create()
     file = tmp_path / "motion.mcap"
     md.record(result, file, robot=robot)
-    found = read(file)
-    np.testing.assert_array_equal(found.q, result.q)
-    np.testing.assert_array_equal(found.v, result.v)
-    np.testing.assert_allclose(found.t, result.t, atol=1e-12)
-    assert found.robot.urdf == robot.urdf
-    assert found.joint_names == robot.joint_names
-    assert found.complete
-    assert found.resets == found.commands == ()
-    assert found.metadata["manip_dyn"]["reason"] == result.reason
+    recording = read(file)
+    np.testing.assert_array_equal(recording.q, result.q)
+    np.testing.assert_array_equal(recording.v, result.v)
+    np.testing.assert_allclose(recording.t, result.t, atol=1e-12)
+    assert recording.robot.urdf == robot.urdf
+    assert recording.joint_names == robot.joint_names
+    assert recording.complete
+    assert recording.resets == recording.commands == ()
+    assert recording.metadata["manip_dyn"]["reason"] == result.reason
     tau = getattr(result, "tau", np.full_like(result.q, np.nan))
-    np.testing.assert_array_equal(found.effort, tau)
+    np.testing.assert_array_equal(recording.effort, tau)
 
 
-def test_a_plan_is_its_states_and_its_efforts(tmp_path):
+def test_a_plan_is_recorded_as_states_and_efforts(tmp_path):
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
     md.record(plan, tmp_path / "plan.mcap", period=0.05)
-    found = read(tmp_path / "plan.mcap")
-    for t, q, v, effort in zip(found.t, found.q, found.v, found.effort, strict=True):
+    recording = read(tmp_path / "plan.mcap")
+    for t, q, v, effort in zip(
+        recording.t, recording.q, recording.v, recording.effort, strict=True
+    ):
         assert np.abs(plan.state(t)[0] - q).max() < 1e-8
         assert np.abs(plan.state(t)[1] - v).max() < 1e-7
         assert any(np.abs(plan.effort(t + e) - effort).max() < 1e-9 for e in (-1e-9, 0.0, 1e-9))
@@ -87,7 +88,7 @@ def test_a_plan_is_its_states_and_its_efforts(tmp_path):
     np.testing.assert_allclose(times, [t for t, _ in plan.samples(0.05)], atol=1e-9)
 
 
-def test_a_mechanism_is_its_poses_and_its_joints(tmp_path):
+def test_a_mechanism_is_recorded_as_body_poses_and_joint_coordinates(tmp_path):
     mechanism = md.load_mechanism("four_bar")
     t = np.array([0.0, 0.1])
     q = np.array([mechanism.q0, mechanism.q0])
@@ -97,48 +98,47 @@ def test_a_mechanism_is_its_poses_and_its_joints(tmp_path):
     )
     file = tmp_path / "motion.mcap"
     md.record(motion, file, mechanism=mechanism)
-    found = read(file)
-    assert found.robot is None
-    np.testing.assert_array_equal(found.q[1], JointCoordinates(mechanism)(q[1], 0.1 * q[1])[0])
+    recording = read(file)
+    assert recording.robot is None
+    np.testing.assert_array_equal(recording.q[1], JointCoordinates(mechanism)(q[1], 0.1 * q[1])[0])
     poses = next(m.content.poses for m in MessageReader(file) if m.topic == "/mechanism/poses")
-    place = poses[1].position
-    np.testing.assert_array_equal([place.x, place.y, place.z], q[0, 7:10])
-    turn = poses[1].orientation
-    np.testing.assert_array_equal([turn.w, turn.x, turn.y, turn.z], q[0, 10:14])
+    p, e = poses[1].position, poses[1].orientation
+    np.testing.assert_array_equal([p.x, p.y, p.z], q[0, 7:10])
+    np.testing.assert_array_equal([e.w, e.x, e.y, e.z], q[0, 10:14])
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
+def test_a_missing_or_wrong_robot_is_rejected(tmp_path):
     result, _ = trajectory()
     file = tmp_path / "motion.mcap"
-    for given, words in (({}, "nothing"), ({"robot": md.load_robot("pa10")}, "'pa10'")):
-        with pytest.raises(md.ManipDynError, match=f"2 coordinates .* with {words}; .*robot=..."):
-            md.record(result, file, **given)
-    with pytest.raises(md.ManipDynError, match="result is of type ndarray; expected one of: Plan"):
+    for model, value in (({}, "none"), ({"robot": md.load_robot("pa10")}, "'pa10'")):
+        with pytest.raises(md.ManipDynError, match=f"2 coordinates, got {value}; .*robot=..."):
+            md.record(result, file, **model)
+    with pytest.raises(md.ManipDynError, match="result must be one of Plan"):
         md.record(result.q, file)
     assert not file.exists()
 
 
-def test_the_readers_of_mcap_and_of_rosbag2_find_what_was_written(tmp_path):
+def test_the_readers_of_mcap_and_rosbag2_read_the_written_messages(tmp_path):
     reader = pytest.importorskip("mcap.reader")
     decoder = pytest.importorskip("mcap_ros2.decoder", reason="pip install mcap-ros2-support")
     result, robot = trajectory()
     file = tmp_path / "motion.mcap"
     md.record(result, file, robot=robot)
     with file.open("rb") as opened:
-        found = reader.make_reader(opened, decoder_factories=[decoder.DecoderFactory()])
-        assert found.get_header().profile == "ros2"
-        rows = list(found.iter_decoded_messages())
-        assert found.get_summary().statistics.message_count == len(rows)
+        recording = reader.make_reader(opened, decoder_factories=[decoder.DecoderFactory()])
+        assert recording.get_header().profile == "ros2"
+        rows = list(recording.iter_decoded_messages())
+        assert recording.get_summary().statistics.message_count == len(rows)
     assert {schema.encoding for schema, *_ in rows} == {"ros2msg"}
     assert {channel.message_encoding for _, channel, *_ in rows} == {"cdr"}
-    states = [each for _, channel, _, each in rows if channel.topic == "/joint_states"]
+    states = [message for _, channel, _, message in rows if channel.topic == "/joint_states"]
     np.testing.assert_array_equal([state.position for state in states], result.q)
     np.testing.assert_array_equal([state.effort for state in states], result.tau)
-    moved = [each for _, channel, _, each in rows if channel.topic == "/tf"][-1]
-    assert moved.transforms[0].header.frame_id == robot.base
+    last_tf = [message for _, channel, _, message in rows if channel.topic == "/tf"][-1]
+    assert last_tf.transforms[0].header.frame_id == robot.base
     from rosbags.rosbag2 import Reader
 
     with Reader(file) as bag:
-        offered = {each.topic: each.ext.offered_qos_profiles for each in bag.connections}
+        offered = {item.topic: item.ext.offered_qos_profiles for item in bag.connections}
     assert offered["/joint_states"] == []
     assert offered["/robot_description"][0].durability.name == "TRANSIENT_LOCAL"

@@ -159,6 +159,6 @@ def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, 
     assert all(name in captured.out for name in asked)
     (tmp_path / asked[-1]).write_text("precious")
     asked.clear()
-    with pytest.raises(ManipDynError, match="is there already; expected a new file"):
+    with pytest.raises(ManipDynError, match="must be a new file"):
         runs.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
     assert not asked
