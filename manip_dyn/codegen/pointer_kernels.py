@@ -10,7 +10,7 @@ from manip_dyn.core.compiled import compiled
 
 KERNEL: Any = None
 SHAPES: tuple[tuple[int, ...], ...] = ((1,),) * 6
-"""Of its arguments and, at last, of its output."""
+"""Shapes of its arguments and, last, of its output."""
 
 
 @compiled(python=False)

@@ -1,4 +1,4 @@
-"""Straight-line functions: what they allocate, refuse, and do for many states at once."""
+"""Straight-line kernels: accuracy, allocations, supported types, and batches of states."""
 
 import numba
 import numpy as np
@@ -8,17 +8,19 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import manip_dyn as md
-from manip_dyn.codegen.backend import statements as pieces
-from manip_dyn.codegen.backend.statements import Program
-from manip_dyn.codegen.backend.straight_line import (
+from manip_dyn.codegen import (
+    DECLARATIONS,
     LANES,
+    Program,
+    argument_size,
     many_states,
     one_coefficient,
     one_state,
 )
-from manip_dyn.codegen.backend.trigonometry import LIMIT
-from manip_dyn.codegen.rigid_body.catalogue import DECLARATIONS, argument_size
 
+LIMIT = 1e5
+"""Angle from which on the C library computes sines."""
+STATEMENTS = "manip_dyn.codegen.backend.statements"
 BOTH = Program("both", ("x",), 1, "out[0] = sin(x[0])\nout[1] = cos(x[0])")
 _one, _lanes = one_state(BOTH), many_states(BOTH, LANES)
 
@@ -50,13 +52,13 @@ def angles():
         -1e9,
         1e22,
     ]
-    spread = rng.uniform(-1, 1, 40_000) * 10.0 ** rng.uniform(-9, 5, 40_000)
-    values = np.concatenate([special, multiples, np.nextafter(multiples, np.inf), spread])
+    random = rng.uniform(-1, 1, 40_000) * 10.0 ** rng.uniform(-9, 5, 40_000)
+    values = np.concatenate([special, multiples, np.nextafter(multiples, np.inf), random])
     return values[: len(values) // LANES * LANES]
 
 
 @pytest.mark.parametrize("lanes", [1, LANES])
-def test_sines_and_cosines_are_good_to_the_last_bits(lanes):
+def test_sines_and_cosines_have_errors_below_two_units_in_the_last_place(lanes):
     x = angles()
     if lanes == 1:
         out = np.empty((len(x), 2))
@@ -74,44 +76,44 @@ def test_sines_and_cosines_are_good_to_the_last_bits(lanes):
 
 
 @pytest.mark.parametrize("lanes", [1, LANES])
-def test_what_is_not_finite_has_no_sine(lanes):
+def test_sines_of_numbers_that_are_not_finite_are_nan(lanes):
     x = np.array([0.0, np.nan, 1.0, np.inf, -np.inf, 2.0, 3.0, 4.0])
     out = np.empty((len(x), 2))
     if lanes == 1:
         singly(x[:, None].copy(), out)
     else:
-        across = np.empty((2, len(x)))
-        in_lanes(x[None, :].copy(), across)
-        out = across.T
+        columns = np.empty((2, len(x)))
+        in_lanes(x[None, :].copy(), columns)
+        out = columns.T
     assert np.isnan(out[[1, 3, 4]]).all()
     finite = np.isfinite(x)
     expected = np.array([np.sin(x[finite]), np.cos(x[finite])]).T
     np.testing.assert_allclose(out[finite], expected, rtol=0, atol=2.3e-16)
 
 
-KERNELS = [each for each in DECLARATIONS if each.module != "second_derivatives"]
+KERNELS = [kernel for kernel in DECLARATIONS if kernel.module != "second_derivatives"]
 
 
-@pytest.mark.parametrize("declaration", KERNELS, ids=lambda each: each.name)
+@pytest.mark.parametrize("declaration", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("states", [1, LANES, 2 * LANES + 3])
-def test_many_states_are_one_state_many_times(declaration, states):
+def test_a_batch_equals_its_states_one_by_one(declaration, states):
     kernels = md.customize(md.load_robot("ibm7535"))
     rng = np.random.default_rng(states)
     arrays = [rng.normal(size=(argument_size(name, 2), states)) for name in declaration.arguments]
-    together = getattr(kernels.batch, declaration.name)(*arrays)
+    batch = getattr(kernels.batch, declaration.name)(*arrays)
     one = getattr(kernels.unchecked, declaration.name)
     for k in range(states):
-        alone = one(*(array[:, k].copy() for array in arrays))
-        scale = max(1.0, np.abs(alone).max())
-        np.testing.assert_allclose(together[..., k], alone, atol=1e-14 * scale, rtol=1e-12)
+        single = one(*(array[:, k].copy() for array in arrays))
+        scale = max(1.0, np.abs(single).max())
+        np.testing.assert_allclose(batch[..., k], single, atol=1e-14 * scale, rtol=1e-12)
 
 
-def test_threads_share_a_batch():
+def test_a_batch_does_not_depend_on_the_number_of_threads():
     kernels = md.customize(md.load_robot("pa10"))
     arrays = np.random.default_rng(0).normal(size=(3, 7, 1000))
-    alone = kernels.batch.forward_dynamics(*arrays)
-    np.testing.assert_array_equal(kernels.batch.forward_dynamics(*arrays, threads=2), alone)
-    np.testing.assert_array_equal(kernels.batch.forward_dynamics(*arrays, threads=7), alone)
+    expected = kernels.batch.forward_dynamics(*arrays)
+    np.testing.assert_array_equal(kernels.batch.forward_dynamics(*arrays, threads=2), expected)
+    np.testing.assert_array_equal(kernels.batch.forward_dynamics(*arrays, threads=7), expected)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +131,12 @@ def test_threads_share_a_batch():
         ),
     ],
 )
-def test_a_bad_batch_is_named(arrays, message):
+def test_invalid_batches_raise_an_error_that_names_the_array(arrays, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays)
 
 
-def test_a_batch_without_threads_is_refused():
+def test_a_batch_requires_a_thread():
     arrays = np.zeros((3, 7, 4))
     with pytest.raises(md.ManipDynError, match="threads is 0; expected a whole number above 0"):
         md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays, threads=0)
@@ -145,13 +147,13 @@ def test_a_batch_without_threads_is_refused():
     [np.zeros(7, np.float32), np.zeros(14)[::2], np.zeros((7, 1)), np.zeros(7, int)],
     ids=["float32", "strided", "matrix", "integers"],
 )
-def test_in_place_kernels_refuse_arrays_they_would_misread(q):
+def test_in_place_kernels_raise_a_typing_error_for_unsupported_arrays(q):
     kernel = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
-    with pytest.raises(TypingError, match=r"q is .* C-contiguous float64"):
+    with pytest.raises(TypingError, match=r"q must be a C-contiguous float64"):
         kernel(q, np.zeros(7), np.zeros(7), np.zeros(7))
 
 
-def test_inputs_may_be_read_only_and_the_output_an_input():
+def test_inputs_may_be_read_only_and_the_output_may_be_an_input():
     kernels = md.customize(md.load_robot("pa10"))
     q, v, tau = random_state(kernels.robot, np.random.default_rng(1))
     expected = kernels.forward_dynamics(q, v, tau)
@@ -162,7 +164,7 @@ def test_inputs_may_be_read_only_and_the_output_an_input():
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_in_place_kernels_allocate_nothing_and_serve_other_numba_code(batched):
+def test_in_place_kernels_called_from_numba_allocate_no_memory(batched):
     robot = md.load_robot("pa10")
     kernels = md.customize(robot).in_place
     one, many = kernels.forward_dynamics, kernels.forward_dynamics_batch
@@ -191,7 +193,7 @@ def test_in_place_kernels_allocate_nothing_and_serve_other_numba_code(batched):
         before = rtsys.get_allocation_stats().alloc
         run(*arrays, out, count)
         allocations.append(rtsys.get_allocation_stats().alloc - before)
-    # What there is belongs to handing four arrays over from Python.
+    # The remaining allocations are those of passing four arrays from Python.
     assert allocations[0] == allocations[1] <= 4
     assert np.isfinite(out).all()
 
@@ -205,13 +207,13 @@ def test_an_empty_range_of_a_batch_writes_nothing():
     assert np.all(guarded == 3.0)
 
 
-def test_a_read_only_output_is_refused():
+def test_a_read_only_output_raises_a_typing_error():
     out = np.frombuffer(bytes(56))
-    with pytest.raises(TypingError, match="out is read-only"):
+    with pytest.raises(TypingError, match="out must be writable"):
         md.customize(md.load_robot("pa10")).in_place.forward_dynamics(*np.zeros((3, 7)), out)
 
 
-def test_batches_take_names():
+def test_batches_accept_keyword_arguments():
     kernels = md.customize(md.load_robot("ibm7535"))
     q, v, tau = np.random.default_rng(0).normal(size=(3, 2, 5))
     named = kernels.batch.forward_dynamics(q, tau=tau, v=v)
@@ -220,7 +222,7 @@ def test_batches_take_names():
         kernels.batch.forward_dynamics(q, v, tau, force=tau)
 
 
-def test_non_finite_numbers_pass_through_in_place_kernels():
+def test_in_place_kernels_propagate_numbers_that_are_not_finite():
     out = np.zeros(2)
     md.customize(md.load_robot("ibm7535")).in_place.forward_dynamics(
         np.array([0.0, np.nan]), np.zeros(2), np.zeros(2), out
@@ -230,18 +232,18 @@ def test_non_finite_numbers_pass_through_in_place_kernels():
 
 def test_an_unknown_kernel_is_an_attribute_error():
     kernels = md.customize(md.load_robot("ibm7535"))
-    for where in (kernels.in_place, kernels.batch, kernels.unchecked):
+    for group in (kernels.in_place, kernels.batch, kernels.unchecked):
         with pytest.raises(AttributeError, match="no kernel 'dynamics'"):
-            where.dynamics(1.0)
+            group.dynamics(1.0)
 
 
-def test_every_kernel_is_listed(tmp_path):
-    listed = dir(md.customize(load("tree2", tmp_path)).in_place)
-    assert {"forward_dynamics", "jacobian_rate_batch"} <= set(listed)
+def test_dir_lists_every_kernel(tmp_path):
+    names = dir(md.customize(load("tree2", tmp_path)).in_place)
+    assert {"forward_dynamics", "jacobian_rate_batch"} <= set(names)
 
 
 def long_program(length):
-    """Return random arithmetic on values far back and near, and numpy's result for two inputs."""
+    """Return random arithmetic on recent and on much earlier values."""
     rng = np.random.default_rng(length)
     lines = ["x0 = a[0]", "x1 = b[1]", "x2 = a[1] * b[0]"]
     for i in range(3, length):
@@ -253,39 +255,44 @@ def long_program(length):
     return "\n".join(lines)
 
 
+def divide(monkeypatch, undivided, size):
+    """Compile programs that are larger than `undivided` as functions of about `size`."""
+    monkeypatch.setattr(f"{STATEMENTS}.UNDIVIDED_SIZE", undivided)
+    monkeypatch.setattr(f"{STATEMENTS}.FUNCTION_SIZE", size)
+
+
 def by_numpy(text, a, b):
     names = {"a": a, "b": b, "out": np.empty((3, *a.shape[1:])), "sin": np.sin}
     exec(text, names)
     return names["out"]
 
 
-@pytest.mark.parametrize("piece", [1, 7, 64, 1000])
-def test_a_program_in_pieces_is_the_whole_program(monkeypatch, piece):
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+def test_a_divided_program_has_the_results_of_the_whole_program(monkeypatch, size):
     text = long_program(200)
     program = Program("long", ("a", "b"), 1, text)
     one, lanes = one_state(program), many_states(program, LANES)
 
     @numba.njit
-    def alone(a, b, out):
+    def run_one(a, b, out):
         one((a, b), out)
 
     @numba.njit
-    def together(a, b, out):
+    def run_many(a, b, out):
         for column in range(0, a.shape[1], LANES):
             lanes((a, b), out, column)
 
-    monkeypatch.setattr(pieces, "LONGEST", piece)
-    monkeypatch.setattr(pieces, "PIECE", piece)
+    divide(monkeypatch, size, size)
     a, b = np.random.default_rng(0).normal(size=(2, 2, 2 * LANES))
     expected, out = by_numpy(text, a, b), np.empty((3, 2 * LANES))
-    together(a, b, out)
+    run_many(a, b, out)
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-13)
     single = np.empty(3)
-    alone(a[:, 3].copy(), b[:, 3].copy(), single)
+    run_one(a[:, 3].copy(), b[:, 3].copy(), single)
     np.testing.assert_allclose(single, expected[:, 3], rtol=1e-12, atol=1e-13)
 
 
-def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
+def test_a_divided_series_has_the_results_of_the_whole_series(monkeypatch):
     text = (
         "c = order * 2.0\nx0 = start[0] + previous[1]\nx1 = x0 * c\nout[0] = x1\nout[1] = x0 - c"
     )
@@ -296,8 +303,7 @@ def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
         for k in range(1, out.shape[0]):
             step((), out, k)
 
-    monkeypatch.setattr(pieces, "LONGEST", 2)
-    monkeypatch.setattr(pieces, "PIECE", 2)
+    divide(monkeypatch, 2, 2)
     out = np.zeros((4, 2))
     out[0] = 1.5, -0.5
     expected = out.copy()
@@ -308,9 +314,9 @@ def test_a_series_in_pieces_is_the_whole_series(monkeypatch):
     np.testing.assert_allclose(out, expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("longest", [12_000, 2])
-def test_what_later_coefficients_read_as_vectors_is_the_whole_series(monkeypatch, longest):
-    """Also in pieces, each of which makes but some of a vector's numbers."""
+@pytest.mark.parametrize("undivided", [12_000, 2])
+def test_vectors_of_a_series_are_complete(monkeypatch, undivided):
+    """A function of a divided program computes only some of the numbers of a vector."""
     width = 2 * LANES
     lines = [f"out[{LANES + i}] = previous[{LANES + i}] + order * start[{i}]" for i in (5, 0, 2)]
     vectors = (range(LANES, width),)
@@ -321,11 +327,10 @@ def test_what_later_coefficients_read_as_vectors_is_the_whole_series(monkeypatch
         for k in range(1, out.shape[0]):
             step((), out, k)
 
-    monkeypatch.setattr(pieces, "LONGEST", longest)
-    monkeypatch.setattr(pieces, "PIECE", 2)
+    divide(monkeypatch, undivided, 2)
     out = np.zeros((4, width))
     out[0] = np.arange(width)
-    out[1:, :LANES] = 7.0  # not the program's
+    out[1:, :LANES] = 7.0  # not assigned by the program
     expected = out.copy()
     steps(out)
     for k in range(1, 4):
@@ -334,8 +339,7 @@ def test_what_later_coefficients_read_as_vectors_is_the_whole_series(monkeypatch
     np.testing.assert_array_equal(out, expected)
 
 
-def test_a_kernel_that_there_is_not_cannot_be_compiled():
-    """Seen: KeyError."""
+def test_compiling_an_unknown_kernel_suggests_a_name():
     kernels = md.customize(md.load_robot("rr")).in_place
     with pytest.raises(md.ManipDynError, match=r"no kernel 'jacobi'; did you mean 'jacobian'\?"):
         kernels.compile("forward_dynamics", "jacobi")

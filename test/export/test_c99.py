@@ -13,8 +13,6 @@ import pytest
 from arms import load, random_chain
 
 import manip_dyn as md
-from manip_dyn.codegen.backend import statements as pieces
-from manip_dyn.export.c99 import kernels as c_kernels
 from manip_dyn.export.c99.language import (
     DOUBLE,
     SIGNIFICANT,
@@ -141,8 +139,8 @@ def test_letters_number():
 
 def test_a_long_kernel_in_parts_is_the_same(tmp_path, monkeypatch):
     """What parts leave to one another goes through memory, in slots that are used again."""
-    monkeypatch.setattr(c_kernels, "is_long", lambda _: True)
-    monkeypatch.setattr(pieces, "PIECE", 12)
+    monkeypatch.setattr("manip_dyn.codegen.backend.statements.UNDIVIDED_SIZE", 0)
+    monkeypatch.setattr("manip_dyn.codegen.backend.statements.FUNCTION_SIZE", 12)
     robot = md.load_robot("rr")
     md.export_c(robot, tmp_path, ["forward_dynamics", "forward_dynamics_adjoint"])
     source = (tmp_path / "rr.c").read_text()

@@ -1,1 +1,1 @@
-"""From lines of arithmetic to LLVM: straight-line programs, for one state or in SIMD lanes."""
+"""Compilation of straight-line programs to LLVM, for one state or in SIMD lanes."""

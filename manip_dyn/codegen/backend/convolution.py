@@ -1,4 +1,11 @@
-"""Convolution sums of Taylor recurrences in SIMD lanes."""
+"""Convolution sums of Taylor recurrences in SIMD lanes.
+
+Coefficient k of a product a b is the sum of a_j b_(k-j) over j = 0..k. Quotients and sines contain
+such a sum, too. Its terms j = 1..k-1 depend on coefficients below k only. All sums of an order are
+therefore computed together, before any other operation of that order: a product per lane for one
+motion, a motion per lane for many. Moore (1966), Interval Analysis, chapter 11; Jorba, Zou (2005),
+proposition 2.1.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +22,18 @@ from manip_dyn.core.compiled import PLAIN
 
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 _VECTORS_IN_LOOP = 4
-"""Vectors summed in one loop: as many chains of additions hide their latency."""
+"""Vectors summed in one loop; independent chains of additions hide their latency."""
 
 
 class Factors(NamedTuple):
-    """Where the factors of the products lie in a coefficient's row of `width` numbers.
+    """Columns of the factors of all products in a coefficient's row.
 
-    All but their number are multiples of `LANES`; what fills up is zero.
+    All fields but `products` are multiples of `LANES`; padding is zero.
 
     Attributes:
         width: Numbers in a row, one row per coefficient.
-        products: How many there are.
-        first: Column of the first product's first factor; the others follow.
+        products: Number of products.
+        first: Column of the first product's first factor; those of the other products follow.
         last: Column of the first product's second factor.
         sums: Column, in row 0, of the first product's sum.
     """
@@ -38,13 +45,13 @@ class Factors(NamedTuple):
     sums: int
 
 
-def whole(count: int) -> int:
+def padded(count: int) -> int:
     """Return the least multiple of `LANES` that is not below `count`."""
     return -(-count // LANES) * LANES
 
 
 def vectors_of(size: int, factors: Factors) -> tuple[range, ...]:
-    """Return the columns of each vector in a row: of the state (size,), and of the factors."""
+    """Return the columns of each vector in a row: vectors of the state (size,) and of factors."""
     vectors, first, lanes = [], 0, LANES
     while first < size:
         while lanes > size - first:
@@ -58,9 +65,8 @@ def vectors_of(size: int, factors: Factors) -> tuple[range, ...]:
 def inner_sums(factors: Factors, order: int | None = None) -> Any:
     """Return an intrinsic ``(work, k)`` for the sums of order k >= 1.
 
-    With `order`, k is ignored: the loops over the coefficients are unrolled.
-
-    Each is the sum of first[j] last[k - j] over j = 1..k-1.
+    Each is the sum of first[j] last[k - j] over j = 1..k-1. With `order`, k is ignored, and the
+    loops over the coefficients are unrolled.
     """
     if PLAIN:
         return _plain_sums(factors, order)
@@ -93,9 +99,9 @@ def _plain_sums(factors: Factors, order: int | None) -> Any:
 
 
 def emit_sums(builder, data, factors: Factors, order) -> None:
-    """Emit all sums: a loop over groups of products, or one after another for a known order."""
+    """Emit all sums: in a loop over groups of products, unrolled for a constant order."""
     size = _VECTORS_IN_LOOP * LANES
-    groups, rest = divmod(whole(factors.products), size)
+    groups, rest = divmod(padded(factors.products), size)
     if isinstance(order, ir.Constant):
         for group in range(groups):
             _emit_product_sums(
@@ -110,19 +116,19 @@ def emit_sums(builder, data, factors: Factors, order) -> None:
 
 
 def _newest_last(order: int) -> list[int]:
-    """Return 1..order-1; the terms with coefficient order - 1, just made, come last."""
+    """Return 1..order-1; terms that depend on coefficient order - 1, the newest, are last."""
     return sorted(range(1, order), key=lambda j: max(j, order - j))
 
 
 def _emit_product_sums(builder, data, factors: Factors, product, count: int, order) -> None:
-    """Emit the sums of `count` vectors of products from one on."""
+    """Emit the sums of `count` vectors of products, starting at one product."""
     kind = ir.VectorType(_NUMBER, LANES)
     totals = [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(count)]
 
     def address(row, column: int, number: int):
         start = builder.add(builder.mul(row, _INDEX(factors.width)), product)
-        place = builder.add(start, _INDEX(column + number * LANES))
-        return builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
+        index = builder.add(start, _INDEX(column + number * LANES))
+        return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
 
     def add(j) -> None:
         back = builder.sub(order, j)
@@ -140,28 +146,29 @@ def _emit_product_sums(builder, data, factors: Factors, product, count: int, ord
         with cgutils.for_range(builder, builder.sub(order, one)) as loop:
             add(builder.add(loop.index, one))
     for number, total in enumerate(totals):
-        place = address(_INDEX(0), factors.sums, number)
-        builder.store(builder.load(total), place, align=8)
+        target = address(_INDEX(0), factors.sums, number)
+        builder.store(builder.load(total), target, align=8)
 
 
 _SUMS_IN_LOOP = 8
-"""Sums made in one loop: as many chains of additions hide their latency."""
+"""Sums computed in one loop; independent chains of additions hide their latency."""
 Products = tuple[tuple[int, int], ...]
 
 
 def unrolled_sums(
     builder: ir.IRBuilder, load: Callable[[int, int], Any], k: int, products: Products
 ) -> list[Any]:
-    """Return sums k of the products of two columns each.
+    """Return the sums of order k of the products of two columns each.
 
-    A factor is read once for all that it is multiplied with in two terms, a_j b_(k-j) and
-    a_(k-j) b_j. The terms with coefficient k - 1, just made, come last.
+    A factor is loaded once for its products in two terms, a_j b_(k-j) and a_(k-j) b_j. Terms that
+    depend on coefficient k - 1, the newest, are last. Products with equal factors need half the
+    terms.
 
     Args:
-        builder: Where to emit it.
-        load: Emits a vector from its row and column.
+        builder: Builder of the function.
+        load: Emits the load of a vector from its row and column.
         k: The order.
-        products: Their columns.
+        products: Columns of the factors of each product.
     """
     zero = ir.Constant(load(0, 0).type, None)
     totals: list[Any] = [None] * len(products)
@@ -188,13 +195,13 @@ def unrolled_sums(
 
 
 def _reader(load: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
-    """Return what reads each vector once."""
-    known: dict[tuple[int, int], Any] = {}
+    """Return a function that loads each vector once."""
+    vectors: dict[tuple[int, int], Any] = {}
 
     def read(row: int, column: int) -> Any:
-        if (row, column) not in known:
-            known[row, column] = load(row, column)
-        return known[row, column]
+        if (row, column) not in vectors:
+            vectors[row, column] = load(row, column)
+        return vectors[row, column]
 
     return read
 
@@ -203,28 +210,28 @@ def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
     """Return an intrinsic ``(rows, fixed, k)`` for the sums of order k >= 1.
 
     Args:
-        products: Columns of the factors of each.
+        products: Columns of the factors of each product.
         width: Columns of ``rows`` (k + 1, width * lanes).
         sums: Row of ``fixed`` (.., lanes) for the first sum.
-        lanes: Motions side by side.
+        lanes: Motions per vector.
     """
     if PLAIN:
-        return lambda rows, fixed, k: None  # plain programs make their own
+        return lambda rows, fixed, k: None  # plain programs compute their sums
 
     @intrinsic
     def run(_typing, rows, fixed, k):
         def generate(context, builder, signature, values):
-            data, there = (
+            data, target = (
                 arrayobj.make_array(signature.args[i])(context, builder, values[i]).data
                 for i in (0, 1)
             )
             order = context.cast(builder, values[2], signature.args[2], types.intp)
             for first in range(0, len(products), _SUMS_IN_LOOP):
-                some = products[first : first + _SUMS_IN_LOOP]
-                totals = _emit_lane_sums(builder, data, some, width, order, lanes)
+                group = products[first : first + _SUMS_IN_LOOP]
+                totals = _emit_lane_sums(builder, data, group, width, order, lanes)
                 for i, total in enumerate(totals):
-                    place = _INDEX((sums + first + i) * lanes)
-                    builder.store(total, vector_at(builder, there, place, lanes), align=8)
+                    row = _INDEX((sums + first + i) * lanes)
+                    builder.store(total, vector_at(builder, target, row, lanes), align=8)
             return context.get_dummy_value()
 
         return types.void(rows, fixed, k), generate
@@ -232,14 +239,14 @@ def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
     return run
 
 
-def _emit_lane_sums(builder, data, some: Products, width: int, order, lanes: int) -> list[Any]:
-    """Emit a loop over the terms of some sums; return these."""
+def _emit_lane_sums(builder, data, group: Products, width: int, order, lanes: int) -> list[Any]:
+    """Emit a loop over the terms of a group of sums, and return the sums."""
     zero = ir.Constant(ir.VectorType(_NUMBER, lanes), None)
-    totals = [cgutils.alloca_once_value(builder, zero) for _ in some]
+    totals = [cgutils.alloca_once_value(builder, zero) for _ in group]
     with cgutils.for_range(builder, builder.sub(order, _INDEX(1))) as loop:
         j = builder.add(loop.index, _INDEX(1))
         starts = [builder.mul(row, _INDEX(width)) for row in (j, builder.sub(order, j))]
-        for product, total in zip(some, totals, strict=True):
+        for product, total in zip(group, totals, strict=True):
             a, b = (
                 builder.load(
                     vector_at(

@@ -1,4 +1,4 @@
-"""Statements of straight-line code: parsing, ordering, and division into functions."""
+"""Straight-line programs: parsing, order of statements, and division into functions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 
 class Program(NamedTuple):
-    """A straight-line function as text.
+    """A straight-line program as text.
 
     Attributes:
-        name: For messages.
+        name: Name for messages.
         inputs: Names of its input arrays, each with one axis.
         dimensions: Number of axes of its output array, ``out``.
         text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and entries
-            of the arrays to names and to entries of ``out``. Text, and not Python functions,
-            because parsing tens of thousands of lines as one function costs too much memory.
+            of the arrays to names and to entries of ``out``. It is text because parsing a Python
+            function of tens of thousands of lines costs too much memory.
     """
 
     name: str
@@ -25,15 +25,16 @@ class Program(NamedTuple):
     text: str
 
 
-LONGEST, PIECE = 12_000, 2000
-"""Operations and results of a program up to which it is one function, and in each of a longer one.
+UNDIVIDED_SIZE, FUNCTION_SIZE = 12_000, 2000
+"""Greatest size of a program that is one function, and size of the functions of a larger one.
 
-LLVM's time grows with the square of a function's length.
+The size is the number of operations and assignments. LLVM's compile time grows with the square of
+a function's length.
 """
 
 
 class Statement(NamedTuple):
-    """An assignment, the names in its value, and how many operations and results it is."""
+    """An assignment, the names in its value, and its size: operations plus one result."""
 
     target: ast.expr
     value: ast.expr
@@ -41,18 +42,18 @@ class Statement(NamedTuple):
     size: int
 
 
-def length(statements: list[Statement]) -> int:
-    """Return how many operations and results a program is."""
+def program_size(statements: list[Statement]) -> int:
+    """Return the number of operations and results of a program."""
     return sum(statement.size for statement in statements)
 
 
-def is_long(statements: list[Statement]) -> bool:
-    """Return whether a program is better compiled in pieces."""
-    return length(statements) > LONGEST
+def needs_division(statements: list[Statement]) -> bool:
+    """Return whether a program is too long for one function."""
+    return program_size(statements) > UNDIVIDED_SIZE
 
 
 def parsed(line: str) -> Statement:
-    """Return a line of a program."""
+    """Return the statement in a line of a program."""
     (assignment,) = ast.parse(line).body
     assert isinstance(assignment, ast.Assign)
     (target,) = assignment.targets
@@ -65,68 +66,75 @@ def parsed(line: str) -> Statement:
     return Statement(target, assignment.value, names, size)
 
 
-def in_pieces(statements: list[Statement]) -> list[list[Statement]]:
-    """Return the statements in groups of about `PIECE` operations and results."""
-    pieces: list[list[Statement]] = []
-    size = PIECE
+def divided(statements: list[Statement]) -> list[list[Statement]]:
+    """Return the statements in groups of about `FUNCTION_SIZE` operations and results."""
+    groups: list[list[Statement]] = []
+    size = FUNCTION_SIZE
     for statement in statements:
-        if size >= PIECE:
-            pieces.append([])
+        if size >= FUNCTION_SIZE:
+            groups.append([])
             size = 0
-        pieces[-1].append(statement)
+        groups[-1].append(statement)
         size += statement.size
-    return pieces
+    return groups
 
 
-def slots_between(pieces: list[list[Statement]]) -> dict[str, int]:
-    """Return a slot of memory for each name that a later piece than its own uses.
+def memory_slots(groups: list[list[Statement]]) -> dict[str, int]:
+    """Return a memory slot for each name that a later group uses.
 
-    A slot is free again after the last piece that uses it.
+    A slot is reused after the last group that reads it.
     """
-    born: dict[str, int] = {}
+    first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for number, piece in enumerate(pieces):
-        for statement in piece:
-            last.update((name, number) for name in statement.names if name in born)
+    for number, group in enumerate(groups):
+        for statement in group:
+            last.update((name, number) for name in statement.names if name in first)
             if isinstance(statement.target, ast.Name):
-                born[statement.target.id] = number
-    dying: list[list[str]] = [[] for _ in pieces]
-    beginning: list[list[str]] = [[] for _ in pieces]
+                first[statement.target.id] = number
+    ends: list[list[str]] = [[] for _ in groups]
+    starts: list[list[str]] = [[] for _ in groups]
     for name, number in last.items():
-        if number > born[name]:
-            dying[number].append(name)
-            beginning[born[name]].append(name)
+        if number > first[name]:
+            ends[number].append(name)
+            starts[first[name]].append(name)
     slots: dict[str, int] = {}
     free: list[int] = []
     count = 0
-    for begins, dies in zip(beginning, dying, strict=True):
-        for name in begins:
+    for starting, ending in zip(starts, ends, strict=True):
+        for name in starting:
             if not free:
                 free.append(count)
                 count += 1
             slots[name] = free.pop()
-        free += [slots[name] for name in dies]
+        free += [slots[name] for name in ending]
     return slots
 
 
 def depth_first(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements of a program that reads nothing that it writes, sines first."""
-    by_name = {ast.unparse(each.target): each for each in statements}
+    """Return the statements in depth-first order of their results, sines and cosines first.
+
+    The program must not read entries of ``out``. Compilers largely preserve the order of a long
+    function. A result is therefore computed just before its use, deepest operand first, so that
+    fewer values occupy registers or memory (Sethi, Ullman 1970). The forward dynamics of an arm
+    of seven joints gets 10 % faster than in the order of the graph, in C and in SIMD lanes. For a
+    single state, where LLVM pairs operations, it would get 20 % slower.
+    """
+    by_name = {ast.unparse(statement.target): statement for statement in statements}
     operands = {
-        name: [each for each in dict.fromkeys(statement.names) if each in by_name]
+        name: [operand for operand in dict.fromkeys(statement.names) if operand in by_name]
         for name, statement in by_name.items()
     }
     depth: dict[str, int] = {}
     for name, needed in operands.items():
-        depth[name] = 1 + max((depth[each] for each in needed), default=0)
-    sines = [name for name, each in by_name.items() if isinstance(each.value, ast.Call)]
-    results = [name for name, each in by_name.items() if not isinstance(each.target, ast.Name)]
+        depth[name] = 1 + max((depth[operand] for operand in needed), default=0)
+    sines = [name for name, item in by_name.items() if isinstance(item.value, ast.Call)]
+    results = [name for name, item in by_name.items() if not isinstance(item.target, ast.Name)]
     order: dict[str, None] = {}
     for name in (*sines, *results):
         waiting = [name]
         while waiting:
             current = waiting[-1]
-            missing = [each for each in operands[current] if each not in order]
+            missing = [operand for operand in operands[current] if operand not in order]
             if missing:
                 waiting.append(max(missing, key=depth.__getitem__))
                 continue

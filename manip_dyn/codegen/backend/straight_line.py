@@ -1,4 +1,10 @@
-"""Straight-line code compiled for one state, or for many states in SIMD lanes."""
+"""Straight-line programs compiled for one state, or for many states in SIMD lanes.
+
+Numba's front end dominates the compile time of a long list of assignments, and LLVM does not
+vectorize such a list over a batch. The statements of a program are therefore translated to LLVM
+instructions directly, with numbers or with vectors of `LANES` numbers as operands. Types, arrays,
+calls and the cache on disk remain numba's.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +21,30 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.statements import (
-    PIECE,
+    FUNCTION_SIZE,
     Program,
     Statement,
     depth_first,
-    in_pieces,
-    is_long,
-    length,
+    divided,
+    memory_slots,
+    needs_division,
     parsed,
-    slots_between,
+    program_size,
 )
-from manip_dyn.codegen.backend.translator import Kept, Layout, Place, Translator, rows_of
+from manip_dyn.codegen.backend.translator import (
+    ArrayPointer,
+    Layout,
+    SharedValues,
+    Translator,
+    rows_of,
+)
 from manip_dyn.codegen.backend.vectors import LANES, check_arrays
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.compiler.whole_library import mark_long
 
 
 def plain_one_state(program: Program) -> Callable[..., None]:
-    """Return ``(inputs, out)`` that runs a program."""
+    """Return a Python function ``(inputs, out)`` that runs a program."""
     run = _plain_function(program)
 
     def for_one(inputs, out):
@@ -42,18 +54,18 @@ def plain_one_state(program: Program) -> Callable[..., None]:
 
 
 def plain_many_states(program: Program, lanes: int) -> Callable[..., None]:
-    """Return ``(inputs, out, column)`` for `lanes` states from a column on."""
+    """Return a Python function ``(inputs, out, column)`` for the next `lanes` states."""
     run = plain_one_state(program)
 
     def for_many(inputs, out, column):
-        for each in range(column, column + lanes):
-            run([array[..., each] for array in inputs], out[..., each])
+        for state in range(column, column + lanes):
+            run([array[..., state] for array in inputs], out[..., state])
 
     return for_many
 
 
 def plain_one_coefficient(program: Program, order: int | None = None) -> Callable[..., None]:
-    """Return ``(inputs, out, k)`` for Taylor coefficients of order k, or of `order`."""
+    """Return a Python function ``(inputs, out, k)`` for coefficients of order k, or of `order`."""
     run = _plain_function(program)
 
     def for_order(_inputs, out, k):
@@ -66,25 +78,25 @@ def plain_one_coefficient(program: Program, order: int | None = None) -> Callabl
 def plain_lane_coefficient(
     program: Program, products: tuple[tuple[int, int], ...], lanes: int, order: int | None = None
 ) -> Callable[..., None]:
-    """Return ``(inputs, out, k)`` for Taylor coefficients of many motions, see `straight_line`."""
+    """Return a Python function ``(inputs, out, k)``, see `lane_coefficient`."""
     run = _plain_function(program)
 
     def for_order(inputs, out, k):
         rows, row = out.reshape(len(out), -1, lanes), k if order is None else order
-        given = dict(zip(program.inputs, inputs, strict=True))
-        made = {"start": rows[0], "previous": rows[row - 1], "out": rows[row]}
+        arrays = dict(zip(program.inputs, inputs, strict=True))
+        coefficients = {"start": rows[0], "previous": rows[row - 1], "out": rows[row]}
         sums = [(rows[1:row, a] * rows[1:row, b][::-1]).sum(axis=0) for a, b in products]
-        run(**given, **made, sums=sums, order=float(row), sin=np.sin, cos=np.cos)
+        run(**arrays, **coefficients, sums=sums, order=float(row), sin=np.sin, cos=np.cos)
 
     return for_order
 
 
 def _plain_function(program: Program) -> Callable[..., None]:
-    """Return the program's lines as a function of the arrays that they name."""
+    """Return a program as a Python function of its arrays."""
     code = compile(program.text, f"<program {program.name}>", "exec")
 
     def run(**names: Any) -> None:
-        with np.errstate(all="ignore"):  # what is not finite comes out as such
+        with np.errstate(all="ignore"):  # results that are not finite are results
             exec(code, {"sin": sin, "cos": cos, **names})
 
     return run
@@ -112,11 +124,11 @@ def one_state(program: Program) -> Any:
 
 
 def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
-    """Return an intrinsic ``(inputs, out)`` that takes the places of the arrays' numbers alone.
+    """Return an intrinsic ``(inputs, out)`` for pointers to the arrays' data.
 
     Args:
         program: The program.
-        shape: Of its output.
+        shape: Shape of its output.
     """
     if PLAIN:
         return plain_one_state(program)
@@ -124,12 +136,12 @@ def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
     @intrinsic
     def run(_context, inputs, out):
         def generate(_context, builder, _signature, values):
-            given, end = values
+            pointers, target = values
             arrays = {
-                name: Place(builder.extract_value(given, i), [])
+                name: ArrayPointer(builder.extract_value(pointers, i), [])
                 for i, name in enumerate(program.inputs)
             }
-            arrays["out"] = Place(end, [ir.Constant(_INDEX, extent) for extent in shape])
+            arrays["out"] = ArrayPointer(target, [ir.Constant(_INDEX, extent) for extent in shape])
             _emit_program(program, builder, arrays, Layout())
             return _context.get_dummy_value()
 
@@ -139,9 +151,9 @@ def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
 
 
 def checked_out(program: Program) -> Any:
-    """Return an intrinsic ``(inputs, out)`` that gives `out`, and refuses misleading types.
+    """Return an intrinsic ``(inputs, out)`` that returns `out` if all types are supported.
 
-    What takes its result is compiled for types that a program does not misread, and no others.
+    A function that uses its result cannot be compiled for types that a program would misread.
     """
     if PLAIN:
         return lambda inputs, out: out
@@ -159,14 +171,14 @@ def checked_out(program: Program) -> Any:
 
 
 def many_states(program: Program, lanes: int) -> Any:
-    """Return an intrinsic ``(inputs, out, column)`` for `lanes` states from a column on.
+    """Return an intrinsic ``(inputs, out, column)`` for the next `lanes` states.
 
-    The arrays have one axis more than the program says, the last one, with a state per column.
+    The arrays have an additional last axis with a state per column.
     """
     if PLAIN:
         return plain_many_states(program, lanes)
 
-    return _at_place(program, Layout(lanes), "column")
+    return _indexed(program, Layout(lanes), "column")
 
 
 def one_coefficient(
@@ -174,15 +186,15 @@ def one_coefficient(
 ) -> Any:
     """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of order k.
 
-    ``out`` has one axis more than the program says, the first one, with `width` numbers per
-    coefficient. In the program ``start[i]`` stands for out[0, i], ``previous[i]`` for
-    out[k - 1, i], and ``order`` for k; what reads those has k >= 1. With `order`, k is ignored.
-    The columns of a vector are written together; what the program leaves out there is zero.
+    ``out`` has an additional first axis, with `width` numbers per coefficient. In the program
+    ``start[i]`` denotes out[0, i], ``previous[i]`` out[k - 1, i], and ``order`` k, for k >= 1.
+    With `order`, k is ignored. The columns of a vector are written together; columns that the
+    program does not assign are zero.
     """
     if PLAIN:
         return plain_one_coefficient(program, order)
 
-    return _at_place(program, Layout(width=width, vectors=vectors), "row", order)
+    return _indexed(program, Layout(width=width, vectors=vectors), "row", order)
 
 
 def lane_coefficient(
@@ -194,9 +206,9 @@ def lane_coefficient(
 ) -> Any:
     """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of `LANES` motions.
 
-    As `one_coefficient`, but every number is a vector, and inputs (.., LANES) are there once. In
-    the program ``sums[i]`` stands for the sum of product i: made where it is used if `order` is
-    given, and otherwise row `sums` + i of the last input.
+    Like `one_coefficient`, but every number is a vector, and inputs (.., LANES) do not depend on
+    k. In the program ``sums[i]`` denotes the sum of product i. It is computed where it is used if
+    `order` is an argument, and read from row `sums` + i of the last input otherwise.
 
     Args:
         program: The program.
@@ -209,117 +221,124 @@ def lane_coefficient(
         return plain_lane_coefficient(program, products, LANES, order)
 
     layout = Layout(LANES, width=width, products=products, sums=sums)
-    return _at_place(program, layout, "row", order)
+    return _indexed(program, layout, "row", order)
 
 
-def _at_place(program: Program, layout: Layout, kind: str, fixed: int | None = None) -> Any:
-    """Return an intrinsic ``(inputs, out, place)`` for arrays with one axis more.
+def _indexed(program: Program, layout: Layout, kind: str, fixed: int | None = None) -> Any:
+    """Return an intrinsic ``(inputs, out, index)`` for arrays with an additional axis.
 
     Args:
         program: The program.
-        layout: Where numbers lie, but for the place.
-        kind: What the place is of the layout: its ``row`` or its ``column``.
-        fixed: The place, whatever is given; None: what is given.
+        layout: The layout of the arrays, without the index.
+        kind: The field of the layout that the index is: ``row`` or ``column``.
+        fixed: A constant index that replaces the argument; None: the argument.
     """
 
     @intrinsic
-    def run(_context, inputs, out, place):
+    def run(_context, inputs, out, index):
         _check(program, inputs, out, extra=1)
 
         def generate(context, builder, signature, values):
-            *values, given = values
-            given = context.cast(builder, given, signature.args[2], types.intp)
-            index = given if fixed is None else ir.Constant(_INDEX, fixed)
-            whole = layout._replace(**{kind: index})
-            _emit(program, context, builder, signature, values, whole)
+            *values, argument = values
+            position = context.cast(builder, argument, signature.args[2], types.intp)
+            if fixed is not None:
+                position = ir.Constant(_INDEX, fixed)
+            indexed = layout._replace(**{kind: position})
+            _emit(program, context, builder, signature, values, indexed)
             return context.get_dummy_value()
 
-        return types.void(inputs, out, place), generate
+        return types.void(inputs, out, index), generate
 
     return run
 
 
 def _check(program: Program, inputs, out, extra: int) -> None:
-    """Refuse arrays that the generated addresses would misread."""
+    """Raise `TypingError` for arrays that the generated addresses would misread."""
     names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
-    wanted = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
-    check_arrays(program.name, names, wanted)
+    dimensions = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
+    check_arrays(program.name, names, dimensions)
     if not out.mutable:
-        raise TypingError(f"{program.name}: out is read-only; expected an array to write to")
+        raise TypingError(f"{program.name}: out must be writable, got a read-only array")
 
 
 def _emit(program, context, builder, signature, values, layout: Layout) -> None:
     inputs, out = values
-    given = [*(builder.extract_value(inputs, i) for i in range(len(program.inputs))), out]
+    arguments = [*(builder.extract_value(inputs, i) for i in range(len(program.inputs))), out]
     arrays = {}
     for name, kind, value in zip(
-        (*program.inputs, "out"), [*signature.args[0], signature.args[1]], given, strict=True
+        (*program.inputs, "out"), [*signature.args[0], signature.args[1]], arguments, strict=True
     ):
         array = arrayobj.make_array(kind)(context, builder, value)
         extents = [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
-        arrays[name] = Place(array.data, extents)
+        arrays[name] = ArrayPointer(array.data, extents)
     _emit_program(program, builder, arrays, layout)
 
 
-def _emit_program(program: Program, builder, arrays: dict[str, Place], layout: Layout) -> None:
+def _emit_program(
+    program: Program, builder, arrays: dict[str, ArrayPointer], layout: Layout
+) -> None:
     lanes = LANES if layout.vectors else layout.lanes
     if lanes > 1:
-        # What registers have no room for else lies across two lines of the cache.
+        # Vectors that are spilled to the stack would otherwise straddle two cache lines.
         builder.function.attributes.alignstack = 8 * lanes
-        builder.function.attributes.add("nounwind")  # llvmlite writes none of an empty set
+        builder.function.attributes.add("nounwind")  # llvmlite omits the alignment of an empty set
     statements = [parsed(line) for line in program.text.split("\n") if line]
     if layout.column is not None:
         statements = depth_first(statements)
-    if layout.column is None and layout.lanes == 1 and length(statements) > PIECE:
-        mark_long(builder.module)  # what runs in lanes is up to 5 % slower so
-    if is_long(statements):
-        _emit_in_pieces(program.name, builder, arrays, layout, statements)
+    if layout.column is None and layout.lanes == 1 and program_size(statements) > FUNCTION_SIZE:
+        mark_long(builder.module)  # code in lanes would get up to 5 % slower
+    if needs_division(statements):
+        _emit_functions(program.name, builder, arrays, layout, statements)
     else:
         Translator(builder, arrays, layout).run(statements)
 
 
-def _emit_in_pieces(
-    name: str, builder, arrays: dict[str, Place], layout: Layout, statements: list[Statement]
+def _emit_functions(
+    name: str,
+    builder,
+    arrays: dict[str, ArrayPointer],
+    layout: Layout,
+    statements: list[Statement],
 ) -> None:
-    """Emit a function for each `PIECE` of the statements, and the calls of all.
+    """Emit a function for each group of statements, and the calls of all functions.
 
-    Values that a later piece needs go through memory on the stack. That, and the rows of a series,
-    a program reaches in no other way, which LLVM is told: it need not ask whether they overlap.
+    Values that a later group needs pass through memory on the stack. No other pointer aliases
+    that memory or the rows of a series, and LLVM may assume so.
     """
-    pieces = in_pieces(statements)
-    slots = slots_between(pieces)
-    room = cgutils.alloca_once(
+    groups = divided(statements)
+    slots = memory_slots(groups)
+    memory = cgutils.alloca_once(
         builder, layout.number, size=ir.Constant(_INDEX, max(slots.values(), default=0) + 1)
     )
     rows = rows_of(builder, arrays, layout)
-    apart = [room, *rows.values()]
-    passed = [
-        *apart,
+    unaliased = [memory, *rows.values()]
+    arguments = [
+        *unaliased,
         *(value for array in arrays.values() for value in (array.data, *array.extents)),
     ]
-    place = layout.column if layout.row is None else layout.row
-    if place is not None:
-        passed.append(place)
-    kind = ir.FunctionType(ir.VoidType(), [value.type for value in passed])
-    for number, piece in enumerate(pieces):
+    position = layout.column if layout.row is None else layout.row
+    if position is not None:
+        arguments.append(position)
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in arguments])
+    for number, group in enumerate(groups):
         unique = builder.module.get_unique_name(f"{name}_{number}")
         function = ir.Function(builder.module, kind, unique)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        for argument in function.args[: len(apart)]:
+        for argument in function.args[: len(unaliased)]:
             argument.add_attribute("noalias")
-        received = iter(function.args)
-        kept = Kept(next(received), slots)
-        own_rows = {each: next(received) for each in rows}
-        inner = {
-            each: Place(next(received), [next(received) for _ in array.extents])
-            for each, array in arrays.items()
+        parameters = iter(function.args)
+        shared = SharedValues(next(parameters), slots)
+        inner_rows = {row: next(parameters) for row in rows}
+        inner_arrays = {
+            array_name: ArrayPointer(next(parameters), [next(parameters) for _ in array.extents])
+            for array_name, array in arrays.items()
         }
-        own = layout
-        if place is not None:
+        inner_layout = layout
+        if position is not None:
             field = "column" if layout.row is None else "row"
-            own = layout._replace(**{field: next(received)})
+            inner_layout = layout._replace(**{field: next(parameters)})
         body = ir.IRBuilder(function.append_basic_block())
-        Translator(body, inner, own, kept, own_rows).run(piece)
+        Translator(body, inner_arrays, inner_layout, shared, inner_rows).run(group)
         body.ret_void()
-        builder.call(function, passed)
+        builder.call(function, arguments)

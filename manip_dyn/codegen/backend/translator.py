@@ -1,4 +1,4 @@
-"""From statements of a straight-line program to LLVM instructions."""
+"""Translation of straight-line programs to LLVM instructions."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from llvmlite import ir
 from manip_dyn.codegen.backend.convolution import unrolled_sums
 from manip_dyn.codegen.backend.statements import Statement
 from manip_dyn.codegen.backend.trigonometry import sine_and_cosine, sines_and_cosines
-from manip_dyn.codegen.backend.vectors import FLAGS, in_all_lanes, vector_at
+from manip_dyn.codegen.backend.vectors import FLAGS, broadcast, vector_at
 
-TOGETHER = 8
-"""Angles of one state whose sines and cosines are made side by side, at most."""
-SUMS = 16
-"""Sums of products that are made together, so that factors are read once."""
+ANGLES_IN_VECTOR = 8
+"""Maximum number of angles of one state in the same vector."""
+SUMS_IN_GROUP = 16
+"""Sums of products that are computed together, so that factors are read once."""
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
 class Layout(NamedTuple):
-    """How a program's entries lie in memory.
+    """Memory layout of a program's arrays.
 
     Attributes:
-        lanes: States side by side in a vector.
-        column: Place of the first of them in the last axis, where there are many.
-        row: Number of the coefficient, the place in the first axis, in a series.
+        lanes: States per vector.
+        column: For many states: index of the first state in the last axis.
+        row: For a series: index of the coefficient in the first axis.
         width: Numbers per coefficient.
-        products: In a series of many motions: places of the factors of each product.
-        sums: And the place of the first product's sum among what there is once.
-        vectors: In a series of one motion: columns of each vector that is read as such, and so has
-            to be written as such.
-        merged: Whether callers take the code in, and so pass in registers what they have just
-            written.
+        products: For a series of many motions: columns of the factors of each product.
+        sums: For a series of many motions: row of the first product's sum in the last input.
+        vectors: For a series of one motion: columns of each vector that is read, and therefore
+            written, with one instruction.
+        merged: Whether the code is inlined into callers, so that arguments are in registers.
     """
 
     lanes: int = 1
@@ -47,21 +46,21 @@ class Layout(NamedTuple):
 
     @property
     def number(self) -> Any:
-        """The LLVM type of a value: a number, or one for each lane."""
+        """The LLVM type of a value: a number, or a vector with a number per lane."""
         return ir.VectorType(_NUMBER, self.lanes) if self.lanes > 1 else _NUMBER
 
 
-class Place(NamedTuple):
-    """An array as LLVM values: the pointer to its numbers, and its extent along each axis."""
+class ArrayPointer(NamedTuple):
+    """An array as LLVM values: the pointer to its data, and its extent along each axis."""
 
     data: Any
     extents: list[Any]
 
 
-class Kept(NamedTuple):
-    """Where values lie that one piece of a program leaves to another: memory, slots by name."""
+class SharedValues(NamedTuple):
+    """Values that the functions of one program share: memory, and slots by name."""
 
-    room: Any
+    memory: Any
     slots: dict[str, int]
 
 
@@ -71,37 +70,37 @@ class Translator:
     def __init__(
         self,
         builder,
-        arrays: dict[str, Place],
+        arrays: dict[str, ArrayPointer],
         layout: Layout,
-        kept: Kept | None = None,
+        shared: SharedValues | None = None,
         rows: dict[str, Any] | None = None,
     ):
-        """Take the arrays as seen in this function.
+        """Initialize the translation of statements into one function.
 
         Args:
-            builder: The function.
-            arrays: See above.
-            layout: How entries lie.
-            kept: What other pieces of the program leave.
+            builder: Builder of the function.
+            arrays: Arrays by name.
+            layout: Their memory layout.
+            shared: Values of other functions of the same program.
             rows: Pointers to the rows of a series, see `rows_of`.
         """
         self._builder = builder
         self._arrays = arrays
         self._layout = layout
-        self._kept = kept or Kept(None, {})
+        self._shared = shared or SharedValues(None, {})
         self._type = layout.number
         self._names: dict[str, Any] = {}
         self._angles: dict[str, None] = {}
-        self._turned: dict[str, tuple[Any, Any]] = {}
+        self._sines: dict[str, tuple[Any, Any]] = {}
         self._sums: dict[int, list[Any]] = {}
-        # Pieces of a program have no vectors: another one may make a vector's other numbers.
-        vectors = layout.vectors if self._kept.room is None else ()
+        # A function of a divided program may compute only some of the numbers of a vector.
+        vectors = layout.vectors if self._shared.memory is None else ()
         self._vectors = {column: vector for vector in vectors for column in vector}
         self._missing: Counter[range] = Counter()
-        self._made: dict[int, Any] = {}
+        self._results: dict[int, Any] = {}
         self._rows = rows or rows_of(builder, arrays, layout)
         if layout.row is not None:
-            self._names["order"] = self._in_all_lanes(builder.sitofp(layout.row, _NUMBER))
+            self._names["order"] = self._broadcast(builder.sitofp(layout.row, _NUMBER))
         self._operations = {
             ast.Add: builder.fadd,
             ast.Sub: builder.fsub,
@@ -117,56 +116,56 @@ class Translator:
             if isinstance(value, ast.Call) and isinstance(value.args[0], ast.Name)
         )
         if self._vectors:
-            results = (each.target for each in statements if not isinstance(each.target, ast.Name))
-            columns = map(_column, results)
-            self._missing.update(self._vectors[each] for each in columns if each in self._vectors)
+            targets = (statement.target for statement in statements)
+            columns = [_column(node) for node in targets if not isinstance(node, ast.Name)]
+            self._missing.update(self._vectors[k] for k in columns if k in self._vectors)
         for target, expression, _, _ in statements:
-            alone = isinstance(target, ast.Name) and target.id in self._angles
-            value = self._alone(expression) if alone else self._value(expression)
+            is_angle = isinstance(target, ast.Name) and target.id in self._angles
+            value = self._angle(expression) if is_angle else self._value(expression)
             if not isinstance(target, ast.Name):
                 self._store(value, target)
                 continue
             self._names[target.id] = value
-            if target.id in self._kept.slots:
+            if target.id in self._shared.slots:
                 self._builder.store(value, self._slot(target.id), align=8)
         if isinstance(self._layout.row, ir.Constant):
-            for vector in dict.fromkeys(self._vectors[column] for column in sorted(self._made)):
+            for vector in dict.fromkeys(self._vectors[column] for column in sorted(self._results)):
                 self._store_vector(vector)
 
     def _store(self, value: Any, target: ast.expr) -> None:
-        """Store a result by itself, or those of its vector once all of them are made.
+        """Store a result, or its whole vector once all results of the vector are computed.
 
-        Where the order is known, that is the end of the pass: the next one takes them from
-        registers.
+        For a constant order, vectors are stored at the end of the pass; until then, results are
+        in registers.
         """
         vector = self._vectors.get(_column(target)) if self._vectors else None
         if vector is None:
             self._builder.store(value, self._address(target), align=8)
             return
-        self._made[_column(target)] = value
+        self._results[_column(target)] = value
         self._missing[vector] -= 1
         if not self._missing[vector] and not isinstance(self._layout.row, ir.Constant):
             self._store_vector(vector)
 
     def _store_vector(self, vector: range) -> None:
-        """Store results side by side, as they are read later.
+        """Store the results of a vector with one instruction.
 
-        What has just been written number by number cannot be read as a vector until it has
-        reached the cache.
+        Numbers that were stored one by one cannot be loaded as a vector before they have reached
+        the cache.
         """
         builder, kind = self._builder, ir.VectorType(_NUMBER, len(vector))
-        whole: Any = ir.Constant(kind, None)
+        values: Any = ir.Constant(kind, None)
         for lane, column in enumerate(vector):
-            if column in self._made:
-                number = self._made[column]
-                whole = builder.insert_element(whole, number, ir.IntType(32)(lane))
+            if column in self._results:
+                number = self._results[column]
+                values = builder.insert_element(values, number, ir.IntType(32)(lane))
         pointer = builder.gep(self._rows["out"], [ir.Constant(_INDEX, vector.start)])
-        builder.store(whole, builder.bitcast(pointer, kind.as_pointer()), align=8)
+        builder.store(values, builder.bitcast(pointer, kind.as_pointer()), align=8)
 
     def _slot(self, name: str) -> Any:
-        """Return the pointer to what one piece leaves to another."""
-        slot = ir.Constant(_INDEX, self._kept.slots[name])
-        return self._builder.gep(self._kept.room, [slot])
+        """Return the pointer to a value that functions of the program share."""
+        slot = ir.Constant(_INDEX, self._shared.slots[name])
+        return self._builder.gep(self._shared.memory, [slot])
 
     def _value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
@@ -178,8 +177,12 @@ class Translator:
         if isinstance(node, ast.Subscript):
             if ast.unparse(node.value) == "sums":
                 return self._sum(ast.literal_eval(node.slice))
-            if self._made and ast.unparse(node.value) == "out" and _column(node) in self._made:
-                return self._made[_column(node)]
+            if (
+                self._results
+                and ast.unparse(node.value) == "out"
+                and _column(node) in self._results
+            ):
+                return self._results[_column(node)]
             return self._builder.load(self._address(node), align=8)
         if isinstance(node, ast.UnaryOp):
             return self._builder.fneg(self._value(node.operand))
@@ -192,26 +195,28 @@ class Translator:
         return both[0] if node.func.id == "sin" else both[1]
 
     def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
-        """Return both for a name, made along with those of other angles that are known by now."""
+        """Return both for an angle, computed with those of other available angles."""
         value = self._value(angle)
         if not isinstance(angle, ast.Name):
             return sine_and_cosine(self._builder, value)
-        if self._layout.lanes > 1 and angle.id not in self._turned:
-            self._turned[angle.id] = sine_and_cosine(self._builder, value)
-        if angle.id not in self._turned:
-            known = [each for each in self._angles if each in self._names]
-            others = [each for each in known if each not in self._turned and each != angle.id]
-            together = [angle.id, *others][:TOGETHER]
-            values = [self._names[each] for each in together]
-            both = sines_and_cosines(self._builder, values)
-            self._turned.update(zip(together, both, strict=True))
-        return self._turned[angle.id]
+        if self._layout.lanes > 1 and angle.id not in self._sines:
+            self._sines[angle.id] = sine_and_cosine(self._builder, value)
+        if angle.id not in self._sines:
+            available = [
+                name
+                for name in self._angles
+                if name in self._names and name not in self._sines and name != angle.id
+            ]
+            names = [angle.id, *available][:ANGLES_IN_VECTOR]
+            both = sines_and_cosines(self._builder, [self._names[name] for name in names])
+            self._sines.update(zip(names, both, strict=True))
+        return self._sines[angle.id]
 
-    def _alone(self, node: ast.expr) -> Any:
-        """Return the value of an angle; a load of it is not joined with those of other angles.
+    def _angle(self, node: ast.expr) -> Any:
+        """Return the value of an angle, by a load that LLVM does not vectorize with others.
 
-        What has just been written number by number cannot be read as a vector until it has
-        reached the cache. LLVM joins no loads that are atomic.
+        Numbers that were stored one by one cannot be loaded as a vector before they have reached
+        the cache. LLVM does not vectorize atomic loads.
         """
         layout = self._layout
         if not isinstance(node, ast.Subscript) or layout.lanes > 1 or layout.merged:
@@ -234,48 +239,50 @@ class Translator:
         return self._builder.bitcast(pointer, self._type.as_pointer())
 
     def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
-        """Return an array's memory, or a row's, and the place in it."""
+        """Return the memory of an array, or of a row, and the flat index of an entry in it."""
         if self._layout.row is not None:
             data = self._rows[name] if name in self._rows else self._arrays[name].data
             return data, ir.Constant(_INDEX, index[0] * self._layout.lanes)
         array = self._arrays[name]
         flat = ir.Constant(_INDEX, index[0])
-        for axis, place in enumerate(index[1:], start=1):
+        for axis, entry in enumerate(index[1:], start=1):
             flat = self._builder.mul(flat, array.extents[axis])
-            flat = self._builder.add(flat, ir.Constant(_INDEX, place))
+            flat = self._builder.add(flat, ir.Constant(_INDEX, entry))
         if self._layout.column is not None:
             flat = self._builder.mul(flat, array.extents[-1])
             flat = self._builder.add(flat, self._layout.column)
         return array.data, flat
 
-    def _in_all_lanes(self, value: Any) -> Any:
-        return in_all_lanes(self._builder, value, self._layout.lanes)
+    def _broadcast(self, value: Any) -> Any:
+        return broadcast(self._builder, value, self._layout.lanes)
 
     def _sum(self, number: int) -> Any:
-        """Return the sum of a product; where the order is known, made here, in a register."""
+        """Return the sum of a product; for a constant order it is computed here."""
         layout, builder = self._layout, self._builder
 
-        def load(array: str, place: int) -> Any:
-            at = _INDEX(place * layout.lanes)
+        def load(array: str, column: int) -> Any:
+            start = _INDEX(column * layout.lanes)
             return builder.load(
-                vector_at(builder, self._arrays[array].data, at, layout.lanes), align=8
+                vector_at(builder, self._arrays[array].data, start, layout.lanes), align=8
             )
 
         if not isinstance(layout.row, ir.Constant):
             return load("fixed", layout.sums + number)
-        first = number // SUMS * SUMS
+        first = number // SUMS_IN_GROUP * SUMS_IN_GROUP
         if first not in self._sums:
             self._sums[first] = unrolled_sums(
                 builder,
                 lambda k, column: load("out", k * layout.width + column),
                 layout.row.constant,
-                layout.products[first : first + SUMS],
+                layout.products[first : first + SUMS_IN_GROUP],
             )
         return self._sums[first][number - first]
 
 
-def rows_of(builder: ir.IRBuilder, arrays: dict[str, Place], layout: Layout) -> dict[str, Any]:
-    """Return the pointers to the rows that a series reads and writes, by their names."""
+def rows_of(
+    builder: ir.IRBuilder, arrays: dict[str, ArrayPointer], layout: Layout
+) -> dict[str, Any]:
+    """Return the pointers to the rows that a series reads and writes, by name."""
     if layout.row is None:
         return {}
     rows = {"start": _INDEX(0), "previous": builder.sub(layout.row, _INDEX(1)), "out": layout.row}
@@ -285,6 +292,6 @@ def rows_of(builder: ir.IRBuilder, arrays: dict[str, Place], layout: Layout) -> 
 
 
 def _column(node: ast.expr) -> int:
-    """Return the place in an array with one axis."""
+    """Return the index into an array with one axis."""
     assert isinstance(node, ast.Subscript)
     return ast.literal_eval(node.slice)

@@ -1,8 +1,8 @@
-"""Sine and cosine together, as LLVM instructions on a number or on a vector of numbers.
+"""Sine and cosine as LLVM instructions, for a number or for a vector of numbers.
 
-The argument is reduced by multiples of pi/2 in three parts (Cody, Waite 1980) and put into
-the polynomials of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c): errors below 2 units
-in the last place. Beyond `LIMIT`, and for what is not finite, the C library's functions do it.
+The argument is reduced by multiples of pi/2 in three parts (Cody, Waite 1980). The polynomials
+are those of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c): errors below 2 units
+in the last place. Beyond `LIMIT`, and for numbers that are not finite, the C library is called.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from llvmlite import ir
 
 LIMIT = 1e5
-"""Radians up to which the multiples of the parts of pi/2 are exact."""
+"""Angle in rad up to which the multiples of the parts of pi/2 are exact."""
 
 TWO_OVER_PI = 6.36619772367581382433e-01
 PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-# Adding it rounds to an integer, whose last bits are then those of the sum.
+# Adding it rounds to an integer, which is then in the last bits of the sum.
 _ROUNDER = 6755399441055744.0
 SINE = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
@@ -39,23 +39,23 @@ def sine_and_cosine(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Va
 def sines_and_cosines(
     builder: ir.IRBuilder, angles: list[ir.Value]
 ) -> list[tuple[ir.Value, ir.Value]]:
-    """Return the sine and the cosine of each of some numbers, which lie side by side meanwhile."""
+    """Return the sine and the cosine of each angle, computed in one vector."""
     if len(angles) == 1:
         return [sine_and_cosine(builder, angles[0])]
     lanes = 1 << (len(angles) - 1).bit_length()
-    places = [ir.Constant(ir.IntType(32), i) for i in range(len(angles))]
+    lanes_used = [ir.Constant(ir.IntType(32), i) for i in range(len(angles))]
     packed = ir.Constant(ir.VectorType(ir.DoubleType(), lanes), None)
-    for angle, place in zip(angles, places, strict=True):
-        packed = builder.insert_element(packed, angle, place)
+    for angle, lane in zip(angles, lanes_used, strict=True):
+        packed = builder.insert_element(packed, angle, lane)
     sine, cosine = sine_and_cosine(builder, packed)
     return [
-        (builder.extract_element(sine, place), builder.extract_element(cosine, place))
-        for place in places
+        (builder.extract_element(sine, lane), builder.extract_element(cosine, lane))
+        for lane in lanes_used
     ]
 
 
 def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
-    """Return the module's function for one type, with its body at the first call."""
+    """Return the module's function for one type; its body is emitted at the first call."""
     lanes = getattr(kind, "count", 1)
     name = f"manip_dyn.sine_and_cosine.{lanes}"
     if name in module.globals:
@@ -70,7 +70,7 @@ def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
     quick = builder.block
     outside = _outside(builder, x)
     with builder.if_then(_any(builder, outside), likely=False):
-        # A lane's numbers do not depend on those beside it.
+        # The result of a lane must not depend on the other lanes.
         slow = [
             builder.select(outside, *both) for both in zip(_slow(builder, x), fast, strict=True)
         ]
@@ -99,7 +99,7 @@ def _fast(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
     cubic = builder.fmul(builder.fmul(rest, z, flags=_FLAGS), _polynomial(builder, z, SINE),
                          flags=_FLAGS)  # fmt: skip
     sine = builder.fadd(rest, cubic, flags=_FLAGS)
-    # 1 - z/2 is rounded; what it loses is added to the small terms.
+    # 1 - z/2 is rounded; the rounding error is added to the small terms.
     squared = builder.fmul(z, half)
     leading = builder.fsub(one, squared)
     lost = builder.fsub(builder.fsub(one, leading), squared)
@@ -123,9 +123,9 @@ def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
         if isinstance(x.type, ir.VectorType):
             value = ir.Constant(x.type, ir.Undefined)
             for lane in range(x.type.count):
-                place = ir.Constant(ir.IntType(32), lane)
-                one = builder.call(library, [builder.extract_element(x, place)])
-                value = builder.insert_element(value, one, place)
+                index = ir.Constant(ir.IntType(32), lane)
+                result = builder.call(library, [builder.extract_element(x, index)])
+                value = builder.insert_element(value, result, index)
         else:
             value = builder.call(library, [x])
         results.append(value)
@@ -133,7 +133,7 @@ def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 
 def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
-    """Return which numbers are beyond the limit or not a number."""
+    """Return a mask of the numbers beyond the limit, and of NaN."""
     return builder.or_(
         builder.fcmp_unordered(">", x, _constant(x.type, LIMIT)),
         builder.fcmp_unordered("<", x, _constant(x.type, -LIMIT)),
@@ -141,7 +141,7 @@ def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
 
 
 def _any(builder: ir.IRBuilder, which: ir.Value) -> ir.Value:
-    """Return whether one of the bits is set."""
+    """Return whether any bit of a mask is set."""
     if not isinstance(which.type, ir.VectorType):
         return which
     bits = ir.IntType(which.type.count)
@@ -149,12 +149,12 @@ def _any(builder: ir.IRBuilder, which: ir.Value) -> ir.Value:
 
 
 def _polynomial(builder: ir.IRBuilder, z: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
-    """Return the polynomial of six coefficients, in pairs: fewer operations wait for others."""
+    """Return a polynomial of six coefficients, evaluated in pairs to shorten the chain."""
 
     def fused(factor, by, term):
         return builder.fadd(builder.fmul(factor, by, flags=_FLAGS), term, flags=_FLAGS)
 
-    constants: list[Any] = [_constant(z.type, each) for each in coefficients]
+    constants: list[Any] = [_constant(z.type, value) for value in coefficients]
     squared = builder.fmul(z, z, flags=_FLAGS)
     fourth = builder.fmul(squared, squared, flags=_FLAGS)
     low, middle, high = (

@@ -17,7 +17,7 @@ from manip_dyn.core.compiled import PLAIN
 
 LANES = 8
 """Numbers in a vector."""
-# Fused multiply-add may be used; nothing may assume that numbers are finite.
+# Fused multiply-add is allowed; no assumption that numbers are finite.
 FLAGS = ("contract",)
 NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
@@ -25,95 +25,95 @@ _ZERO = ir.Constant(NUMBERS, None)
 
 
 def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
-    """Refuse types that are not C-contiguous float64 arrays of the given `dimensions`."""
+    """Raise `TypingError` unless all types are C-contiguous float64 arrays of `dimensions`."""
     for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
         good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
         if not (good and kind.dtype == types.float64):
             raise TypingError(
-                f"{name}: {argument} is {kind}; expected a C-contiguous float64 array "
-                f"of {ndim} dimension(s)"
+                f"{name}: {argument} must be a C-contiguous float64 array of {ndim} "
+                f"dimension(s), got {kind}."
             )
 
 
-def in_all_lanes(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
-    """Return a number as a vector of so many; as it is for one lane."""
+def broadcast(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
+    """Return a vector of `lanes` equal numbers, or the number itself for one lane."""
     if lanes == 1:
         return value
-    none = ir.Constant(ir.VectorType(_NUMBER, lanes), ir.Undefined)
-    single = builder.insert_element(none, value, _INDEX(0))
+    undefined = ir.Constant(ir.VectorType(_NUMBER, lanes), ir.Undefined)
+    single = builder.insert_element(undefined, value, _INDEX(0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes), None)
-    return builder.shuffle_vector(single, none, mask)
+    return builder.shuffle_vector(single, undefined, mask)
 
 
-def vector_at(builder: ir.IRBuilder, data: Any, place: Any, lanes: int) -> Any:
-    """Return the pointer to a vector, the place of whose first number is given."""
+def vector_at(builder: ir.IRBuilder, data: Any, start: Any, lanes: int) -> Any:
+    """Return the pointer to a vector from the index of its first number."""
     kind = ir.VectorType(_NUMBER, lanes)
-    return builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
+    return builder.bitcast(builder.gep(data, [start]), kind.as_pointer())
 
 
 def constant(value: float) -> ir.Constant:
-    """Return a number in all lanes."""
+    """Return a constant vector of equal numbers."""
     return ir.Constant(NUMBERS, [ir.Constant(NUMBERS.element, value)] * LANES)
 
 
-def spread(builder: ir.IRBuilder, value: Any) -> Any:
-    """Return a number that the code has made in all lanes."""
-    return in_all_lanes(builder, value, LANES)
+def broadcast_to_lanes(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return a vector of `LANES` equal numbers."""
+    return broadcast(builder, value, LANES)
 
 
 def magnitude(builder: ir.IRBuilder, value: Any) -> Any:
-    """Return numbers without their signs."""
+    """Return the magnitudes of the numbers of a vector."""
     below = builder.fcmp_ordered("<", value, _ZERO)
     return builder.select(below, builder.fneg(value), value)
 
 
-def vectors_at(builder: ir.IRBuilder, data: Any, place: Any, count: int = 1) -> list[Any]:
-    """Return pointers to vectors that lie one after another from a number on."""
-    start = builder.gep(data, [place])
+def vectors_at(builder: ir.IRBuilder, data: Any, start: Any, count: int = 1) -> list[Any]:
+    """Return pointers to consecutive vectors from the index of the first number."""
+    pointer = builder.gep(data, [start])
     return [
-        builder.bitcast(builder.gep(start, [_INDEX(i * LANES)]), NUMBERS.as_pointer())
+        builder.bitcast(builder.gep(pointer, [_INDEX(i * LANES)]), NUMBERS.as_pointer())
         for i in range(count)
     ]
 
 
-def added(
+def accumulated(
     builder: ir.IRBuilder,
     starts: Sequence[Any],
     terms: Any,
     term: Callable[[Any], tuple[Any, Sequence[Any]]],
 ) -> list[Any]:
-    """Return vectors with multiples of others added to them, the sums in registers.
+    """Return vectors plus multiples of other vectors, accumulated in registers.
 
     Args:
-        builder: Where to emit it.
-        starts: Vectors.
-        terms: How many multiples are added to each.
-        term: Emits the factor of one, and where its vectors lie.
+        builder: Builder of the function.
+        starts: Initial vectors.
+        terms: Number of multiples that are added to each vector.
+        term: Emits the factor of a term and the pointers to its vectors.
     """
-    sums = [cgutils.alloca_once_value(builder, each) for each in starts]
+    sums = [cgutils.alloca_once_value(builder, start) for start in starts]
     with cgutils.for_range(builder, terms) as loop:
-        factor, places = term(loop.index)
-        for part, place in zip(sums, places, strict=True):
-            product = builder.fmul(factor, builder.load(place, align=8), flags=FLAGS)
-            builder.store(builder.fadd(builder.load(part), product, flags=FLAGS), part)
-    return [builder.load(part) for part in sums]
+        factor, pointers = term(loop.index)
+        for total, pointer in zip(sums, pointers, strict=True):
+            product = builder.fmul(factor, builder.load(pointer, align=8), flags=FLAGS)
+            builder.store(builder.fadd(builder.load(total), product, flags=FLAGS), total)
+    return [builder.load(total) for total in sums]
 
 
-def in_blocks(
-    builder: ir.IRBuilder, count: Any, together: int, emit: Callable[[Any, int], None]
+def for_blocks(
+    builder: ir.IRBuilder, count: Any, block: int, emit: Callable[[Any, int], None]
 ) -> None:
-    """Emit a loop over so many things, some side by side, and one over those that are left.
+    """Emit a loop over blocks of items, and a loop over the remaining items.
 
     Args:
-        builder: Where to emit it.
-        count: How many there are.
-        together: How many are side by side: chains of additions hide each other's latency.
-        emit: Emits what is done with the first of so many.
+        builder: Builder of the function.
+        count: Number of items.
+        block: Items per block; independent chains of additions hide each other's latency.
+        emit: Emits the operations on a block from the index of its first item and its size.
     """
-    blocks = builder.sdiv(count, _INDEX(together))
+    blocks = builder.sdiv(count, _INDEX(block))
     with cgutils.for_range(builder, blocks) as loop:
-        emit(builder.mul(loop.index, _INDEX(together)), together)
-    done = builder.mul(blocks, _INDEX(together))
+        emit(builder.mul(loop.index, _INDEX(block)), block)
+    done = builder.mul(blocks, _INDEX(block))
     with cgutils.for_range(builder, builder.sub(count, done)) as loop:
         emit(builder.add(done, loop.index), 1)
 
@@ -125,7 +125,7 @@ def function_of(
     kinds: Sequence[Any],
     emit: Callable[[ir.IRBuilder, Sequence[Any]], None],
 ) -> ir.Function:
-    """Return a function of a module, one for all that call it: these are long already."""
+    """Return a function of a module that all callers share instead of inlining it."""
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
@@ -138,17 +138,20 @@ def function_of(
 
 
 _ROWS_IN_LOOP = 4
-"""Vectors summed in one loop: as many chains of additions hide their latency."""
+"""Vectors summed in one loop; independent chains of additions hide their latency."""
 
 
 def add_rows(total, scale, factors, rows, first, last):
-    """Set total = scale total + sum(factors[k] rows[k]) over k from `first` up to `last`.
+    """Set total = scale total + sum(factors[k] rows[k]) for `first` <= k < `last`.
+
+    Numba cannot guarantee to LLVM that the sum and its terms are different rows. Such loops
+    would access memory at every step, or would not be vectorized.
 
     Args:
-        total: Not one of the rows summed, (m,), m a multiple of `LANES`; lies densely.
+        total: A contiguous row (m,) that is not one of `rows`; m is a multiple of `LANES`.
         scale: A number.
         factors: (`last`,) or longer, with any strides.
-        rows: (`last`, m) or more rows, each of which lies densely.
+        rows: (`last`, m) or more rows, each contiguous.
         first: The first row.
         last: The row after the last.
     """
@@ -170,7 +173,7 @@ def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
         good = isinstance(array, types.Array) and array.ndim == axes
         if not (good and array.dtype == types.float64):
             raise TypingError(
-                f"expected an array of float64 with {axes} axis or axes, not {array}"
+                f"Argument must be a float64 array with {axes} axis or axes, got {array}."
             )
 
     def generate(context, builder, signature, values):
@@ -179,7 +182,7 @@ def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
         ]
         sums, scaled, summed = arrays
         bounds = [context.cast(builder, values[i], signature.args[i], types.intp) for i in (4, 5)]
-        passed = [
+        arguments = [
             sums.data,
             builder.extract_value(sums.shape, 0),
             values[1],
@@ -189,10 +192,10 @@ def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
             builder.extract_value(summed.strides, 0),
             *bounds,
         ]
-        kinds = [value.type for value in passed]
+        kinds = [value.type for value in arguments]
         name = "manip_dyn_add_rows"
         builder.call(
-            function_of(builder.module, name, "linkonce_odr", kinds, _emit_row_sums), passed
+            function_of(builder.module, name, "linkonce_odr", kinds, _emit_row_sums), arguments
         )
         return context.get_dummy_value()
 
@@ -202,48 +205,50 @@ def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
 _add_rows: Any = intrinsic(_add_rows_intrinsic)
 
 
-def _emit_row_sums(builder, given) -> None:
-    """Emit the function: its loops over the vectors of a row."""
-    columns = builder.sdiv(given[1], _INDEX(LANES))
-    in_blocks(
+def _emit_row_sums(builder, arguments) -> None:
+    """Emit the loops over the vectors of a row."""
+    columns = builder.sdiv(arguments[1], _INDEX(LANES))
+    for_blocks(
         builder,
         columns,
         _ROWS_IN_LOOP,
         lambda first, count: _emit_row_block(
-            builder, given, builder.mul(first, _INDEX(LANES)), count
+            builder, arguments, builder.mul(first, _INDEX(LANES)), count
         ),
     )
 
 
-def _emit_row_block(builder, given, column, count: int) -> None:
-    """Emit the sums of `count` vectors from a column on."""
-    total, _, scale, factors, factor_stride, rows, row_stride, first, last = given
+def _emit_row_block(builder, arguments, column, count: int) -> None:
+    """Emit the sums of `count` vectors that start at a column."""
+    total, _, scale, factors, factor_stride, rows, row_stride, first, last = arguments
     number, byte = ir.DoubleType().as_pointer(), ir.IntType(8).as_pointer()
 
-    def place(data, index, stride):
-        """Return the pointer `index` strides, in bytes, behind `data`."""
+    def pointer(data, index, stride):
+        """Return `data` advanced by `index` strides in bytes."""
         moved = builder.gep(builder.bitcast(data, byte), [builder.mul(index, stride)])
         return builder.bitcast(moved, number)
 
     def term(index):
         k = builder.add(first, index)
-        factor = spread(builder, builder.load(place(factors, k, factor_stride), align=8))
-        return factor, vectors_at(builder, place(rows, k, row_stride), column, count)
+        factor = broadcast_to_lanes(
+            builder, builder.load(pointer(factors, k, factor_stride), align=8)
+        )
+        return factor, vectors_at(builder, pointer(rows, k, row_stride), column, count)
 
-    targets, factor = vectors_at(builder, total, column, count), spread(builder, scale)
+    targets, factor = vectors_at(builder, total, column, count), broadcast_to_lanes(builder, scale)
     starts = [
         builder.fmul(factor, builder.load(target, align=8), flags=FLAGS) for target in targets
     ]
-    ends = added(builder, starts, builder.sub(last, first), term)
+    ends = accumulated(builder, starts, builder.sub(last, first), term)
     for target, end in zip(targets, ends, strict=True):
         builder.store(end, target, align=8)
 
 
 def on_stack(*shape: int) -> Any:
-    """Return an intrinsic ``()`` for an array of float64 that lives as long as its function runs.
+    """Return an intrinsic ``()`` for a float64 array on the stack of the calling function.
 
-    Each call of the function has its own, and within it each place of the call; what is in it
-    at first is not defined.
+    Every call of the function has its own array, and so has every call site in it. The initial
+    content is undefined.
     """
     if PLAIN:
         return lambda: np.empty(shape)
@@ -267,7 +272,7 @@ def on_stack(*shape: int) -> Any:
                 itemsize=ir.Constant(index, width),
                 meminfo=None,
             )
-            return array._getvalue()  # Numba's own name for what its models make.
+            return array._getvalue()
 
         return kind(), generate
 

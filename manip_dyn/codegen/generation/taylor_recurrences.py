@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from manip_dyn.codegen.backend.convolution import Factors, whole
+from manip_dyn.codegen.backend.convolution import Factors, padded
 from manip_dyn.codegen.generation.kernel_modules import operand_text, operation_text
 from manip_dyn.codegen.rigid_body.catalogue import Function
 from manip_dyn.codegen.rigid_body.graph import Operation
@@ -68,7 +68,7 @@ class SeriesWriter:
         """Choose where in a row everything lies."""
         self._blocks = {"y": 0, "tau": size, "rate": size + n, "divisor": 2 * size + n}
         count = len(self._products)
-        sums, length = whole(self._blocks["divisor"] + len(self._divisors)), whole(count)
+        sums, length = padded(self._blocks["divisor"] + len(self._divisors)), padded(count)
         self.factors = Factors(sums + 3 * length, count, sums + length, sums + 2 * length, sums)
         for i, (first, last) in enumerate(self._products):
             self._columns.setdefault(first, []).append(self.factors.first + i)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.codegen.backend.convolution import Factors, whole
+from manip_dyn.codegen.backend.convolution import Factors, padded
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.generation import power_series
 from manip_dyn.codegen.generation.kernel_modules import robot_module
@@ -146,7 +146,7 @@ def _module_text(robot: Robot, state: str) -> str:
 
 def _unrolled_order(lines: int, factors: Factors) -> int:
     """Return the order up to which passes of so many lines, and their sums, are unrolled."""
-    vectors = whole(factors.products) // LANES
+    vectors = padded(factors.products) // LANES
     worthwhile = (
         order
         for order in range(UNROLLED_ORDER, MODEST_ORDER, -1)

@@ -19,10 +19,10 @@ from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
 from manip_dyn.codegen.backend.vectors import (
     NUMBERS,
+    broadcast_to_lanes,
     constant,
-    in_blocks,
+    for_blocks,
     magnitude,
-    spread,
     vectors_at,
 )
 from manip_dyn.core.compiled import PLAIN
@@ -79,7 +79,7 @@ def _largest(places: _Places, *reads: Any) -> list[Any]:
 
 def _number(builder, value) -> Any:
     """Return an integer as a number in all lanes."""
-    return spread(builder, builder.sitofp(value, NUMBERS.element))
+    return broadcast_to_lanes(builder, builder.sitofp(value, NUMBERS.element))
 
 
 def _where(context, builder, kinds, values) -> _Places:
@@ -109,8 +109,8 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
             lambda i: places.read(places.block, places.of_block(Y, i)),
             *(lambda i, k=k: places.term(k, i) for k in (top, below)),
         )
-        rtol = spread(builder, builder.load(bounds))
-        atol = spread(builder, builder.load(builder.gep(bounds, [places.size])))
+        rtol = broadcast_to_lanes(builder, builder.load(bounds))
+        atol = broadcast_to_lanes(builder, builder.load(builder.gep(bounds, [places.size])))
         ruled = builder.fmul(rtol, size)
         order = builder.select(
             builder.fcmp_ordered(">", ruled, atol),
@@ -175,7 +175,7 @@ def _sum(_typing, series, width, block, size, top, orders, h):
             places.read(arrayobj.make_array(kinds[k])(context, builder, values[k]).data)
             for k in (5, 6)
         )
-        in_blocks(
+        for_blocks(
             builder,
             places.size,
             TOGETHER,

@@ -12,7 +12,13 @@ from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
-from manip_dyn.codegen.backend.vectors import NUMBERS, constant, magnitude, spread, vectors_at
+from manip_dyn.codegen.backend.vectors import (
+    NUMBERS,
+    broadcast_to_lanes,
+    constant,
+    magnitude,
+    vectors_at,
+)
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.ensembles.lanes.space import HIGH, LOW, MEAN, SCRATCH, U, Y
 
@@ -85,7 +91,7 @@ def _error_norms(_typing, block, size, tolerances, out):
 
             def bound(row) -> Any:
                 place = builder.add(builder.mul(_INDEX(row), size), loop.index)
-                return spread(builder, builder.load(builder.gep(bounds, [place])))
+                return broadcast_to_lanes(builder, builder.load(builder.gep(bounds, [place])))
 
             last = vector(U)
             sizes = [magnitude(builder, each) for each in (vector(Y), last)]

@@ -18,10 +18,10 @@ from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.codegen.backend.translator import FLAGS
 from manip_dyn.codegen.backend.vectors import (
     NUMBERS,
-    added,
+    accumulated,
+    broadcast_to_lanes,
+    for_blocks,
     function_of,
-    in_blocks,
-    spread,
     vectors_at,
 )
 from manip_dyn.core.compiled import PLAIN
@@ -85,7 +85,7 @@ def _combine(_typing, block, size, target, base, h, terms, number):
 
 def _emit(builder, given) -> None:
     """Emit the function: its loops over the vectors of a row."""
-    in_blocks(
+    for_blocks(
         builder,
         given[1],
         TOGETHER,
@@ -102,10 +102,10 @@ def _emit_block(builder, given, first, count: int) -> None:
         return vectors_at(builder, data, builder.mul(place, _INDEX(LANES)), count)
 
     def term(index) -> tuple[Any, list[Any]]:
-        weight = spread(builder, builder.load(builder.gep(weights, [index])))
+        weight = broadcast_to_lanes(builder, builder.load(builder.gep(weights, [index])))
         return weight, vectors(builder.load(builder.gep(rows, [index])))
 
-    sums = added(builder, [ir.Constant(NUMBERS, None)] * count, terms, term)
+    sums = accumulated(builder, [ir.Constant(NUMBERS, None)] * count, terms, term)
     steps = builder.load(builder.bitcast(h, NUMBERS.as_pointer()), align=8)
     for part, start, end in zip(sums, vectors(base), vectors(target), strict=True):
         moved = builder.fmul(steps, part, flags=FLAGS)

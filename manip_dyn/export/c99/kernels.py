@@ -9,10 +9,10 @@ from typing import NamedTuple
 from manip_dyn.codegen.backend.statements import (
     Statement,
     depth_first,
-    in_pieces,
-    is_long,
+    divided,
+    memory_slots,
+    needs_division,
     parsed,
-    slots_between,
 )
 from manip_dyn.codegen.generation.kernel_modules import program_text
 from manip_dyn.codegen.rigid_body.catalogue import Function, argument_size
@@ -299,12 +299,12 @@ def definition(style: Style, function: Function) -> Source:
     left_out = unused(statements, given)
     shapes = {"out": function.shape}
     opening = prototype(style, function)
-    if not is_long(statements):
+    if not needs_division(statements):
         writer = CWriter(style.prefix, style.precision, shapes)
         lines = list(writer.lines(statements))
         return Source(_function(opening, [*left_out, *lines]), frozenset(writer.counts))
-    pieces = in_pieces(statements)
-    slots = slots_between(pieces)
+    pieces = divided(statements)
+    slots = memory_slots(pieces)
     size = max(slots.values(), default=0) + 1
     texts, calls, counts = [], [], set[int]()
     for i, piece in enumerate(pieces):

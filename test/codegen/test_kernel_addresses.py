@@ -1,4 +1,4 @@
-"""Kernels by address: one compiled caller for several robots, and what it refuses."""
+"""Kernels called by address: one compiled caller for several robots, and supported types."""
 
 import numba
 import numpy as np
@@ -7,17 +7,17 @@ from arms import random_state
 from numba.core.errors import TypingError
 
 import manip_dyn as md
-from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
+from manip_dyn.codegen import addresses, call_kernel
 from manip_dyn.core.arrays import address_of, call_returning
 
 NAMES = ("forward_dynamics", "forward_dynamics_derivatives", "energy")
 
 
 @numba.njit
-def three(places, q, v, tau, a, slopes, energies):
-    call_kernel(places[0], (q, v, tau, a))
-    call_kernel(places[1], (q, v, tau, slopes))
-    call_kernel(places[2], (q, v, energies))
+def three(kernels, q, v, tau, a, slopes, energies):
+    call_kernel(kernels[0], (q, v, tau, a))
+    call_kernel(kernels[1], (q, v, tau, slopes))
+    call_kernel(kernels[2], (q, v, energies))
 
 
 def test_one_caller_serves_every_robot():
@@ -41,8 +41,8 @@ def count(x, step):
 
 
 @numba.njit
-def through(place, x):
-    return call_returning(place, (x, 2.0))
+def through(address, x):
+    return call_returning(address, (x, 2.0))
 
 
 def test_a_jitted_function_is_called_by_its_address():
@@ -52,17 +52,17 @@ def test_a_jitted_function_is_called_by_its_address():
 
 
 @pytest.mark.parametrize(
-    ("arrays", "words"),
+    ("arrays", "message"),
     [
         ((np.zeros((3, 4))[:, 0],), "C-contiguous"),
         ((np.zeros(3, dtype=np.float32),), "float64"),
         (np.zeros(3), "a tuple"),
     ],
 )
-def test_other_arrays_are_refused_when_compiling(arrays, words):
+def test_unsupported_arrays_raise_a_typing_error(arrays, message):
     @numba.njit
-    def caller(place, arrays):
-        call_kernel(place, arrays)
+    def caller(address, arrays):
+        call_kernel(address, arrays)
 
-    with pytest.raises(TypingError, match=words):
+    with pytest.raises(TypingError, match=message):
         caller(1, arrays)
