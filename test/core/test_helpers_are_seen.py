@@ -32,7 +32,7 @@ entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
     ),
     "simulation": "from manip_dyn.simulation.feedback import rates as entry",
     "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
-    "planning": "from manip_dyn.planning.zero_net_work.search import search as entry",
+    "planning": "from manip_dyn.planning.zero_net_work.single_switch import try_guesses as entry",
     "minimum time": (
         "from manip_dyn.planning.minimum_time.grids.improvement import improve as entry"
     ),

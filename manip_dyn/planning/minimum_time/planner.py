@@ -34,10 +34,12 @@ from manip_dyn.planning.minimum_time.extremals.candidate import (
 from manip_dyn.planning.minimum_time.extremals.extremal_motion import ExtremalMotion
 from manip_dyn.planning.minimum_time.search.extremal_search import ExtremalSearch
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.transcription.planner import converged_plan
+from manip_dyn.planning.transcription.planner import (
+    converged_plan,
+    stopping_obstacle,
+    straight_plan,
+)
 from manip_dyn.planning.transcription.spline import Ends
-from manip_dyn.planning.transcription.stopping import why_not_stopped
-from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
@@ -130,13 +132,13 @@ def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
 
 
 def _refined(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan | None:
-    straight = straight_path(robot, ends)
+    straight = straight_plan(robot, ends)
     return converged_plan(robot, ends, hold, METHOD, exhaustive, straight)
 
 
 def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan:
     """Return a motion that was refined on grids; refuse what cannot be done, with the reason."""
-    stopped = why_not_stopped(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
+    stopped = stopping_obstacle(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
     if stopped:
         raise ManipDynError(
             f"the arm cannot be stopped in time beyond the goal: {stopped}; expected a slower "
@@ -145,13 +147,13 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
     plan = _refined(robot, ends, hold, exhaustive)
     if plan is not None:
         return plan
-    stopped = why_not_stopped(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
+    stopped = stopping_obstacle(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
     if stopped:
         raise ManipDynError(
             f"the arm cannot be stopped in time from the start: {stopped}; expected a slower "
             "start or one farther from the limits"
         )
-    arrive = why_not_stopped(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
+    arrive = stopping_obstacle(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
     raise ManipDynError(
         f"the goal cannot be reached at its velocities: on the way there {arrive}"
         if arrive

@@ -1,1 +1,1 @@
-"""Minimum time for many joints: splines that keep all limits, with a bound on what they lack."""
+"""Minimum time for many joints: splines within all limits, by interior points on grids."""

@@ -2,29 +2,243 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
-from manip_dyn.planning.certificate import GridSearchSummary
-from manip_dyn.planning.interior_points.detours import random_swings, swings
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.certificate import Convergence, GridSearchSummary
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.transcription.floor import not_slower
-from manip_dyn.planning.transcription.refined_plan import refined_plan
-from manip_dyn.planning.transcription.refinement import ROUGH, refined, rough
-from manip_dyn.planning.transcription.sampled import on_grid
-from manip_dyn.planning.transcription.search import CoarseSearch
-from manip_dyn.planning.transcription.solved import Solved
-from manip_dyn.planning.transcription.spline import Ends, Spline
+from manip_dyn.planning.transcription.node_motion import (
+    derivatives_at,
+    efforts_at,
+    inverse_kernels_of,
+)
+from manip_dyn.planning.transcription.refinement import (
+    ROUGH_CELLS,
+    CoarseSearch,
+    random_swings,
+    refined_solution,
+    rough_solution,
+    swings,
+)
+from manip_dyn.planning.transcription.spline import (
+    Ends,
+    GridSolution,
+    RefinedSolution,
+    Spline,
+    SplineMotion,
+    spline_of_plan,
+)
 from manip_dyn.robot import Robot
 
-NEAR, MOST = 1.05, 6
+SHORTEST_STOP, LONGEST_STOP, STOPS_TRIED = 1e-3, 20.0, 120
+"""Durations that are tried, s, and how many."""
+STOPPING_SAMPLES = 32
+
+
+def stopping_obstacle(robot: Robot, q: Vector, v: Vector) -> str:
+    """Return why the arm cannot come to rest from a state (n,) by itself, or nothing.
+
+    Looked at is the braking of all joints together, at constant decelerations.
+    """
+    z, why = np.linspace(0.0, 1.0, STOPPING_SAMPLES)[:, None], ""
+    least, kernels = np.inf, inverse_kernels_of(robot)
+    for duration in np.geomspace(SHORTEST_STOP, LONGEST_STOP, STOPS_TRIED):
+        place, speed = q + duration * v * z * (1.0 - 0.5 * z), v * (1.0 - z)
+        tau = np.empty_like(place)
+        efforts_at(kernels, place, speed, np.tile(-v / duration, (STOPPING_SAMPLES, 1)), tau)
+        share = (np.abs(tau) / robot.tau_max).max(axis=0)
+        beyond = np.maximum(place[-1] - robot.q_max, robot.q_min - place[-1])
+        if share.max() <= 1.0 and beyond.max() <= 0.0:
+            return ""
+        lack = max(float(share.max()) - 1.0, 0.0) + max(float(beyond.max()), 0.0)
+        if lack < least:
+            least, i, j = lack, int(beyond.argmax()), int(share.argmax())
+            times = distinct_digits(share[j], 1.0, digits=3)[0]
+            why = (
+                f"joint '{robot.joint_names[i]}' passes its limit by {beyond[i]:.3g} "
+                f"{robot.unit(i)}"
+                if beyond[i] > 0.0
+                else f"joint '{robot.joint_names[j]}' needs {times} times its effort limit"
+            )
+    return why
+
+
+def straight_plan(robot: Robot, ends: Ends) -> Plan | None:
+    """Return the fastest motion along the straight path; None if there is none, or it moves."""
+    if ends.moving:
+        return None
+    from manip_dyn.planning.path_timing.planner import time_path  # loads scipy
+
+    try:
+        return time_path(robot, np.array([ends.q0, ends.qf])).plan
+    except ManipDynError:
+        return None
+
+
+def faster_plan(plan: Plan, straight: Plan, again: Callable[[], Plan | None]) -> Plan:
+    """Return a plan, or what is faster: one refined from the straight path, or that path.
+
+    Args:
+        plan: The plan.
+        straight: The straight path in its fastest timing.
+        again: Refines the straight path, if it can be; called only where the plan is slower.
+    """
+    if plan.t_final <= straight.t_final:
+        return plan
+    other = again()
+    if other is not None:
+        plan = min(plan, other, key=lambda each: each.t_final)
+    proof = plan.certificate
+    if plan.t_final <= straight.t_final or not isinstance(proof, Convergence):
+        return plan
+    gap = max(proof.gap - (plan.t_final - straight.t_final), 0.0)
+    proof = replace(proof, gap=gap, t_final=straight.t_final)
+    status, reason = (
+        "converged",
+        f"the straight path; motions near it are not faster by {gap:.2g} s",
+    )
+    if not proof.holds:
+        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    return replace(straight, method=plan.method, status=status, reason=reason, certificate=proof)
+
+
+class Costates(NamedTuple):
+    """What Pontryagin's principle is about, at nodes (k,).
+
+    Attributes:
+        times: s.
+        costates: (k, 2 n), s per unit of the state.
+        switching: Switching functions (k, n), s per effort and second.
+        hamiltonians: H = 1 + p . x' (k,).
+    """
+
+    times: Vector
+    costates: Matrix
+    switching: Matrix
+    hamiltonians: Vector
+
+
+def costates_of(robot: Robot, solved: GridSolution) -> Costates:
+    """Return the costates at the nodes between start and goal.
+
+    A limit of effort that gives way for one cell shortens the motion by the switching function
+    S = M^-1 p_v times the cell: that is its multiplier. p_q follows from
+    p_v' = -p_q + D' S - nu, with D the derivative of the efforts by the speeds and nu the
+    multipliers of the limits of speed (Hartl, Sethi, Vickson 1995, eq. 4.2).
+    """
+    spline = solved.spline
+    times = np.linspace(0.0, spline.duration, spline.cells + 1)
+    q, v, a = spline.joints(times)
+    by = np.empty((len(q), 3, robot.n, robot.n))
+    derivatives_at(inverse_kernels_of(robot), q, v, a, by)
+    switching = -spline.cells * solved.effort / robot.tau_max
+    force = spline.cells * solved.speed / robot.v_max
+    force[1:] = 0.5 * (force[1:] + force[:-1])
+    p_v = np.einsum("kij,kj->ki", by[:, 2], switching)
+    slope = np.gradient(p_v, times, axis=0)
+    p_q = np.einsum("kji,kj->ki", by[:, 1], switching) - slope - force
+    hamiltonians = 1.0 + np.sum(p_q * v + p_v * a, axis=1)
+    inner = slice(2, -2)  # at both ends a node stands for part of a cell
+    return Costates(
+        times[inner], np.hstack([p_q, p_v])[inner], switching[inner], hamiltonians[inner]
+    )
+
+
+NOT_FASTER = "motions near it are not faster by more than"
+REFINEMENT_RATIO = 3.0
+"""From one grid to the next the cells are four times as many: the rest of an error that falls
+with their number is a third of the difference."""
+
+
+def refined_plan(
+    robot: Robot,
+    ends: Ends,
+    hold: Vector,
+    method: str,
+    found: RefinedSolution,
+    searched: GridSearchSummary,
+) -> Plan:
+    """Return a refined motion as a plan, with the numbers for how nearly it is fastest.
+
+    Args:
+        robot: The arm.
+        ends: Its states at start and goal.
+        hold: Efforts (n,) that keep it at the goal, N m or N.
+        method: Who made the plan.
+        found: The motion.
+        searched: What was searched before.
+    """
+    proof = _certificate(robot, found, searched)
+    motion, t_final = SplineMotion(robot, found, proof), found.spline.duration
+    status = "converged"
+    reason = f"{NOT_FASTER} {proof.gap:.2g} s"
+    if not proof.holds:
+        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    return Plan(
+        robot,
+        ends.q0,
+        ends.qf,
+        t_final,
+        motion.switches,
+        [t_final] * robot.n,
+        motion,
+        hold,
+        method,
+        status,
+        reason,
+        certificate=proof,
+        extremal=motion,
+        v0=ends.v0,
+        vf=ends.vf,
+    )
+
+
+def _certificate(robot: Robot, found: RefinedSolution, searched: GridSearchSummary) -> Convergence:
+    along, solved, t_final = costates_of(robot, found.solved), found.solved, found.spline.duration
+    on_grid = found.durations[-1]
+    barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))
+    grid = max(found.durations[-2] - on_grid, 0.0) / REFINEMENT_RATIO
+    return Convergence(
+        gap=t_final - on_grid + barrier + grid,
+        t_final=t_final,
+        kkt=abs(solved.promised),
+        hamiltonian=float(np.sqrt(np.mean(along.hamiltonians**2))),
+        load=found.load,
+        durations=tuple(found.durations),
+        cells=solved.spline.cells,
+        times=along.times * (t_final / solved.spline.duration),
+        costates=along.costates,
+        switching=along.switching,
+        hamiltonians=along.hamiltonians,
+        passed=_exceeded_limit(robot, found.spline),
+        searched=searched,
+    )
+
+
+def _exceeded_limit(robot: Robot, spline: Spline) -> str:
+    """Return which limit of position or speed a motion passes, or nothing."""
+    q, v, _ = spline.joints(np.linspace(0.0, spline.duration, 4 * spline.cells + 1))
+    for i, joint in enumerate(robot.joint_names):
+        speed = float(np.abs(v[:, i]).max())
+        if speed > robot.v_max[i] * (1.0 + 1e-9):
+            return f"joint '{joint}' reaches {speed:.6g} {robot.unit(i)}/s"
+        for value in (float(q[:, i].min()), float(q[:, i].max())):
+            if not robot.q_min[i] - 1e-9 <= value <= robot.q_max[i] + 1e-9:
+                return f"joint '{joint}' passes {value:.6g} {robot.unit(i)}"
+    return ""
+
+
+COMPARED_RATIO, MOST_COMPARED = 1.05, 6
 """Motions of the coarse grid that take longer by more than this ratio are not compared on the
 next one, nor more of them than this."""
-UNREFINED = "it arrives, along the straight path, but nothing could be refined on grids"
+NOT_REFINED = "it arrives, along the straight path, but nothing could be refined on grids"
 
 
 def converged_plan(
@@ -46,61 +260,61 @@ def converged_plan(
         straight: The fastest motion along the straight path: one more guess, and a floor.
     """
     search = CoarseSearch(robot, ends)
-    distance = max(float(np.abs(ends.qf - ends.q0).max()), _room_to_turn(ends))
+    distance = max(float(np.abs(ends.qf - ends.q0).max()), _turning_distance(ends))
     search.search(swings(robot, distance))
     if exhaustive > 0.0:
         search.search(random_swings(robot, distance), exhaustive)
-    guesses = [] if straight is None else [on_grid(ends, straight, ROUGH)]
-    solved = _compared(robot, ends, search, guesses)
-    told = _searched(search, solved)
+    guesses = [] if straight is None else [spline_of_plan(ends, straight, ROUGH_CELLS)]
+    solved = _compare(robot, ends, search, guesses)
+    told = _search_summary(search, solved)
     for each in solved:
-        found = refined(robot, ends, each)
+        found = refined_solution(robot, ends, each)
         if found is not None:
             plan = refined_plan(robot, ends, hold, method, found, told)
             if straight is None:
                 return plan
-            begin = partial(from_straight, robot, ends, hold, method, straight, told)
-            return not_slower(plan, straight, begin)
+            begin = partial(plan_from_straight, robot, ends, hold, method, straight, told)
+            return faster_plan(plan, straight, begin)
     if straight is None:
         return None
-    return replace(straight, method=method, status="uncertified", reason=UNREFINED)
+    return replace(straight, method=method, status="uncertified", reason=NOT_REFINED)
 
 
-def from_straight(
+def plan_from_straight(
     robot: Robot, ends: Ends, hold: Vector, method: str, straight: Plan, told: GridSearchSummary
 ) -> Plan | None:
     """Return what the straight path is refined to; None if it cannot be. See `converged_plan`."""
-    begun = rough(robot, ends, on_grid(ends, straight, ROUGH))
-    found = None if begun is None else refined(robot, ends, begun)
+    begun = rough_solution(robot, ends, spline_of_plan(ends, straight, ROUGH_CELLS))
+    found = None if begun is None else refined_solution(robot, ends, begun)
     return None if found is None else refined_plan(robot, ends, hold, method, found, told)
 
 
-def _room_to_turn(ends: Ends) -> float:
+def _turning_distance(ends: Ends) -> float:
     """Return a distance (rad or m) for detours of a moving arm, a second's at its speeds."""
     return float(np.abs([ends.v0, ends.vf]).max())
 
 
-def _compared(
+def _compare(
     robot: Robot, ends: Ends, search: CoarseSearch, guesses: list[Spline]
-) -> list[Solved]:
+) -> list[GridSolution]:
     """Return the fastest motions of the coarse search on the next grid, the fastest first.
 
     More guesses are on that grid already.
     """
-    found = list[Solved]()
+    found = list[GridSolution]()
     near = [
         each
-        for each in search.motions[:MOST]
-        if each.duration <= NEAR * search.motions[0].duration
+        for each in search.motions[:MOST_COMPARED]
+        if each.duration <= COMPARED_RATIO * search.motions[0].duration
     ]
     for motion in [*near, *guesses]:
-        better = rough(robot, ends, motion)
+        better = rough_solution(robot, ends, motion)
         if better is not None:
             found.append(better)
     return sorted(found, key=lambda each: each.spline.duration)
 
 
-def _searched(search: CoarseSearch, solved: list[Solved]) -> GridSearchSummary:
+def _search_summary(search: CoarseSearch, solved: list[GridSolution]) -> GridSearchSummary:
     times = [each.spline.duration for each in solved] or [inf]
     others = [t for t in times if t > times[0] * (1.0 + 1e-6)]
     return GridSearchSummary(

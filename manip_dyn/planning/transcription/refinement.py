@@ -1,45 +1,342 @@
-"""A motion on ever finer grids, until it keeps its limits between the nodes, too."""
+"""The fastest spline on a grid: coarse search from many guesses, then ever finer grids.
+
+Refinement ends when the motion satisfies its limits between the nodes, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from math import exp, inf, log
+from time import monotonic
+from typing import Any
+
 import numpy as np
 
-from manip_dyn.core.checks import Matrix
-from manip_dyn.planning.interior_points.node_scheme import drift
-from manip_dyn.planning.transcription.efforts import efforts_of
-from manip_dyn.planning.transcription.solved import Refined, Solved
-from manip_dyn.planning.transcription.spline import Ends, Spline
-from manip_dyn.planning.transcription.spline_grid import SplineGrid
+from manip_dyn.core.arrays import by_reference
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.transcription.interior_point import gauss_newton_steps, newton_steps
+from manip_dyn.planning.transcription.node_motion import (
+    NodeLimits,
+    cubic_spline,
+    drift,
+    empty_node_motion,
+    empty_node_work,
+    inverse_kernels_of,
+    measure_slacks,
+    slow_enough,
+)
+from manip_dyn.planning.transcription.spline import (
+    SETTLED,
+    Ends,
+    GridSolution,
+    RefinedSolution,
+    Spline,
+    efforts_of,
+)
 from manip_dyn.robot import Robot
 
-ROUGH, FINE = 128, (512, 2048)
+SINGLE_SWINGS = (0.5, 1.5)
+"""How far one joint swings out, rad."""
+PAIR_SWINGS = (0.7, 1.5)
+"""How far two swing out against each other, rad, the second one half as far again."""
+SHORT_MOTION = 2.0
+"""Short motions swing out as many times their distance at most."""
+
+
+def swings(robot: Robot, distance: float) -> Iterator[Vector]:
+    """Yield how far the joints swing out (n,): not at all, each alone, neighbours both.
+
+    A single joint has nothing to gain.
+    """
+    unit = _units(robot, distance)
+    yield np.zeros(robot.n)
+    if robot.n == 1:
+        return
+    for joint in range(robot.n):
+        for length in SINGLE_SWINGS:
+            yield from _both(length * unit[joint])
+    for first, second in pairwise(range(robot.n)):
+        for length in PAIR_SWINGS:
+            yield from _both(length * (unit[first] - 1.5 * unit[second]))
+
+
+def random_swings(robot: Robot, distance: float) -> Iterator[Vector]:
+    """Yield ever more of them, always the same."""
+    rng, unit = np.random.default_rng(0), _units(robot, distance)
+    while True:
+        yield 1.5 * rng.normal(size=robot.n) @ unit
+
+
+def _units(robot: Robot, distance: float) -> Vector:
+    """Return a radian of each joint (n, n), or as much of the range of one that extends."""
+    spans = [
+        min((high - low) / np.pi, 1.0) if kind == "prismatic" else 1.0
+        for kind, low, high in zip(robot.joint_types, robot.q_min, robot.q_max, strict=True)
+    ]
+    return np.diag(spans) * min(1.0, SHORT_MOTION * distance)
+
+
+def _both(swing: Vector) -> Iterator[Vector]:
+    yield swing
+    yield -swing
+
+
+POSITION_MARGIN = 1e-2
+"""Least distance of an initial guess from a limit of position, over the motion's distance."""
+EFFORT_MARGIN, SLOWDOWN = 0.3, 30.0
+"""Least distance of an initial guess from a limit of effort or speed, and how much slower still
+a motion from rest to rest begins."""
+GUESS_DURATIONS = np.geomspace(1e-2, 1e2, 120)
+"""Durations of initial guesses for moving arms, s."""
+FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
+"""By how much a motion is made slower to be within its limits: doubled up to the second."""
+STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
+"""Most steps; steps with curvature on a fine grid times its cells and joints."""
+COARSE_TOLERANCE = 10.0
+"""Promised fall over the barrier's weight by which the steps of a rough search are over."""
+LEAST_SLACK = 1e-3
+"""Least distance from limits where a motion is brought within them, over the limit."""
+RELAXATIONS, CENTERING = 60, 8
+"""How often limits are moved towards what they are, by how many steps each."""
+RELAXATION_WEIGHT = 10.0
+"""Weight of the barrier that does so on fine grids, over what is lacking in a cell."""
+
+
+class SplineGrid:
+    """A grid of equal cells between two states.
+
+    Attributes:
+        room: Shares of the limits of effort (nodes, 2 n) to keep off from below and above.
+    """
+
+    def __init__(self, robot: Robot, ends: Ends, cells: int):
+        """Lay down the arrays."""
+        n, nodes = robot.n, cells + 1
+        self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
+        scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
+        tau, low, high, v = (
+            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
+        self.room = np.zeros((nodes, 2 * n))
+        scheme = cubic_spline(ends.v0, ends.vf, nodes, np.array(ends.q0))
+        self._shift = scheme.shift[1:-1]
+        fields = NodeLimits(tau, low, high, v, scale, self.room, scheme)
+        self._limits = by_reference(fields)
+        self._here, self._there = (by_reference(empty_node_motion(n, nodes)) for _ in range(2))
+        for each in (self._here, self._there):
+            each.q[0], each.q[-1] = 0.0, ends.qf - ends.q0
+        self._work = by_reference(empty_node_work(n, nodes))
+        self._newton_steps = min(NEWTON_STEPS, NEWTON_WORK // (cells * n))
+
+    def solved(
+        self, near: Spline, first: float, last: float, curved: bool = False
+    ) -> GridSolution | None:
+        """Return the fastest motion near another one, which is made slower if it has to be.
+
+        Args:
+            near: The other motion, on a grid with as many cells.
+            first: Weight of the barrier at first.
+            last: At last.
+            curved: Whether steps count the curvature of the limits.
+        """
+        self._here.q[1:-1] = near.inner - self._ends.q0 - near.duration * self._shift
+        self._here.log_duration[0] = log(near.duration)
+        lack = -self._least()
+        if lack >= 0.0 and not self._slower():
+            first = min(max(first, RELAXATION_WEIGHT * lack / near.cells), 1.0)
+            if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
+                return None
+        if curved:
+            return self._improved(newton_steps, first, last, self._newton_steps, SETTLED)
+        return self._improved(gauss_newton_steps, first, last, STEPS, SETTLED)
+
+    def _slower(self) -> bool:
+        """Make a motion slower until it is within its limits; say if it is, else leave it.
+
+        A moving arm keeps its speeds at the ends, which it may not be able to at leisure.
+        """
+        begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
+        while slower < MOST_SLOWER:
+            self._here.log_duration[0] = begun + slower
+            if self._least() > 0.0:
+                return True
+            slower *= 2.0
+        self._here.log_duration[0] = begun
+        return False
+
+    def from_guess(self, swing: Vector, first: float, last: float) -> GridSolution | None:
+        """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        here, limits, ends = self._here, self._limits, self._ends
+        z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
+        straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
+        straight += swing * np.sin(np.pi * z) ** 2
+        room = np.minimum(POSITION_MARGIN * limits.scale, 0.25 * (limits.high - limits.low))
+        low, high = limits.low + room, limits.high - room
+        if not np.any(ends.v0) and not np.any(ends.vf):
+            here.q[1:-1] = np.clip(straight, low, high) - ends.q0
+            if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
+                return None
+            here.log_duration[0] += log(SLOWDOWN)
+            return self._improved(gauss_newton_steps, first, last, STEPS, COARSE_TOLERANCE)
+        best, duration = -inf, 0.0
+        for tried in GUESS_DURATIONS:
+            least = self._clipped(straight, tried, low, high)
+            if least > best:
+                best, duration = least, tried
+            if best > EFFORT_MARGIN:
+                break
+        self._clipped(straight, duration, low, high)
+        if not self._within(1.0, LEAST_SLACK, gauss_newton_steps):
+            return None
+        return self._improved(gauss_newton_steps, first, last, STEPS, COARSE_TOLERANCE)
+
+    def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
+        """Write a motion that drifts, within limits of position; return the least distance."""
+        away = duration * self._shift
+        self._here.q[1:-1] = np.clip(beyond + away, low, high) - away - self._ends.q0
+        self._here.log_duration[0] = log(duration)
+        return self._least()
+
+    def _within(self, weight: float, apart: float, steps: Callable[..., Any]) -> bool:
+        """Bring the motion within all limits by moving them there bit by bit; say if it works.
+
+        Args:
+            weight: Of the barrier that keeps it off.
+            apart: How far within, over the limits.
+            steps: What makes it keep off.
+        """
+        limits, robot = self._limits, self._robot
+        for _ in range(RELAXATIONS):
+            limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
+            least = self._least()
+            if least > apart:
+                return True
+            beyond = 1.0 - 1.02 * least + 2.0 * apart
+            limits.tau[:], limits.v[:] = beyond * robot.tau_max, beyond * robot.v_max
+            if not self._least() > 0.0:
+                break
+            steps(
+                self._kernels,
+                limits,
+                self._here,
+                self._there,
+                self._work,
+                weight,
+                weight,
+                CENTERING,
+                0.1,
+            )
+        limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
+        return False
+
+    def _least(self) -> float:
+        return measure_slacks(self._kernels, self._limits, self._here, self._work)
+
+    def _improved(
+        self, method: Callable[..., Any], first: float, last: float, most: int, settled: float
+    ) -> GridSolution | None:
+        here, n = self._here, self._robot.n
+        steps, weight, promised = method(
+            self._kernels,
+            self._limits,
+            here,
+            self._there,
+            self._work,
+            first,
+            last,
+            most,
+            settled,
+        )
+        if steps < 0:
+            return None
+        duration = exp(here.log_duration[0])
+        inner = self._ends.q0 + here.q[1:-1] + duration * self._shift
+        spline = Spline.between(self._ends, inner, duration)
+        force = weight / here.slack
+        return GridSolution(
+            spline,
+            weight,
+            promised,
+            int(np.count_nonzero(force)),
+            force[:, n : 2 * n] - force[:, :n],
+            force[:, 5 * n :] - force[:, 4 * n : 5 * n],
+            force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
+            float(self._limits.scale[0]),
+            method is newton_steps,
+        )
+
+
+COARSE_CELLS = 32
+COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT = 1e-2, 1e-5
+"""Of the barrier: the duration is above the least one by as much for every limit that matters."""
+SAME_TIME, SAME_PATH = 1e-3, 0.02
+"""Ratio of durations and distance over the motion's, by which motions are the same."""
+
+
+class CoarseSearch:
+    """The search for one start and goal.
+
+    Attributes:
+        guesses: How many detours were tried.
+        motions: The different motions found, the fastest first.
+    """
+
+    def __init__(self, robot: Robot, ends: Ends):
+        """Plan between two states."""
+        self.guesses, self.motions = 0, list[Spline]()
+        self._grid = SplineGrid(robot, ends, COARSE_CELLS)
+
+    def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
+        """Try detours, for at most `budget` s, and keep the different motions they lead to."""
+        until = monotonic() + budget
+        for swing in swings:
+            self.guesses += 1
+            found = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
+            if found is not None and not any(
+                _same_motion(found.spline, each) for each in self.motions
+            ):
+                self.motions.append(found.spline)
+            if monotonic() > until:
+                break
+        self.motions.sort(key=lambda each: each.duration)
+
+
+def _same_motion(one: Spline, other: Spline) -> bool:
+    """Return whether both are the same motion but for the grid."""
+    away = np.abs(one.control - other.control).max()
+    size = max(float(np.ptp(one.control, axis=0).max()), 1e-30)
+    return abs(log(one.duration / other.duration)) < SAME_TIME and away < SAME_PATH * size
+
+
+ROUGH_CELLS, FINE_CELLS = 128, (512, 2048)
 """Cells of the grids, the rough one for a comparison of motions."""
 FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
-ROUGHLY, NEARLY = 100.0, 10.0
+ROUGH_FACTOR, FINE_FACTOR = 100.0, 10.0
 """How much larger that share is on the rough grid, and on the others but the last."""
-HIGHER = 30.0
+RESTART_FACTOR = 30.0
 """How much higher the barrier is at first where steps with curvature did not settle."""
-INSIDE = 8
+SUBSAMPLES = 8
 """Between two nodes efforts are looked at in as many places less one."""
-TIGHTENINGS, UNSETTLED_TIGHTENINGS, MORE = 5, 3, 1.1
+TIGHTENINGS, UNSETTLED_TIGHTENINGS, TIGHTENING_FACTOR = 5, 3, 1.1
 """How often limits at the nodes beside are made tighter where efforts pass them in between, how
 often where the motion is not settled, and by how much more than what they pass them by."""
 SLOWEST = 0.1
 """What is left of that is met by a motion that is slower by this share at most."""
-KEPT = 1e-10
+EFFORT_TOLERANCE = 1e-10
 
 
-def rough(robot: Robot, ends: Ends, spline: Spline) -> Solved | None:
+def rough_solution(robot: Robot, ends: Ends, spline: Spline) -> GridSolution | None:
     """Return a motion of the coarse search on the rough grid."""
-    return _finer(robot, ends, spline, ROUGH, FIRST_WEIGHT, ROUGHLY)[1]
+    return _finer(robot, ends, spline, ROUGH_CELLS, FIRST_WEIGHT, ROUGH_FACTOR)[1]
 
 
-def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
+def refined_solution(robot: Robot, ends: Ends, begun: GridSolution) -> RefinedSolution | None:
     """Return a motion of the rough grid on the finest one, within its limits everywhere."""
     found, durations = begun, list[float]()
-    for cells in FINE:
-        roughly = 1.0 if cells == FINE[-1] else NEARLY
+    for cells in FINE_CELLS:
+        roughly = 1.0 if cells == FINE_CELLS[-1] else FINE_FACTOR
         grid, better = _finer(robot, ends, found.spline, cells, found.weight, roughly, found)
         if better is None:
             return None
@@ -48,9 +345,9 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
     kept = found
     for _ in range(TIGHTENINGS if found.settled else UNSETTLED_TIGHTENINGS):
         beyond = _beyond(robot, kept.spline)
-        if beyond.max() <= KEPT:
+        if beyond.max() <= EFFORT_TOLERANCE:
             break
-        grid.room[:-1] += MORE * beyond
+        grid.room[:-1] += TIGHTENING_FACTOR * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
         again = _settled(grid, kept.spline, kept.weight, kept.weight, kept)
         if again is None or (kept.settled and not again.settled):
@@ -58,7 +355,7 @@ def refined(robot: Robot, ends: Ends, begun: Solved) -> Refined | None:
         kept = again
     spline, load = _slower(robot, ends, kept.spline)
     durations[-1] = min(durations[-1], kept.spline.duration)
-    return Refined(spline, kept, durations, load)
+    return RefinedSolution(spline, kept, durations, load)
 
 
 def _finer(
@@ -68,8 +365,8 @@ def _finer(
     cells: int,
     first: float,
     roughly: float,
-    before: Solved | None = None,
-) -> tuple[SplineGrid, Solved | None]:
+    before: GridSolution | None = None,
+) -> tuple[SplineGrid, GridSolution | None]:
     """Return a grid, and the fastest motion on it near another one of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
@@ -79,8 +376,8 @@ def _finer(
 
 
 def _settled(
-    grid: SplineGrid, spline: Spline, first: float, last: float, before: Solved | None
-) -> Solved | None:
+    grid: SplineGrid, spline: Spline, first: float, last: float, before: GridSolution | None
+) -> GridSolution | None:
     """Return the fastest motion on a grid; where steps do not settle, with curvature.
 
     They are taken with curvature at once where they were before, and without it where even
@@ -89,7 +386,7 @@ def _settled(
     if before is not None and before.curved and before.settled:
         found = grid.solved(spline, first, last, curved=True)
         if found is None or not found.settled:
-            found = grid.solved(spline, HIGHER * first, last, curved=True)
+            found = grid.solved(spline, RESTART_FACTOR * first, last, curved=True)
         return found
     found = grid.solved(spline, 10.0 * first if before else first, last)
     if found is None or found.settled or (before is not None and not before.settled):
@@ -102,7 +399,7 @@ def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
     """Return a motion that is so much slower that efforts keep their limits, and their load."""
     beyond, share, slower = float(_beyond(robot, spline).max()), 0.0, spline
     best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
-    while beyond > KEPT and share < SLOWEST:
+    while beyond > EFFORT_TOLERANCE and share < SLOWEST:
         share = max(2.0 * share, 0.5 * beyond)
         farther = drift(z, ends.v0, ends.vf) * spline.duration * share
         slower = Spline.between(ends, spline.inner + farther, spline.duration * (1.0 + share))
@@ -113,7 +410,7 @@ def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
 
 def _beyond(robot: Robot, spline: Spline) -> Matrix:
     """Return by which share efforts pass their limits in every cell (cells, 2 n), if they do."""
-    shares = efforts_of(robot, spline, spline.cells * INSIDE) / robot.tau_max
+    shares = efforts_of(robot, spline, spline.cells * SUBSAMPLES) / robot.tau_max
     passed = np.hstack([-shares, shares]) - 1.0
-    inner = passed[:-1].reshape(spline.cells, INSIDE, -1).max(axis=1)
-    return np.maximum(np.maximum(inner, passed[INSIDE::INSIDE]), 0.0)
+    inner = passed[:-1].reshape(spline.cells, SUBSAMPLES, -1).max(axis=1)
+    return np.maximum(np.maximum(inner, passed[SUBSAMPLES::SUBSAMPLES]), 0.0)

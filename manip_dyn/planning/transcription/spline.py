@@ -1,12 +1,19 @@
-"""Motions whose positions are cubic splines with equal cells."""
+"""Motions that are cubic splines with equal cells, and solutions on grids."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.results import PickledByArguments
+from manip_dyn.planning.certificate import Convergence
+from manip_dyn.planning.plan import Plan, Samples, held_samples
+from manip_dyn.planning.transcription.node_motion import efforts_at, inverse_kernels_of
+from manip_dyn.robot import Robot
 
 
 class Ends(NamedTuple):
@@ -73,3 +80,146 @@ class Spline(NamedTuple):
         speed = (y**2 * (b - a) + (1 + 2 * y * z) * (c - b) + z**2 * (d - c)) / (2.0 * h)
         bend = (y * (a - 2 * b + c) + z * (b - 2 * c + d)) / h**2
         return place, speed, bend
+
+
+SETTLED = 1e-3
+"""Promised fall over the barrier's weight by which steps to an exact motion are over."""
+
+
+class GridSolution(NamedTuple):
+    """The fastest motion on a grid.
+
+    Attributes:
+        spline: The motion.
+        weight: Of the barrier at the end.
+        promised: Share of the duration that one more step was to bring.
+        limits: How many limits there are at all nodes.
+        effort: Multipliers of the limits of effort (nodes, n), above 0 at upper ones.
+        speed: Those of the limits of speed on the way to the next node (nodes, n).
+        place: Those of the limits of position (nodes, n), of distances over `scale`.
+        scale: Largest distance of a joint between start and goal, rad or m.
+        curved: Whether steps counted the curvature of the limits.
+    """
+
+    spline: Spline
+    weight: float
+    promised: float
+    limits: int
+    effort: Matrix
+    speed: Matrix
+    place: Matrix
+    scale: float
+    curved: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last step was to bring nearly nothing."""
+        return abs(self.promised) <= SETTLED * self.weight
+
+
+class RefinedSolution(NamedTuple):
+    """A motion that keeps its limits.
+
+    Attributes:
+        spline: The motion.
+        solved: What it is on the finest grid, before it was made slower.
+        durations: The fastest on each grid with limits kept at its nodes, s.
+        load: Largest effort over its limit, between the nodes, too.
+    """
+
+    spline: Spline
+    solved: GridSolution
+    durations: list[float]
+    load: float
+
+
+def efforts_of(robot: Robot, spline: Spline, count: int) -> Matrix:
+    """Return the efforts (count + 1, n) at equal steps."""
+    q, v, a = spline.joints(np.linspace(0.0, spline.duration, count + 1))
+    tau = np.empty_like(q)
+    efforts_at(inverse_kernels_of(robot), q, v, a, tau)
+    return tau
+
+
+def spline_of_plan(ends: Ends, plan: Plan, cells: int) -> Spline:
+    """Return the cubic spline through the positions of a plan at equal times."""
+    from scipy.interpolate import CubicSpline
+
+    times = np.linspace(0.0, plan.t_final, cells + 1)
+    places = np.array([plan.state(t)[0] for t in times.tolist()])
+    through = CubicSpline(times, places, bc_type=((1, ends.v0), (1, ends.vf)))
+    h = plan.t_final / cells
+    control = places - h * h / 6.0 * through(times, 2)
+    return Spline.between(ends, control[1:-1], plan.t_final)
+
+
+FULL_EFFORT = 0.99
+"""Efforts beyond this share of their limit are at it."""
+SWITCH_CELLS = 6
+"""Cells within which an effort comes from one limit to the other where it switches."""
+
+
+class SplineMotion(PickledByArguments):
+    """A motion whose accelerations are linear in each cell, see `planning.motion.Motion`.
+
+    Attributes:
+        spline: Its positions.
+        solved: What it was on the finest grid, with the multipliers of its limits.
+        knots: Times between which its efforts are smooth (k,), s: the nodes of the grid.
+    """
+
+    def __init__(self, robot: Robot, found: RefinedSolution, proof: Convergence):
+        """Take the motion, and its certificate with the costates."""
+        self.spline, self.solved, self._proof = found.spline, found.solved, proof
+        spline = found.spline
+        self.knots = np.linspace(0.0, spline.duration, spline.cells + 1)
+        self._robot, self._efforts = robot, customize(robot).unchecked.inverse_dynamics
+
+    @property
+    def switching(self) -> None:
+        """There is no exact structure."""
+        return None
+
+    @property
+    def switches(self) -> list[list[float]]:
+        """Per joint the times at which its effort comes from one limit to the other, s."""
+        shares = efforts_of(self._robot, self.spline, self.spline.cells) / self._robot.tau_max
+        return [self._switches(share) for share in shares.T]
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t` s."""
+        q, v, _ = self.spline.joints(np.array([t]))
+        return q[0], v[0]
+
+    def joints(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and accelerations (k, n) at times (k,), s."""
+        return self.spline.joints(times)
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) from time `t` s on, N m or N."""
+        q, v, a = self.spline.joints(np.array([t]))
+        return self._efforts(q[0], v[0], a[0])
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        q, v, a = self.spline.joints(times)
+        return q, v, np.array([self._efforts(*each) for each in zip(q, v, a, strict=True)])
+
+    def costate(self, t: float) -> Vector:
+        """Return the costates (2 n,) at time `t` s, linear between the nodes."""
+        times, costates = self._proof.times, self._proof.costates
+        return np.array([np.interp(t, times, each) for each in costates.T])
+
+    def samples(self, period: float) -> Samples:
+        """Return efforts every `period` s."""
+        times = np.arange(0.0, self.spline.duration, period)
+        efforts = dict(zip(times.tolist(), self.at(times)[2], strict=True))
+        return held_samples(efforts, efforts.__getitem__)
+
+    def _switches(self, share: Vector) -> list[float]:
+        full = np.flatnonzero(np.abs(share) > FULL_EFFORT)
+        return [
+            float(0.5 * (self.knots[one] + self.knots[other]))
+            for one, other in pairwise(full)
+            if share[one] * share[other] < 0.0 and other - one <= SWITCH_CELLS
+        ]

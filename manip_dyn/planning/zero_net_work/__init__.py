@@ -1,1 +1,1 @@
-"""Zero net work: one switch per joint, the straight path, slew rates, the thesis's grid search."""
+"""Zero-net-work plans: one switch per joint, straight paths, slew rates, grid search."""

@@ -22,7 +22,7 @@ from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.locked_joints import kernels_of
+from manip_dyn.planning.zero_net_work.shooting import locked_joint_kernels
 from manip_dyn.robot import Robot
 
 TIME_STEP = 1e-4
@@ -231,6 +231,6 @@ def grid_search(
     y, z, k1, k2, k3, k4, modes, times = np.zeros((8, 4))
     work = GridWork(y, z, k1, k2, k3, k4, q, v, modes, energies, switch, times)
     trials, last = try_grids(
-        kernels_of(robot), by_reference(grid), by_reference(work), positive("step", step)
+        locked_joint_kernels(robot), by_reference(grid), by_reference(work), positive("step", step)
     )
     return GridSearch(trials > 0, work.switch, work.times[:2], work.times[2:], last, abs(trials))

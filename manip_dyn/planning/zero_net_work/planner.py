@@ -18,10 +18,15 @@ from manip_dyn.planning.endpoints import (
     holding_effort,
 )
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.zero_net_work.locked_joint_motion import LockedJointMotion
-from manip_dyn.planning.zero_net_work.ramped import slew_rates, with_ramps
-from manip_dyn.planning.zero_net_work.replay import PROVED
-from manip_dyn.planning.zero_net_work.search import Found, Task, find, why_not
+from manip_dyn.planning.zero_net_work.ramped_plan import checked_slew_rates, plan_with_ramps
+from manip_dyn.planning.zero_net_work.shooting import PROVED
+from manip_dyn.planning.zero_net_work.single_switch import (
+    LockedJointMotion,
+    MotionTask,
+    SearchResult,
+    failure_reason,
+    find_motion,
+)
 from manip_dyn.planning.zero_net_work.straight_path import straight_path
 from manip_dyn.robot import Robot
 
@@ -62,12 +67,12 @@ def plan_zero_net_work(
             of these motions exists.
     """
     customize(robot)  # refuses what is no robot
-    rates = None if slew_rate is None else slew_rates(robot, slew_rate)
+    rates = None if slew_rate is None else checked_slew_rates(robot, slew_rate)
     plan = _with_jumps(robot, q0, qf)
     if rates is None:
         return plan
     check_without_friction(robot, "a zero-net-work plan with a slew rate")
-    return with_ramps(plan, holding_effort(robot, "start", plan.q0), rates)
+    return plan_with_ramps(plan, holding_effort(robot, "start", plan.q0), rates)
 
 
 def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
@@ -79,17 +84,17 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     hold = holding_effort(robot, "goal", goal)
     if not moving.size:
         return Plan.standing(robot, start, goal, hold, METHOD, "solved")
-    task = Task(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
+    task = MotionTask(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
     if robot.rubs:
         return _rubbed_plan(robot, task)
-    found = find(robot, task)
+    found = find_motion(robot, task)
     if found.verdict == PROVED:
         return _single_switch_plan(robot, start, task, hold, found)
     return _near_minimum_plan(robot, start, task, hold, found)
 
 
 def _single_switch_plan(
-    robot: Robot, start: Vector, task: Task, hold: Vector, found: Found
+    robot: Robot, start: Vector, task: MotionTask, hold: Vector, found: SearchResult
 ) -> Plan:
     switches: list[list[float]] = [[] for _ in range(robot.n)]
     arrivals = [0.0] * robot.n
@@ -112,7 +117,7 @@ def _single_switch_plan(
     )
 
 
-def _rubbed_plan(robot: Robot, task: Task) -> Plan:
+def _rubbed_plan(robot: Robot, task: MotionTask) -> Plan:
     from manip_dyn.planning.path_timing.planner import time_path  # takes scipy's splines
 
     plan = time_path(robot, [task.start, task.goal]).plan
@@ -124,9 +129,11 @@ def _rubbed_plan(robot: Robot, task: Task) -> Plan:
 
 
 def _near_minimum_plan(
-    robot: Robot, start: Vector, task: Task, hold: Vector, nearest: Found
+    robot: Robot, start: Vector, task: MotionTask, hold: Vector, nearest: SearchResult
 ) -> Plan:
-    lack = f"no motion with full efforts and one switch per joint: {why_not(robot, nearest)}"
+    lack = (
+        f"no motion with full efforts and one switch per joint: {failure_reason(robot, nearest)}"
+    )
     try:
         path = straight_path(robot, task.start, task.goal)
     except ManipDynError as none:

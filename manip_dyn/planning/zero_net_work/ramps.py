@@ -1,22 +1,32 @@
-"""Efforts with finite ramps: a few levels per joint, and no jump anywhere.
+"""Efforts with finite ramps, and the motion of an arm under them.
 
-Each joint begins at the effort that holds it at the start, goes from level to level and ends at
-the effort that holds it at the goal; between these its effort changes at the slew rate::
+Each joint starts at the effort that holds it at the start, steps through a few levels, and ends at
+the effort that holds it at the goal. Between levels its effort changes at the slew rate::
 
     hold -> first level -> (the switch is the middle of this ramp) -> second level -> ... -> hold
 
-Two levels and one switch are bang-bang with ramps; with three levels a joint can cruise between
-driving and braking. A motion is the vector x = (levels (levels, n) over the effort limits,
-switches (levels - 1, n) over the duration, duration over a time scale).
+Two levels and one switch are bang-bang control with ramps. With three levels a joint can cruise
+between acceleration and braking. A motion is the vector x = (levels (levels, n) over the effort
+limits, switches (levels - 1, n) over the duration, duration over a time scale).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
+from manip_dyn.core.arrays import address_of, call_returning
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.results import PickledByArguments
+from manip_dyn.integration import METHODS, Engine, Options, compile_engine
+from manip_dyn.planning.plan import Samples, append_if_changed
+from manip_dyn.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +127,116 @@ class Corners:
         """Return the efforts (k, n) at times `at` (k,)."""
         pairs = zip(self._rising, self.levels, strict=True)
         return np.array([np.interp(at, *each) for each in pairs]).T
+
+
+class LinearEfforts(NamedTuple):
+    """Efforts that are linear in time, and the arm that they move.
+
+    Attributes:
+        motion: Address of the robot's kernel.
+        first: Efforts (n,) at 0 s, N m or N.
+        slope: What they change by (n,), N m/s or N/s.
+        tau: Efforts (n,) now; work space.
+    """
+
+    motion: int
+    first: Vector
+    slope: Vector
+    tau: Vector
+
+
+@compiled(merge=True)
+def ramp_rates(t, y, p, out):
+    """Write the rates (2 n,) of y = (q, v) along a `Ramp`."""
+    for i in range(p.tau.shape[0]):
+        p.tau[i] = p.first[i] + t * p.slope[i]
+    call_kernel(p.motion, (y, p.tau, out))
+
+
+@compiled(short=True)
+def integrate_ramps(run, times, efforts, space, ramp, states):
+    """Write the states (k, 2 n) at `times` (k,) from the first one on; return whether it went.
+
+    The efforts (k, n) at the times are linear between them; `run` is the address of the loop.
+    """
+    for k in range(times.shape[0] - 1):
+        for i in range(states.shape[1]):
+            states[k + 1, i] = states[k, i]
+        duration = times[k + 1] - times[k]
+        if duration > 0.0:
+            for i in range(efforts.shape[1]):
+                ramp.first[i] = efforts[k, i]
+                ramp.slope[i] = (efforts[k + 1, i] - efforts[k, i]) / duration
+            if call_returning(run, (0.0, duration, ramp, states[k + 1], space)) != 0:
+                return False
+    return True
+
+
+class RampedFlow(PickledByArguments):
+    """What a robot does under ramps, integrated from node to node."""
+
+    def __init__(self, robot: Robot):
+        """Compile it, or load it from the cache."""
+        self._n, engine = robot.n, _ramp_engine(robot.n)
+        self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=5000)
+        (motion,), first = addresses(robot, "motion"), np.zeros((3, robot.n))
+        self._ramp = LinearEfforts(motion, *first)
+        y = np.empty(2 * robot.n)
+        self._run = address_of(engine.run, 0.0, 0.0, self._ramp, y, self._space)
+
+    def states(self, start: Vector, times: Vector, efforts: Matrix) -> Matrix:
+        """Return the states (k, 2 n) at `times` (k,), nan from where integration failed on.
+
+        Args:
+            start: The state (2 n,) at the first time.
+            times: Rising, s.
+            efforts: Those at the times (k, n), linear between them.
+        """
+        states = np.full((len(times), 2 * self._n), np.nan)
+        states[0] = start
+        if not integrate_ramps(self._run, times, efforts, self._space, self._ramp, states):
+            states[-1] = np.nan
+        return states
+
+
+@lru_cache(maxsize=64)
+def _ramp_engine(n: int) -> Engine:
+    return compile_engine(ramp_rates, METHODS["rkdp87"], Options(size=2 * n, adaptive=True))
+
+
+class RampedMotion:
+    """Efforts that go from level to level by ramps."""
+
+    def __init__(self, robot: Robot, ramps: Ramps, x: Vector, times: Vector, states: Vector):
+        """Keep the states (k, 2 n) at `times` (k,), s, which include every end of a ramp."""
+        self._flow, self._corners = RampedFlow(robot), ramps.corners(x)
+        self._n, self._states = robot.n, states
+        self.knots, self.corners = times, self._corners.edges
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t` s."""
+        node = int(self.knots.searchsorted(t, side="right")) - 1
+        times = np.array([self.knots[node], t])
+        y = self._flow.states(self._states[node], times, self._corners.efforts(times))
+        return y[1, : self._n], y[1, self._n :]
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) at time `t` s."""
+        return self._corners.efforts(np.array([t]))[0]
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        q, v = (np.array(each) for each in zip(*map(self.state, times), strict=True))
+        return q, v, self._corners.efforts(times)
+
+    def samples(self, period: float) -> Samples:
+        """Return the means of the efforts until the next time, which keep the impulse.
+
+        A time every `period` s and where a ramp begins or ends.
+        """
+        t_final = float(self.knots[-1])
+        times = np.unique(np.concatenate([np.arange(0.0, t_final, period), self.corners]))
+        rows: Samples = []
+        for begin, end in pairwise(times.tolist()):
+            append_if_changed(rows, begin, self.effort(0.5 * (begin + end)))
+        return rows

@@ -1,27 +1,84 @@
-"""Zero-net-work motions by shooting: Newton's method on the times at which efforts change.
+"""Single-switch motions with locked joints: dynamics, Newton's method, and replay.
 
-Every moving joint has two unknowns, the time of its switch and the time of its arrival, and two
-conditions: at the arrival it is at its goal, and at rest. From then on it is locked. A motion is a
-sequence of pieces between these times, each integrated exactly; at an arrival what is missing
-goes into the residual and the joint is set to rest at its goal, which parts the conditions of the
-joints like the nodes of multiple shooting. A moved time changes the state behind it by the jump of
-the rates, and the motion from there on tells the rest: one column of the Jacobian.
+A locked joint has neither velocity nor acceleration. The effort that locks it follows from the
+dynamics of the other joints (Fan 2003, eqs. 5.70, 6.53 and 6.55, for any arm)::
+
+    M_dd a_d = tau_d - h_d,    a_h = 0,    tau_h = M_hd a_d + h_h
+
+with d the driven and h the locked joints, and the bias h = ID(q, v, 0).
+
+Every moving joint has two unknowns, the times of its switch and of its arrival, and two
+conditions: at the arrival it is at its goal and at rest. From then on it is locked. A motion is a
+sequence of phases between these times, each integrated exactly. At an arrival the distance from
+the goal is the residual, and the joint is set to rest at its goal. This decouples the conditions
+of the joints like the nodes of multiple shooting. A change of one time changes the state after it
+by the jump of the rates; integrating from there gives one column of the Jacobian.
+
+A solution is verified by replay: it is integrated again without setting joints to their goals, and
+its limits are checked at nodes.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isfinite, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.codegen.kernel_addresses import call_kernel
-from manip_dyn.core.arrays import call_returning, value_of
+from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
+from manip_dyn.core.arrays import address_of, call_returning, value_of
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_algebra import factorize, solve
-from manip_dyn.integration import Space
+from manip_dyn.integration import METHODS, Engine, Options, Space, compile_engine
+from manip_dyn.robot import Robot
+
+TOLERANCES: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 2000}
+
+
+class LockedJointKernels(NamedTuple):
+    """Addresses of the kernels of one robot, and of `run` of the loop."""
+
+    locked_joint_motion: int = 0
+    locked_joint_efforts: int = 0
+    motion: int = 0
+    energy: int = 0
+    run: int = 0
+
+
+@compiled(merge=True)
+def locked_joint_rates(t, y, p, out):
+    """Write the rates (2 n,) of y = (q, v); p is the kernels and what drives.
+
+    That is, (2 n,), the efforts, and 1 for driven joints and 0 for locked ones.
+    """
+    call_kernel(p[0].locked_joint_motion, (y, p[1], out))
+
+
+@lru_cache(maxsize=64)
+def locked_joint_kernels(robot: Robot) -> LockedJointKernels:
+    """Return what the loop and the search take to be about `robot`."""
+    *names, _ = LockedJointKernels._fields
+    return LockedJointKernels._make((*addresses(robot, *names), _address_of_run(robot.n)))
+
+
+@lru_cache(maxsize=64)
+def _address_of_run(n: int) -> int:
+    engine, y = locked_joint_engine(n), np.empty(2 * n)
+    return address_of(
+        engine.run, 0.0, 0.0, (LockedJointKernels(), y), y, engine.space(**TOLERANCES)
+    )
+
+
+@lru_cache(maxsize=64)
+def locked_joint_engine(n: int) -> Engine:
+    """Return the compiled time loop of n joints between two changes of what drives them."""
+    return compile_engine(
+        locked_joint_rates, METHODS["rkdp87"], Options(size=2 * n, adaptive=True)
+    )
+
 
 NUDGE = 1e-6
 """How far a state is moved for a difference, rad, m and per s."""
@@ -113,14 +170,14 @@ def work_of(n: int, m: int, space: Space) -> Work:
 
 
 @inlined
-def copy(source, out):
+def copy_array(source, out):
     """Write an array (k,) to another; NumPy's assignment takes seconds to compile."""
     for i in range(out.shape[0]):
         out[i] = source[i]
 
 
 @inlined
-def tolerate(tolerances, tolerance):
+def set_tolerances(tolerances, tolerance):
     """Set relative and absolute tolerances (2, 2 n)."""
     for row in range(2):
         for i in range(tolerances.shape[1]):
@@ -128,13 +185,13 @@ def tolerate(tolerances, tolerance):
 
 
 @compiled(short=True, python=False)
-def moved(kernels, t, t_end, modes, y, space):
+def integrate_phase(kernels, t, t_end, modes, y, space):
     """Integrate the locked-joint dynamics; return the status."""
     return call_returning(kernels.run, (t, t_end, (kernels, modes), y, value_of(space)))
 
 
 @inlined
-def sort(x, order):
+def sort_changes(x, order):
     """Write the places of the times `x` (2 m,) in rising order."""
     for k in range(x.shape[0]):
         place = k
@@ -145,7 +202,7 @@ def sort(x, order):
 
 
 @inlined
-def change(joint, is_arrival, drive, modes):
+def apply_change(joint, is_arrival, drive, modes):
     """Switch a joint or lock it."""
     if is_arrival:
         modes[drive.shape[0] + joint] = 0.0
@@ -165,7 +222,7 @@ def set_modes(problem, first, modes):
         modes[n + i] = 1.0
     for k in range(first):
         place = problem.order[k]
-        change(problem.moving[place // 2], place % 2 == 1, problem.drive, modes)
+        apply_change(problem.moving[place // 2], place % 2 == 1, problem.drive, modes)
 
 
 @compiled(short=True, python=False)
@@ -183,12 +240,12 @@ def shoot(kernels, x, problem, first, t, work, residual):
         place = problem.order[k]
         joint, is_arrival = problem.moving[place // 2], place % 2 == 1
         if x[place] > t:
-            if moved(kernels, t, x[place], modes, y, work.space) != 0:
+            if integrate_phase(kernels, t, x[place], modes, y, work.space) != 0:
                 return False
             t = x[place]
         if recorded:
             call_kernel(kernels.locked_joint_motion, (y, modes, before[k]))
-        change(joint, is_arrival, problem.drive, modes)
+        apply_change(joint, is_arrival, problem.drive, modes)
         if is_arrival:
             residual[place - 1] = y[joint] - problem.goal[joint]
             residual[place] = y[n + joint]
@@ -222,7 +279,7 @@ def differentiate(kernels, x, problem, work):
             step = NUDGE / step
             for i in range(2 * n):
                 y[i] = work.behind[k, i] + step * work.shifts[k, i]
-            copy(residual, nudged)
+            copy_array(residual, nudged)
             if not shoot(kernels, x, problem, k + 1, x[place], work, nudged):
                 return False
             for row in range(size):
@@ -235,7 +292,7 @@ def differentiate(kernels, x, problem, work):
 
 
 @inlined
-def misses(residual, duration):
+def residual_norm(residual, duration):
     """Return the size of the residual, speeds counted over a quarter of the duration."""
     total = 0.0
     for k in range(0, residual.shape[0], 2):
@@ -247,8 +304,8 @@ def misses(residual, duration):
 @inlined
 def shoot_all(kernels, x, problem, work, residual):
     """Integrate the whole motion with switches and arrivals `x` (2 m,), see `shoot`."""
-    sort(x, problem.order)
-    copy(problem.start, work.y)
+    sort_changes(x, problem.order)
+    copy_array(problem.start, work.y)
     return shoot(kernels, x, problem, 0, 0.0, work, residual)
 
 
@@ -260,26 +317,26 @@ def newton(kernels, x, problem, tolerance, most, work):
     """
     size = x.shape[0]
     residual, step, trial = work.residual, work.step, work.trial
-    tolerate(work.space.tolerances, COARSE)
+    set_tolerances(work.space.tolerances, COARSE)
     is_fine = False
     if not shoot_all(kernels, x, problem, work, residual):
         return NO_MOTION
     for iteration in range(most):
         duration = x[problem.order[size - 1]]
-        before = misses(residual, duration)
+        before = residual_norm(residual, duration)
         if before < NEAR and not is_fine:
-            tolerate(work.space.tolerances, FINE)
+            set_tolerances(work.space.tolerances, FINE)
             is_fine = True
             if not shoot_all(kernels, x, problem, work, residual):
                 return NO_MOTION
-            before = misses(residual, duration)
+            before = residual_norm(residual, duration)
         if not isfinite(before):
             return NO_MOTION
         if before < tolerance:
             return iteration
         if not differentiate(kernels, x, problem, work):
             return NO_MOTION
-        copy(residual, step)
+        copy_array(residual, step)
         factorize(work.jacobian, work.pivots)
         solve(work.jacobian, work.pivots, step)
         longest = 0.0
@@ -294,12 +351,139 @@ def newton(kernels, x, problem, tolerance, most, work):
                 trial[k] = max(x[k] - share * step[k], 0.0)
                 trial[k + 1] = max(x[k + 1] - share * step[k + 1], trial[k])
             better = shoot_all(kernels, trial, problem, work, work.nudged)
-            better = better and misses(work.nudged, duration) < before
+            better = better and residual_norm(work.nudged, duration) < before
             if better:
                 break
             share *= 0.4
         if not better:
             return NO_DESCENT
-        copy(trial, x)
-        copy(work.nudged, residual)
+        copy_array(trial, x)
+        copy_array(work.nudged, residual)
     return TOO_MANY_STEPS
+
+
+NO_SOLUTION, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
+"""What a search says: Newton's method failed, a proved motion, or why the motion is refused."""
+END_TOLERANCE = 1e-8
+"""How far from the goal and from rest a replayed motion may end, rad, m and per s."""
+LOCK_TOLERANCE = 1e-7
+"""Largest acceleration of a locked joint, times the square of the duration, rad or m."""
+NODES_PER_PHASE = 6
+"""States that are kept of each piece of a motion."""
+
+
+class Bounds(NamedTuple):
+    """Limits (n,) of positions, speeds and efforts."""
+
+    q_min: Vector
+    q_max: Vector
+    v_max: Vector
+    effort: Vector
+
+
+class Nodes(NamedTuple):
+    """A motion at both ends of each piece between two changes and at times between them.
+
+    Attributes:
+        times: Times (k,), s.
+        states: Positions and velocities (k, 2 n).
+        modes: From each node on: efforts, and 1 for a driven joint, 0 for a locked one (k, 2 n).
+        efforts: Efforts of all joints (k, n).
+    """
+
+    times: Vector
+    states: Matrix
+    modes: Matrix
+    efforts: Matrix
+
+
+def nodes_of(n: int, m: int) -> Nodes:
+    """Return nodes for a motion of n joints, m of which move."""
+    k = 2 * m * NODES_PER_PHASE
+    return Nodes(np.zeros(k), np.zeros((k, 2 * n)), np.zeros((k, 2 * n)), np.zeros((k, n)))
+
+
+@inlined
+def check_node(work, bounds, spacing, end, verdict, joint, need):
+    """Return what is wrong at a node or was before, the joint and what it needs.
+
+    The next node is `spacing` s later, the piece ends at `end` s.
+    """
+    n = bounds.effort.shape[0]
+    y, modes, effort, rates = work.y, work.modes, work.effort, work.rates
+    for j in range(n):
+        size = abs(effort[j]) / bounds.effort[j]
+        if size > 1.0 + 1e-9 and (verdict != EFFORT or size > need):
+            verdict, joint, need = EFFORT, j, size
+        if verdict == EFFORT:
+            continue
+        size = abs(y[n + j]) / bounds.v_max[j]
+        if size > 1.0 + 1e-9 and (verdict != SPEED or size > need):
+            verdict, joint, need = SPEED, j, size
+        # where the joint turns back, between here and the next node
+        far = y[j]
+        if rates[n + j] * y[n + j] < 0.0:
+            ahead = -y[n + j] / rates[n + j]
+            if ahead < spacing:
+                far += 0.5 * ahead * y[n + j]
+        if verdict == PROVED and (
+            far < bounds.q_min[j] - END_TOLERANCE or far > bounds.q_max[j] + END_TOLERANCE
+        ):
+            verdict, joint, need = POSITION, j, far
+        # the efforts must give what the locked joints suppose
+        duration = max(end, 1.0)
+        if modes[n + j] == 0.0 and abs(rates[n + j]) * duration * duration > LOCK_TOLERANCE:
+            return NOT_REPRODUCED, j, 0.0
+    return verdict, joint, need
+
+
+@compiled(short=True, python=False)
+def replay(kernels, x, problem, bounds, work, nodes):
+    """Integrate the whole motion anew, without setting joints to their goals, and judge it.
+
+    Every piece between two changes gets the same number of nodes.
+
+    Returns:
+        What is wrong, the joint, and what it would need.
+    """
+    y, modes, effort = work.y, work.modes, work.effort
+    n, order = effort.shape[0], problem.order
+    sort_changes(x, order)
+    set_modes(problem, 0, modes)
+    copy_array(problem.start, y)
+    t = 0.0
+    set_tolerances(work.space.tolerances, FINE)
+    verdict, joint, need = PROVED, 0, 0.0
+    for k in range(order.shape[0]):
+        begin, end = t, x[order[k]]
+        for i in range(NODES_PER_PHASE):
+            until = (
+                begin + (end - begin) * i / (NODES_PER_PHASE - 1)
+                if i + 1 < NODES_PER_PHASE
+                else end
+            )
+            if until > t:
+                if integrate_phase(kernels, t, until, modes, y, work.space) != 0:
+                    return NOT_REPRODUCED, 0, 0.0
+                t = until
+            row = k * NODES_PER_PHASE + i
+            call_kernel(kernels.locked_joint_efforts, (y, modes, effort))
+            nodes.times[row] = t
+            for j in range(n):
+                if modes[n + j] != 0.0:
+                    effort[j] = modes[j]
+                nodes.efforts[row, j] = effort[j]
+            for j in range(2 * n):
+                nodes.states[row, j] = y[j]
+                nodes.modes[row, j] = modes[j]
+            call_kernel(kernels.motion, (y, effort, work.rates))
+            spacing = (end - begin) / (NODES_PER_PHASE - 1)
+            verdict, joint, need = check_node(work, bounds, spacing, end, verdict, joint, need)
+            if verdict == NOT_REPRODUCED:
+                return verdict, joint, need
+        apply_change(problem.moving[order[k] // 2], order[k] % 2 == 1, problem.drive, modes)
+    for j in range(n):
+        missed = abs(y[j] - problem.goal[j])
+        if not (missed <= END_TOLERANCE and abs(y[n + j]) <= END_TOLERANCE):
+            return NOT_REPRODUCED, j, missed
+    return verdict, joint, need

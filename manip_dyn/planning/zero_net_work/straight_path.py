@@ -27,14 +27,14 @@ from manip_dyn.integration import rk4_step
 from manip_dyn.planning.plan import Samples, held_samples
 from manip_dyn.robot import Robot
 
-INTERVALS = 100
+GRID_INTERVALS = 100
 MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
 """Shares of the effort limits that are left for what happens between two grid points."""
-WITHIN = 9
+CHECK_POINTS = 9
 """Points at which each interval is checked."""
 REPLAY_STEPS = (400, 1600, 6400)
 """Runge-Kutta steps over the whole motion, at least one per interval; more where few miss."""
-MISS = 1e-7
+REPLAY_TOLERANCE = 1e-7
 """By how much all pieces together may miss where the next begins, rad, m and per s."""
 
 
@@ -119,7 +119,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
         motion = PathMotion(robot, start, goal, x)
         if not _within_limits(robot, motion):
             continue
-        if any(_replayed(robot, motion, steps) < MISS for steps in REPLAY_STEPS):
+        if any(_replay_error(robot, motion, steps) < REPLAY_TOLERANCE for steps in REPLAY_STEPS):
             return motion
     raise ManipDynError("along the straight joint path the efforts leave too little to move")
 
@@ -129,7 +129,7 @@ def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
     efforts, d = customize(robot).unchecked.inverse_dynamics, goal - start
     zero = np.zeros(robot.n)
     rows = []
-    for s in np.linspace(0.0, 1.0, INTERVALS + 1):
+    for s in np.linspace(0.0, 1.0, GRID_INTERVALS + 1):
         q = start + s * d
         rest = efforts(q, zero, zero)
         damping = robot.damping * d
@@ -153,7 +153,7 @@ def fastest_squares(a, c, d, b, limit, fastest):
         low, high = 0.0, fastest
         middle = fastest
         for _ in range(100):
-            least, greatest = _pushes(
+            least, greatest = _acceleration_interval(
                 a, c, d, b, limit, k, width, middle, most[k + 1], most[k + 1]
             )
             if least <= greatest:
@@ -166,7 +166,9 @@ def fastest_squares(a, c, d, b, limit, fastest):
     for k in range(last):
         behind = x[k]
         for _ in range(5):
-            least, greatest = _pushes(a, c, d, b, limit, k, width, x[k], most[k + 1], behind)
+            least, greatest = _acceleration_interval(
+                a, c, d, b, limit, k, width, x[k], most[k + 1], behind
+            )
             if least > greatest + 1e-9 * (1.0 + abs(greatest)):
                 return np.zeros(last + 1)
             behind = max(x[k] + 2.0 * width * greatest, 0.0)
@@ -176,7 +178,7 @@ def fastest_squares(a, c, d, b, limit, fastest):
 
 
 @inlined
-def _pushes(a, c, d, b, limit, k, width, x, most, behind):
+def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
     """Return the interval of accelerations from the square `x` at `k` to at most `most`.
 
     The damping at the next grid point is taken for the square `behind`.
@@ -200,7 +202,7 @@ def _pushes(a, c, d, b, limit, k, width, x, most, behind):
 def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
     """Refuse an arm that cannot hold itself at rest somewhere on the path."""
     efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
-    for s in np.linspace(0.0, 1.0, 2 * INTERVALS + 1):
+    for s in np.linspace(0.0, 1.0, 2 * GRID_INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
         for i in np.flatnonzero(np.abs(effort) > robot.tau_max * (1.0 + 1e-9)):
             needed, most = distinct_digits(effort[i], robot.tau_max[i], digits=4)
@@ -213,12 +215,12 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
 def _within_limits(robot: Robot, motion: PathMotion) -> bool:
     """Return whether efforts and speeds keep their limits, also between the grid points."""
     last = np.nextafter(motion.knots[1:], 0.0)
-    _, v, effort = motion.at(np.linspace(motion.knots[:-1], last, WITHIN).ravel())
+    _, v, effort = motion.at(np.linspace(motion.knots[:-1], last, CHECK_POINTS).ravel())
     slow = np.abs(v) <= robot.v_max * (1.0 + 1e-9)
     return bool(np.all(np.abs(effort) <= robot.tau_max) and np.all(slow))
 
 
-def _replayed(robot: Robot, motion: PathMotion, most: int) -> float:
+def _replay_error(robot: Robot, motion: PathMotion, most: int) -> float:
     """Return by how much the arm under its limited efforts leaves the motion, piece after piece.
 
     Each interval begins where the motion is: an arm under gravity amplifies whatever an

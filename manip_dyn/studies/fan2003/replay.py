@@ -24,12 +24,12 @@ from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.locked_joints import kernels_of, locked_joint_engine
 from manip_dyn.planning.minimum_time.extremals.conditions import certificate
 from manip_dyn.planning.minimum_time.extremals.controls import directions, full
 from manip_dyn.planning.minimum_time.extremals.sampling import trajectory_of
 from manip_dyn.planning.minimum_time.extremals.shooting import Shooter
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, alternating, assembled
+from manip_dyn.planning.zero_net_work.shooting import locked_joint_engine, locked_joint_kernels
 from manip_dyn.robot import Robot
 
 STEP, CLOSE = 5e-4, 1e-12
@@ -276,7 +276,7 @@ def controlled(
     n, engine = robot.n, locked_joint_engine(robot.n)
     space, efforts = engine.space(**TOLERANCES), customize(robot).in_place.locked_joint_efforts
     toward, y = np.where(start < goal, 1.0, -1.0), np.concatenate([start, np.zeros(n)])
-    kernels = kernels_of(robot)
+    kernels = locked_joint_kernels(robot)
     driven, braked = start != goal, np.zeros(n, dtype=bool)
     t_switch, t_arrival = np.full(n, np.nan), np.where(driven, np.nan, 0.0)
     drive, effort, rows, t, stopped = np.empty(2 * n), np.empty(n), [], 0.0, False
@@ -439,7 +439,7 @@ def _switching(
 
 def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
     """Return the final state (2 n,), all joints driven."""
-    engine, kernels = locked_joint_engine(robot.n), kernels_of(robot)
+    engine, kernels = locked_joint_engine(robot.n), locked_joint_kernels(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
     for begin, end, controls in switching.arcs():
         drive = np.concatenate([directions(controls) * robot.tau_max, np.ones(robot.n)])

@@ -6,28 +6,33 @@ from called import called
 
 import manip_dyn as md
 from manip_dyn.core.arrays import by_reference
-from manip_dyn.planning.interior_points.banded import back_substituted, factorized
-from manip_dyn.planning.interior_points.detours import random_swings, swings
-from manip_dyn.planning.interior_points.doubled import (
-    back_substituted_doubled,
-    factorized_doubled,
-)
-from manip_dyn.planning.interior_points.node_motion import (
-    NodeLimits,
-    inverse_kernels_of,
-    levers,
-    measure,
-    node_motion_of,
-    node_work_of,
-)
-from manip_dyn.planning.interior_points.node_scheme import central_differences, cubic_spline
 from manip_dyn.planning.minimum_time.grids.grid_search import GridSearch
+from manip_dyn.planning.transcription.banded_cholesky import (
+    cholesky,
+    cholesky_solve,
+    double_cholesky,
+    double_cholesky_solve,
+)
+from manip_dyn.planning.transcription.node_motion import (
+    NodeLimits,
+    central_differences,
+    cubic_spline,
+    effort_jacobians,
+    empty_node_motion,
+    empty_node_work,
+    inverse_kernels_of,
+    measure_slacks,
+)
+from manip_dyn.planning.transcription.refinement import random_swings, swings
 
 
 @pytest.mark.parametrize("moving", [False, True])
 def test_derivatives_of_the_efforts_at_nodes(moving):
     robot, nodes, n = md.load_robot("rr"), 6, 2
-    motion, work = by_reference(node_motion_of(n, nodes)), by_reference(node_work_of(n, nodes))
+    motion, work = (
+        by_reference(empty_node_motion(n, nodes)),
+        by_reference(empty_node_work(n, nodes)),
+    )
     motion.q[:] = np.random.default_rng(0).normal(size=(nodes, n))
     limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
     room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
@@ -37,10 +42,10 @@ def test_derivatives_of_the_efforts_at_nodes(moving):
     kernels = inverse_kernels_of(robot)
 
     def efforts():
-        measure(kernels, limits, motion, work)
+        measure_slacks(kernels, limits, motion, work)
         return motion.tau.copy()
 
-    levers(kernels, limits, motion, work)
+    effort_jacobians(kernels, limits, motion, work)
     lever = work.lever.copy()
     for k in range(1, nodes - 1):
         for j in range(n):
@@ -72,11 +77,11 @@ def test_the_banded_solver():
     )
     right = rng.normal(size=(2, size))
     x, y = right.copy()
-    assert called(factorized)(band)
-    called(back_substituted)(band, x, y)
+    assert called(cholesky)(band)
+    called(cholesky_solve)(band, x, y)
     assert matrix @ x == pytest.approx(right[0])
     assert matrix @ y == pytest.approx(right[1])
-    assert not called(factorized)(-band)
+    assert not called(cholesky)(-band)
 
 
 def test_the_banded_solver_in_twice_the_precision():
@@ -89,14 +94,14 @@ def test_the_banded_solver_in_twice_the_precision():
     right = (2.0 * np.sin(0.5 * np.pi / (size + 1))) ** 4 * expected
     usual, x = right.copy(), right.copy()
     factor, low = band.copy(), np.zeros_like(band)
-    assert factorized_doubled(factor, low)
-    back_substituted_doubled(factor, low, x, np.empty(size))
+    assert double_cholesky(factor, low)
+    double_cholesky_solve(factor, low, x, np.empty(size))
     factor = band.copy()
-    assert called(factorized)(factor)
-    called(back_substituted)(factor, usual, usual.copy())
+    assert called(cholesky)(factor)
+    called(cholesky_solve)(factor, usual, usual.copy())
     assert x == pytest.approx(expected, abs=1e-12)
     assert np.abs(usual - expected).max() > 1e-8
-    assert not factorized_doubled(-band, low)
+    assert not double_cholesky(-band, low)
 
 
 def test_a_double_integrator():

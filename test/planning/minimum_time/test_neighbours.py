@@ -7,7 +7,11 @@ import pytest
 from extremals import check
 
 import manip_dyn as md
-from manip_dyn.planning.locked_joints import TOLERANCES, kernels_of, locked_joint_engine
+from manip_dyn.planning.zero_net_work.shooting import (
+    TOLERANCES,
+    locked_joint_engine,
+    locked_joint_kernels,
+)
 from manip_dyn.studies.fan2003.settings import Settings, build_arm
 from manip_dyn.studies.report.settings import read_settings
 
@@ -36,7 +40,10 @@ class Neighbours:
         self.arcs = plan.switching.arcs()
         self.times = np.array([end for _, end, _ in self.arcs])
         self._engine = locked_joint_engine(self.n)
-        self._kernels, self._space = kernels_of(plan.robot), self._engine.space(**TOLERANCES)
+        self._kernels, self._space = (
+            locked_joint_kernels(plan.robot),
+            self._engine.space(**TOLERANCES),
+        )
 
     def efforts(self, times, t):
         """Return the efforts (n,) at `t`; on a singular arc those at the same share of it."""

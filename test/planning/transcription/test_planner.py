@@ -9,11 +9,14 @@ import pytest
 import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import rk4_step
-from manip_dyn.planning.interior_points.node_scheme import cubic_spline
-from manip_dyn.planning.transcription.floor import not_slower
-from manip_dyn.planning.transcription.planner import converged_plan, from_straight
+from manip_dyn.planning.transcription.node_motion import cubic_spline
+from manip_dyn.planning.transcription.planner import (
+    converged_plan,
+    faster_plan,
+    plan_from_straight,
+    straight_plan,
+)
 from manip_dyn.planning.transcription.spline import Ends, Spline
-from manip_dyn.planning.transcription.straight import straight_path
 from manip_dyn.robot.pinocchio_model import Oracle
 
 START, GOAL, REST = np.array([0.76, 0.2618]), np.zeros(2), np.zeros(2)
@@ -130,36 +133,36 @@ def test_a_moving_arm_is_brought_within_its_limits_on_each_grid():
 
 
 def test_it_is_refined_from_the_straight_path_where_that_was_faster():
-    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
     assert straight.t_final > refined().t_final
     slow = replace(refined(), t_final=2.0 * straight.t_final)
     told, hold = refined().certificate.searched, robot().tau_max * 0.0
     ends = Ends(START, REST, GOAL, REST)
-    again = partial(from_straight, robot(), ends, hold, "minimum_time", straight, told)
-    found = not_slower(slow, straight, again)
+    again = partial(plan_from_straight, robot(), ends, hold, "minimum_time", straight, told)
+    found = faster_plan(slow, straight, again)
     assert found.status == "converged"
     assert refined().t_final * 0.999 < found.t_final < straight.t_final
 
 
 def test_it_is_the_straight_path_where_nothing_refined_is_faster():
-    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
+    straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
     proof = replace(refined().certificate, gap=1e-4 * straight.t_final)
     slow = replace(refined(), t_final=(1.0 + 1e-5) * straight.t_final, certificate=proof)
     for again in (None, slow):
-        found = not_slower(slow, straight, lambda again=again: again)
+        found = faster_plan(slow, straight, lambda again=again: again)
         assert found.status == "converged"
         assert found.t_final == found.certificate.t_final == straight.t_final
         assert found.certificate.gap == pytest.approx(9e-5 * straight.t_final)
         assert found.motion is straight.motion
         assert found.reason.startswith("the straight path")
     doubtful = replace(slow, certificate=replace(proof, gap=1e-2 * straight.t_final))
-    found = not_slower(doubtful, straight, lambda: None)
+    found = faster_plan(doubtful, straight, lambda: None)
     assert (found.status, found.t_final) == ("uncertified", straight.t_final)
 
 
 def test_a_plan_that_is_faster_than_the_straight_path_is_not_begun_anew():
-    straight = straight_path(robot(), Ends(START, REST, GOAL, REST))
-    assert not_slower(refined(), straight, lambda: pytest.fail("begun anew")) is refined()
+    straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
+    assert faster_plan(refined(), straight, lambda: pytest.fail("begun anew")) is refined()
 
 
 def test_the_scheme_is_that_of_a_cubic_spline():

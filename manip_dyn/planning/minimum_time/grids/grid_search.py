@@ -16,20 +16,20 @@ import numpy as np
 
 from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.interior_points.interior_point import interior_point
-from manip_dyn.planning.interior_points.node_motion import (
+from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
+from manip_dyn.planning.minimum_time.grids.initial_guesses import CELLS
+from manip_dyn.planning.transcription.interior_point import gauss_newton_steps
+from manip_dyn.planning.transcription.node_motion import (
     NodeLimits,
     NodeMotion,
     NodeScheme,
     NodeWork,
+    central_differences,
+    empty_node_motion,
+    empty_node_work,
     inverse_kernels_of,
-    node_motion_of,
-    node_work_of,
     slow_enough,
 )
-from manip_dyn.planning.interior_points.node_scheme import central_differences
-from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
-from manip_dyn.planning.minimum_time.grids.initial_guesses import CELLS
 from manip_dyn.robot import Robot
 
 FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
@@ -95,8 +95,8 @@ class _Arrays(NamedTuple):
 @lru_cache(maxsize=16)
 def _arrays(n: int, nodes: int, _thread: int) -> _Arrays:
     """Return the arrays of one thread."""
-    here, there = (by_reference(node_motion_of(n, nodes)) for _ in range(2))
-    work, room = by_reference(node_work_of(n, nodes)), np.zeros((nodes, 2 * n))
+    here, there = (by_reference(empty_node_motion(n, nodes)) for _ in range(2))
+    work, room = by_reference(empty_node_work(n, nodes)), np.zeros((nodes, 2 * n))
     return _Arrays(here, there, work, room, central_differences(n, nodes))
 
 
@@ -151,7 +151,7 @@ class GridSearch:
         """Write where a smooth motion leads; return whether it can be held."""
         if not self._begin(swing):
             return False
-        steps, _, _ = interior_point(
+        steps, _, _ = gauss_newton_steps(
             self._kernels,
             self._limits,
             self._here,

@@ -6,8 +6,8 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.minimum_time.extremals.structure import Guess, Switching
-from manip_dyn.planning.transcription.costates import costates_of
-from manip_dyn.planning.transcription.solved import Solved
+from manip_dyn.planning.transcription.planner import costates_of
+from manip_dyn.planning.transcription.spline import GridSolution
 from manip_dyn.robot import Robot
 
 FIT = slice(4, 40)
@@ -19,7 +19,7 @@ LATER = 4
 class RefinedCostates:
     """The costates of one motion, and the forces of its limits of position and speed."""
 
-    def __init__(self, robot: Robot, solved: Solved):
+    def __init__(self, robot: Robot, solved: GridSolution):
         """Take the motion on its finest grid."""
         self._robot, self._solved = robot, solved
         self._along = costates_of(robot, solved)

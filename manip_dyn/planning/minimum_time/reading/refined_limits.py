@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from manip_dyn.codegen import customize
 from manip_dyn.planning.minimum_time.extremals.controls import Control, Kind, keeps
 from manip_dyn.planning.minimum_time.reading.refined_changes import GAP
-from manip_dyn.planning.transcription.solved import Solved
+from manip_dyn.planning.transcription.spline import GridSolution
 from manip_dyn.robot import Robot
 
 NOTHING = 1e-9
@@ -48,7 +48,7 @@ class Keeper(NamedTuple):
     end: int
 
 
-def at_limits(solved: Solved, near: float) -> Iterator[AtLimit]:
+def at_limits(solved: GridSolution, near: float) -> Iterator[AtLimit]:
     """Yield where joints are at limits: less than `near` of their scale from them."""
     for kind, force in ((Kind.POSITION, solved.place), (Kind.SPEED, solved.speed)):
         for joint, side in product(range(force.shape[1]), (1.0, -1.0)):
@@ -88,7 +88,7 @@ def keepers(at: AtLimit, inside: NDArray[np.bool_], brief: int) -> list[Keeper]:
     return [Keeper(each[0], a, b) for each, (a, b) in zip(kept, pairwise(edges), strict=True)]
 
 
-def keeping(robot: Robot, solved: Solved, at: AtLimit, keeper: Keeper) -> Control:
+def keeping(robot: Robot, solved: GridSolution, at: AtLimit, keeper: Keeper) -> Control:
     """Return what an effort does that keeps a joint, at the first of its nodes."""
     time = solved.spline.duration / solved.spline.cells * np.array([keeper.begin])
     q, _, _ = solved.spline.joints(time)

@@ -26,8 +26,7 @@ from manip_dyn.planning.minimum_time.reading.refined_limits import (
     keeping,
 )
 from manip_dyn.planning.minimum_time.reading.touches import Touching, touches_of
-from manip_dyn.planning.transcription.efforts import efforts_of
-from manip_dyn.planning.transcription.solved import Solved
+from manip_dyn.planning.transcription.spline import GridSolution, efforts_of
 from manip_dyn.robot import Robot
 
 NEAR = (2e-5, 2e-4, 3e-6)
@@ -73,7 +72,7 @@ Row = tuple[float, int, Control]
 Does = list[Control | None]
 
 
-def structures_of(robot: Robot, solved: Solved) -> Iterator[Switching]:
+def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
     """Yield structures that a refined motion may have, the likeliest first."""
     shares = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
     known = list[Switching]()
@@ -94,7 +93,7 @@ def _alike(one: Switching, other: Switching) -> bool:
 class _Reader:
     """Reads one structure off the efforts at the nodes over their limits (nodes, n)."""
 
-    def __init__(self, robot: Robot, solved: Solved, shares: Matrix, how: Reading):
+    def __init__(self, robot: Robot, solved: GridSolution, shares: Matrix, how: Reading):
         """Take the motion, and how it is read."""
         self._robot, self._solved, self._shares, self._how = robot, solved, shares, how
         self._inside = np.abs(shares) < how.between

@@ -9,7 +9,6 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import SearchSummary
-from manip_dyn.planning.interior_points.detours import random_swings, swings
 from manip_dyn.planning.minimum_time.extremals.candidate import (
     BEATEN,
     Candidate,
@@ -31,7 +30,8 @@ from manip_dyn.planning.minimum_time.search.near_slp_solutions import (
 )
 from manip_dyn.planning.minimum_time.search.near_structures import NearStructures
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.transcription.spline_motion import SplineMotion
+from manip_dyn.planning.transcription.refinement import random_swings, swings
+from manip_dyn.planning.transcription.spline import SplineMotion
 from manip_dyn.robot import Robot
 
 SLACK = 1.002

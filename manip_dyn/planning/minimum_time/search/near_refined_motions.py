@@ -10,7 +10,7 @@ from manip_dyn.planning.minimum_time.neighbours.close_changes import with_other_
 from manip_dyn.planning.minimum_time.neighbours.ends_near_limits import with_ways_to_limits
 from manip_dyn.planning.minimum_time.reading.refined_costates import RefinedCostates
 from manip_dyn.planning.minimum_time.reading.refined_structures import structures_of
-from manip_dyn.planning.transcription.solved import Solved
+from manip_dyn.planning.transcription.spline import GridSolution
 
 if TYPE_CHECKING:
     from manip_dyn.planning.minimum_time.search.near_structures import NearStructures
@@ -19,7 +19,7 @@ REFINED_TRIES = 24
 """How many structures that a refined motion may have are tried."""
 
 
-def near_refined(near: NearStructures, solved: Solved) -> Candidate | None:
+def near_refined(near: NearStructures, solved: GridSolution) -> Candidate | None:
     """Return the extremal near a motion that was refined on grids, one that holds if any.
 
     One that holds but is slower is another motion.

@@ -1,1 +1,0 @@
-"""Fast motions on grids of positions or control points, by interior points."""

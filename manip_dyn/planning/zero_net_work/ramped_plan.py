@@ -1,0 +1,455 @@
+"""Zero-net-work plans for actuators with finite slew rates, by linear programs.
+
+Fan (2003) names them as future work. Every joint has one switch between two levels, and all joints
+arrive together (see `ramps`).
+
+Around a motion the final state is linear in the parameters of `ramps`. The fastest change within
+the limits of efforts, speeds and positions solves a linear program in a trust region (Fletcher, de
+la Maza 1989, as for minimum time). Infeasible rows are elastic. At the solution the number of
+active limits equals the number of remaining parameters, so the last programs are Newton steps, and
+the motion arrives up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.numerics import Damping, damped_newton
+from manip_dyn.planning.plan import FiniteRamps, Plan
+from manip_dyn.planning.zero_net_work.ramps import Corners, RampedFlow, RampedMotion, Ramps
+from manip_dyn.robot import Robot
+
+NODES = 24
+"""Parts of a motion at whose ends limits of position and speed are rows of the programs."""
+NUDGE = 1e-6
+"""Differences by which derivatives are taken."""
+ITERATIONS = 120
+"""Programs before giving up."""
+PENALTY = 8.0
+"""Cost of missing the goal by the whole distance, in time scales."""
+WIDEST, FIRST, SHRINKS = 0.5, 0.1, 16
+"""Trust in a change of an effort over its limit, and how often it is taken back at a time."""
+GAIN = 2e-6
+"""A gain, in time scales, that is not worth another program."""
+CLOSE, TIGHT = 0.5, 1e-6
+"""Scaled distances from a limit from which on it is a row of the program; is kept to."""
+CORRECTIONS = 3
+"""Chord steps back to where the conditions are met."""
+TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
+"""Newton's method towards a first motion, which may miss as much, scaled."""
+ARRIVAL_TOLERANCE, SETTLED_TOLERANCE = 1e-9, 1e-11
+"""How far from the goal and from rest a motion may end, and is tried to, rad, m and per s."""
+STRICT = 100.0
+"""How much less, in s, ramps may lack: where they overlap, efforts would jump."""
+
+
+class Evaluation(NamedTuple):
+    """What a motion does, scaled.
+
+    Attributes:
+        ends: Distance of the final state from the goal at rest (2 n,).
+        left: What is left to the limits (k,): of ramps, then of speeds and positions.
+    """
+
+    ends: Vector
+    left: Vector
+
+
+class RampedResult(NamedTuple):
+    """What the programs end with.
+
+    Attributes:
+        x: The motion.
+        miss: Distance from the goal at rest, rad, m and per s, or `STRICT` times the overlap, s.
+        best: Whether no program finds a faster one nearby.
+    """
+
+    x: Vector
+    miss: float
+    best: bool
+
+
+class RampedSearch:
+    """The search for one start and goal."""
+
+    def __init__(self, robot: Robot, start: Vector, goal: Vector, ramps: Ramps):
+        """Plan from rest at `start` (n,) to rest at `goal` (n,)."""
+        zero, self._flow, self.ramps = np.zeros(robot.n), RampedFlow(robot), ramps
+        self._start, self._goal = np.concatenate([start, zero]), np.concatenate([goal, zero])
+        distance = np.abs(goal - start).max()
+        self._scale = np.repeat([distance, 4.0 * distance / ramps.scale], robot.n)
+        self._low, self._high = np.full((2, 2 * robot.n), [[-np.inf], [np.inf]])
+
+    def nodes(self, x: Vector, parts: int) -> tuple[Vector, Vector]:
+        """Return times (k,), s, and states (k, 2 n) at all corners and at ends of equal parts."""
+        equal = np.linspace(0.0, self.ramps.duration(x), parts + 1)
+        return self._nodes(self.ramps.corners(x), equal)
+
+    def _nodes(self, corners: Corners, equal: Vector) -> tuple[Vector, Vector]:
+        times = np.unique(np.concatenate([equal, corners.edges]))
+        return times, self._flow.states(self._start, times, corners.efforts(times))
+
+    def arriving(self, x: Vector) -> Vector | None:
+        """Return the motion near `x` that arrives by other levels at the same times, or None.
+
+        Limits are not looked at.
+        """
+        size = self.ramps.levels * self.ramps.n
+
+        def step(x: Vector, here: Evaluation) -> tuple[Vector, float] | None:
+            slopes = self._slopes(x, here, size)
+            if not np.all(np.isfinite(slopes.ends)):
+                return None
+            step = np.zeros(len(x))
+            step[:size] = np.linalg.lstsq(slopes.ends, -here.ends, rcond=None)[0]
+            return step, 1.0
+
+        x, _, arrived = damped_newton(
+            x, self._reached(x), self._reached, _end_distance, step, TOWARDS_FIRST
+        )
+        return x if arrived else None
+
+    def improve(self, x: Vector, low: Vector, high: Vector) -> RampedResult:
+        """Return the fastest motion to which linear programs lead from `x`.
+
+        Args:
+            x: Where to begin.
+            low: Lower limits of positions and velocities (2 n,).
+            high: Upper ones.
+        """
+        self._low, self._high = low, high
+        x = np.clip(x, *self.ramps.bounds())
+        here, trust, best = self._reached(x), FIRST, False
+        for _ in range(ITERATIONS):
+            value = _merit(x, here)
+            if not np.isfinite(value):
+                break
+            slopes = self._slopes(x, here)
+            for _ in range(SHRINKS):
+                step, model = _program(x, here, slopes, self.ramps.bounds(), trust)
+                there = self._reached(x + step)
+                step, there = self._corrected(x, step, there, slopes)
+                hoped, gained = value - model, value - _merit(x + step, there)
+                best = hoped < GAIN
+                if gained >= 0.1 * hoped or (best and self._miss(there) < ARRIVAL_TOLERANCE):
+                    break
+                trust = 0.3 * min(trust, float(np.abs(step).max()))
+            if gained > 0.0 or (best and self._miss(there) < self._miss(here)):
+                x, here = x + step, there
+            elif not best:
+                break
+            if best:
+                break
+            if gained > 0.5 * hoped:
+                trust = min(2.0 * trust, WIDEST)
+        x, here = self._settled(x, here)
+        return RampedResult(x, self._miss(here), best)
+
+    def _settled(self, x: Vector, here: Evaluation) -> tuple[Vector, Evaluation]:
+        """Return the motion near `x` that arrives but for rounding, and what it reaches."""
+        for _ in range(CORRECTIONS):
+            if self._miss(here) < SETTLED_TOLERANCE or not np.isfinite(_merit(x, here)):
+                break
+            step, here = self._corrected(x, 0.0 * x, here, self._slopes(x, here))
+            x = x + step
+        return x, here
+
+    def _corrected(
+        self, x: Vector, step: Vector, there: Evaluation, slopes: Evaluation
+    ) -> tuple[Vector, Evaluation]:
+        """Return the step and what it reaches, moved back to where the conditions are met.
+
+        By chord steps with the slopes at `x` (Nocedal, Wright 2006, section 18.3, on the second
+        order correction).
+        """
+        low, high = self.ramps.bounds()
+        for _ in range(CORRECTIONS):
+            free = (x + step > low) & (x + step < high)
+            tight = there.left < TIGHT
+            rows = np.vstack([slopes.ends, slopes.left[tight]])[:, free]
+            lack = np.concatenate([there.ends, np.minimum(there.left[tight], 0.0)])
+            if not np.all(np.isfinite(lack)):
+                break
+            back = step.copy()
+            back[free] -= np.linalg.lstsq(rows, lack, rcond=1e-10)[0]
+            back = np.clip(x + back, low, high) - x
+            reached = self._reached(x + back)
+            if not _violation(reached) < _violation(there):
+                break
+            step, there = back, reached
+        return step, there
+
+    def _reached(self, x: Vector) -> Evaluation:
+        corners, equal = self.ramps.corners(x), np.linspace(0.0, self.ramps.duration(x), NODES + 1)
+        times, states = self._nodes(corners, equal)
+        inside = states[np.searchsorted(times, equal[1:-1])]
+        left = np.concatenate([self._high - inside, inside - self._low]) / self._scale
+        room = corners.room / self.ramps.scale
+        ends = (states[-1] - self._goal) / self._scale
+        return Evaluation(ends, np.concatenate([room, left.ravel()]))
+
+    def _miss(self, at: Evaluation) -> float:
+        lack = -at.left[: self.ramps.levels * self.ramps.n].min() * self.ramps.scale
+        return float(max(np.abs(at.ends * self._scale).max(), STRICT * lack))
+
+    def _slopes(self, x: Vector, here: Evaluation, size: int | None = None) -> Evaluation:
+        """Return the derivatives by `x`, or its first `size` numbers, one a column."""
+        ends, left = [], []
+        for k in range(size or len(x)):
+            moved = x.copy()
+            moved[k] += NUDGE if x[k] < 0.5 else -NUDGE
+            there, step = self._reached(moved), moved[k] - x[k]
+            ends.append((there.ends - here.ends) / step)
+            with np.errstate(invalid="ignore"):
+                left.append((there.left - here.left) / step)
+        return Evaluation(np.array(ends).T, np.array(left).T)
+
+
+def _end_distance(at: Evaluation) -> float:
+    """Return how far the final state is from the goal, scaled."""
+    return float(np.abs(at.ends).sum())
+
+
+def _violation(at: Evaluation) -> float:
+    return float(np.abs(at.ends).sum() + np.maximum(-at.left, 0.0).sum())
+
+
+def _merit(x: Vector, at: Evaluation) -> float:
+    """Return the duration and the price of what is missed, in time scales."""
+    return float(x[-1] + PENALTY * _violation(at))
+
+
+def _program(
+    x: Vector, here: Evaluation, slopes: Evaluation, bounds: tuple[Vector, Vector], trust: float
+) -> tuple[Vector, float]:
+    """Return the best step within `trust` and the value that the program sees behind it."""
+    size, ends, (low, high) = len(x), len(here.ends), bounds
+    near = here.left < CLOSE
+    k = int(near.sum())
+    cost = np.zeros(size + 2 * ends + k)
+    cost[size - 1], cost[size:] = 1.0, PENALTY
+    equal = np.hstack([slopes.ends, np.eye(ends), -np.eye(ends), np.zeros((ends, k))])
+    below = np.hstack([-slopes.left[near], np.zeros((k, 2 * ends)), -np.eye(k)])
+    box = np.full((len(cost), 2), (0.0, np.inf))
+    box[:size, 0] = np.maximum((low - x) / trust, -1.0)
+    box[:size, 1] = np.minimum((high - x) / trust, 1.0)
+    from scipy.optimize import linprog  # slow to load, and few plans have ramps
+
+    found = linprog(
+        cost, below, here.left[near] / trust, equal, -here.ends / trust, box, options=TOLERANCES
+    )
+    if found.x is None:
+        return 0.0 * x, np.inf
+    step = np.clip(x + trust * found.x[:size], low, high) - x
+    return step, float(x[-1] + trust * found.fun)
+
+
+TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
+"""Durations of initial guesses: over that without ramps, of one to the next, over the expected."""
+GROWTH = (0.1, 0.2, 0.4, 0.7, 1.0)
+"""Shares of the displacement by which an initial guess grows."""
+MOST_GUESSES = 3
+"""Up to so many joints, all initial guesses are tried; else until one leads to the goal."""
+MARGIN, TIGHTENINGS = 1.5, 6
+"""By how much more than it was passed a limit is tightened, and how often."""
+CHECKED, WITHIN = 200, 1e-9
+"""Parts of a motion at whose ends limits are checked, and by how much one may be passed."""
+FULL, FAST = 0.999, 0.9
+"""Shares of a limit from which on an effort is at it, and a joint would rather cruise."""
+
+
+class _RampedTask(NamedTuple):
+    """A motion to find, and the efforts (n,) that hold the arm at both ends."""
+
+    robot: Robot
+    start: Vector
+    goal: Vector
+    holds: tuple[Vector, Vector]
+    slew_rate: Vector
+
+
+_Candidate = tuple[RampedSearch, RampedResult]
+
+
+def checked_slew_rates(robot: Robot, slew_rate: ArrayLike) -> Vector:
+    """Return the slew rates (n,) that one number or one per joint means."""
+    given = np.full(robot.n, slew_rate) if np.ndim(slew_rate) == 0 else slew_rate
+    rates = finite_vector("slew_rate", given, robot.n)
+    for joint, rate in zip(robot.joint_names, rates, strict=True):
+        if not rate > 0.0:
+            raise ManipDynError(
+                f"slew_rate of joint '{joint}' is {rate:g}; expected a number above 0"
+            )
+    return rates
+
+
+def plan_with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
+    """Return a plan with finite ramps between the same postures.
+
+    Args:
+        plan: The plan without them.
+        hold: Efforts (n,) that hold the arm at the start.
+        slew_rate: Slew rates (n,), N m/s or N/s.
+
+    Raises:
+        ManipDynError: If none is found.
+    """
+    if plan.t_final == 0.0:
+        return plan
+    robot = plan.robot
+    task = _RampedTask(robot, plan.q0, plan.qf, (hold, plan.hold), slew_rate)
+    search, found = _fastest_motion(task, plan.t_final)
+    t_final, times = search.ramps.duration(found.x), search.ramps.parted(found.x)[1]
+    status = "solved" if found.best else "near_minimum"
+    reason = f"{_described(robot, search.ramps, found)}; {plan.t_final:.6g} s without ramps"
+    motion = RampedMotion(robot, search.ramps, found.x, *search.nodes(found.x, CHECKED))
+    return Plan(
+        robot,
+        plan.q0,
+        plan.qf,
+        t_final,
+        times.T.tolist(),
+        [t_final] * robot.n,
+        motion,
+        plan.hold,
+        plan.method,
+        status,
+        reason,
+        ramps=FiniteRamps(slew_rate, motion.corners, plan.t_final),
+    )
+
+
+def _expected(task: _RampedTask, t_final: float) -> float:
+    """Return how long the motion takes about: `t_final`, s, where ramps do not matter.
+
+    Where they do, a double integrator with full efforts F takes t_final for a distance that ramps
+    alone, of slope r, make in the cube root of 8 F / r t_final^2.
+    """
+    rise = float(np.max(task.robot.tau_max / task.slew_rate))
+    return max(t_final, float(np.cbrt(8.0 * rise * t_final**2)))
+
+
+def _described(robot: Robot, ramps: Ramps, found: RampedResult) -> str:
+    shares = np.abs(ramps.parted(found.x)[0] / ramps.limit).max(axis=0)
+    full = [robot.joint_names[i] for i in np.flatnonzero(shares > FULL)]
+    switches = "one switch" if ramps.levels == 2 else f"{ramps.levels - 1} switches"
+    at = f"full efforts of {', '.join(full)}" if full else "no joint reaches its full effort"
+    best = "none faster is near" if found.best else "faster ones may be near"
+    return f"{switches} per joint with finite ramps; {at}; {best}"
+
+
+def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
+    """Return the fastest motion found within all limits, and the search it comes from."""
+    found, reason = _try_guesses(task, _guesses(task, 2, t_final))
+    if not found:
+        found, reason = _try_guesses(task, _guesses(task, 3, t_final))
+    elif _would_cruise(task.robot, *_fastest_candidate(found)):
+        found += _try_guesses(task, _with_middles(task, *_fastest_candidate(found)))[0]
+        if task.robot.n <= MOST_GUESSES:
+            found += _try_guesses(task, _guesses(task, 3, t_final))[0]
+    if not found:
+        rates = ", ".join(f"{rate:g}" for rate in np.unique(task.slew_rate))
+        raise ManipDynError(
+            f"no motion with efforts that change by at most {rates} per second was found: {reason}"
+        )
+    return _fastest_candidate(found)
+
+
+def _try_guesses(
+    task: _RampedTask, guesses: Iterable[tuple[RampedSearch, Vector]]
+) -> tuple[list[_Candidate], str]:
+    """Return the motions within all limits that guesses lead to, or why there are none."""
+    found: list[_Candidate] = []
+    reason = "no search converged"
+    for search, x in guesses:
+        result, passed = _within_limits(task.robot, search, x)
+        if not passed:
+            found.append((search, result))
+            if task.robot.n > MOST_GUESSES:
+                break
+        elif result.miss < ARRIVAL_TOLERANCE:
+            reason = passed
+    return found, reason
+
+
+def _fastest_candidate(found: list[_Candidate]) -> _Candidate:
+    return min(found, key=lambda each: float(each[1].x[-1]))
+
+
+def _would_cruise(robot: Robot, search: RampedSearch, found: RampedResult) -> bool:
+    """Return whether a joint comes to its speed limit: it would cruise if it had three levels."""
+    speeds = np.abs(search.nodes(found.x, CHECKED)[1][:, robot.n :]).max(axis=0)
+    return bool(np.any(speeds > FAST * robot.v_max))
+
+
+def _guesses(
+    task: _RampedTask, levels: int, t_final: float
+) -> Iterator[tuple[RampedSearch, Vector]]:
+    """Yield searches with their initial guesses."""
+    expected, duration = _expected(task, t_final), SHORTEST * t_final
+    while duration < LONGEST * expected:
+        grown = _grow_motion(task, levels, duration, expected)
+        if grown is not None:
+            yield grown
+        duration *= RATIO
+
+
+def _with_middles(
+    task: _RampedTask, search: RampedSearch, found: RampedResult
+) -> Iterator[tuple[RampedSearch, Vector]]:
+    """Yield the search with three levels that begins with what one with two found."""
+    ramps, x = search.ramps.with_middle(found.x)
+    yield RampedSearch(task.robot, task.start, task.goal, ramps), x
+
+
+def _grow_motion(
+    task: _RampedTask, levels: int, duration: float, scale: float
+) -> tuple[RampedSearch, Vector] | None:
+    """Return the motion to which one by little of the displacement grows, or None.
+
+    The switches part the motion evenly. Short and slow motions are nearly linear; each longer
+    one starts from the last one's efforts.
+    """
+    robot, (begin, end) = task.robot, task.holds
+    efforts, grown = np.tile(begin, (levels, 1)), None
+    for share in GROWTH:
+        goal = task.start + share * (task.goal - task.start)
+        hold = begin if share < 1.0 else end
+        ramps = Ramps(begin, hold, robot.tau_max, task.slew_rate, scale, levels)
+        search = RampedSearch(robot, task.start, goal, ramps)
+        lasting = share**0.25 * duration
+        switches = lasting * np.arange(1, levels)[:, None] / levels + np.zeros((1, robot.n))
+        x = search.arriving(ramps.joined(efforts, switches, lasting))
+        if x is None:
+            return None
+        efforts, grown = ramps.parted(x)[0], (search, x)
+    return grown
+
+
+def _within_limits(robot: Robot, search: RampedSearch, x: Vector) -> tuple[RampedResult, str]:
+    """Return the fastest motion near `x` within all limits, and what it passes after all."""
+    low = np.concatenate([robot.q_min, -robot.v_max])
+    high = np.concatenate([robot.q_max, robot.v_max])
+    least, most = low.copy(), high.copy()
+    for _ in range(TIGHTENINGS):
+        result = search.improve(x, least, most)
+        if not result.miss < ARRIVAL_TOLERANCE:
+            return result, "no search converged"
+        states = search.nodes(result.x, CHECKED)[1]
+        under, over = low - states.min(axis=0), states.max(axis=0) - high
+        if max(under.max(), over.max()) <= WITHIN:
+            return result, ""
+        least = least + MARGIN * np.maximum(under, 0.0)
+        most = most - MARGIN * np.maximum(over, 0.0)
+        x = result.x
+    joint = robot.joint_names[int(np.argmax(np.maximum(under, over))) % robot.n]
+    return result, f"joint '{joint}' would pass a limit of position or speed"

@@ -1,0 +1,285 @@
+"""Search for motions with full efforts and one switch per joint.
+
+Newton's method of `shooting` runs from initial guesses of the switch and arrival times. Each
+solution is replayed and rejected if it does not end at rest at the goal, if the efforts that lock
+joints do not give the assumed motion, or if efforts, speeds or positions exceed their limits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.arrays import by_reference
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.results import PickledByArguments
+from manip_dyn.integration import Space
+from manip_dyn.planning.plan import Samples, held_samples
+from manip_dyn.planning.zero_net_work.shooting import (
+    EFFORT,
+    NO_SOLUTION,
+    NOT_REPRODUCED,
+    POSITION,
+    PROVED,
+    SPEED,
+    TOLERANCES,
+    Bounds,
+    Nodes,
+    Problem,
+    Work,
+    locked_joint_engine,
+    locked_joint_kernels,
+    newton,
+    nodes_of,
+    replay,
+    work_of,
+)
+from manip_dyn.robot import Robot
+
+JointIndices = NDArray[np.int64]
+"""Indices of joints (m,)."""
+MOST_SIGNED_JOINTS = 3
+"""Up to so many moving joints, all signs of the efforts are tried, not only the natural ones."""
+
+
+def natural_signs(start: Vector, goal: Vector) -> Vector:
+    """Return the signs (n,) of efforts that push every joint towards its goal."""
+    return np.sign(goal - start)
+
+
+def other_signs(natural: Vector, moving: JointIndices) -> Matrix:
+    """Return all other signs of the moving joints' efforts (l, n)."""
+    rows = []
+    for flips in itertools.product((1.0, -1.0), repeat=len(moving)):
+        row = natural.copy()
+        row[moving] *= flips
+        rows.append(row)
+    return np.array(rows[1:])
+
+
+def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndices) -> Matrix:
+    """Return rows of switches and arrivals (k, 2 m), s, of the m joints that move.
+
+    Each joint is taken for a double integrator that is driven and braked with what it has in the
+    middle posture: once alone, once with the others free, and first of all mixed: the slowest
+    joint alone, the others while that one drives. Then all that with times stretched.
+    """
+    kernels, zero = customize(robot).unchecked, np.zeros(robot.n)
+    middle, sign = 0.5 * (start + goal), np.sign(goal - start)
+    mass, load = kernels.mass_matrix(middle), kernels.inverse_dynamics(middle, zero, zero)
+    inverse = np.linalg.inv(mass[np.ix_(moving, moving)])
+    distance, sign, load = np.abs(goal - start)[moving], sign[moving], load[moving]
+    limit = robot.tau_max[moving]
+    least, own = 0.05 * limit, 1.0 / inverse.diagonal()
+    # First mixed, then alone, then free.
+    inertia, coupled = np.array([own, mass.diagonal()[moving], own]), np.zeros((3, len(moving)))
+    coupled[0] = own * (inverse @ (sign * limit)) - sign * limit
+    pull = sign * (load - coupled)
+    up, down = np.maximum(limit - pull, least), np.maximum(limit + pull, least)
+    rows = np.empty((3, len(moving), 2))
+    switch = rows[:, :, 0] = np.sqrt(2.0 * distance * inertia * down / (up * (up + down)))
+    rows[:, :, 1] = switch * (1.0 + up / down)
+    slowest = int(np.argmax(rows[1, :, 1]))
+    rows[0, slowest] = rows[1, slowest]
+    return (_time_factors(len(moving))[:, None] * rows.reshape(3, -1)).reshape(-1, 2 * len(moving))
+
+
+@cache
+def _time_factors(m: int) -> Matrix:
+    """Return factors (k, 2 m) of the times of each of m joints."""
+    rows: list[tuple[float, ...]] = [(1.0,) * m]
+    if m <= MOST_SIGNED_JOINTS:
+        rows += itertools.product((0.6, 1.6), repeat=m)
+    return np.repeat(np.array(rows), 2, axis=1)
+
+
+NEWTON_STEPS, TOLERANCE = 15, 1e-11
+"""Most steps of Newton's method, and the residual at which it has arrived."""
+
+
+@compiled(short=True)
+def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
+    """Try the times `guesses` (k, 2 m) for each row of `signs` (l, n) of full efforts.
+
+    Returns:
+        What is wrong as `replay` says, or `NOTHING_FOUND` by Newton's method; the joint and what
+        it would need. The times are in `x` (2 m,).
+    """
+    drive = problem.drive
+    verdict, joint, need = NO_SOLUTION, 0, 0.0
+    for row in range(signs.shape[0]):
+        for i in range(drive.shape[0]):
+            drive[i] = signs[row, i] * bounds.effort[i]
+        for k in range(guesses.shape[0]):
+            for i in range(x.shape[0]):
+                x[i] = guesses[k, i]
+            if newton(kernels, x, problem, TOLERANCE, NEWTON_STEPS, work) < 0:
+                continue
+            wrong, place, lack = replay(kernels, x, problem, bounds, work, nodes)
+            if wrong == PROVED:
+                return wrong, place, lack
+            if verdict in (NO_SOLUTION, NOT_REPRODUCED):
+                verdict, joint, need = wrong, place, lack
+            if wrong != NOT_REPRODUCED:
+                break
+    return verdict, joint, need
+
+
+class MotionTask(NamedTuple):
+    """A motion to find: start and goal (n,), equal for joints that rest; those that move (m,)."""
+
+    start: Vector
+    goal: Vector
+    moving: NDArray[np.int64]
+
+
+class SearchResult(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        verdict: `PROVED`, or what is wrong with the nearest thing to it.
+        joint: The joint that is wrong.
+        need: What it needs: effort or speed over its limit, or a position.
+        x: Switch and arrival of each moving joint, s (2 m,).
+        nodes: The motion.
+    """
+
+    verdict: int
+    joint: int
+    need: float
+    x: Vector
+    nodes: Nodes
+
+
+class SingleSwitchSearch:
+    """The search for one robot."""
+
+    def __init__(self, robot: Robot):
+        """Take the robot; the search is compiled for all robots, or loaded from the cache."""
+        self._robot, self._kernels = robot, locked_joint_kernels(robot)
+        self._space = locked_joint_engine(robot.n).space(**TOLERANCES)
+        bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
+        self._bounds, self._works = by_reference(bounds), dict[int, Work]()
+
+    def run(self, task: MotionTask, signs: Matrix, guesses: Matrix) -> SearchResult:
+        """Search from initial guesses, for each row of signs in turn, until a motion is proved.
+
+        Args:
+            task: What to do.
+            signs: Rows of signs of the efforts until the switch (l, n), which are full.
+            guesses: Rows of switches and arrivals, s (k, 2 m).
+        """
+        n, m = self._robot.n, len(task.moving)
+        start, drive = np.concatenate([task.start, np.zeros(n)]), np.zeros(n)
+        order, x = np.zeros(2 * m, dtype=np.int64), np.zeros(2 * m)
+        problem, nodes = Problem(start, task.goal, task.moving, drive, order), nodes_of(n, m)
+        if m not in self._works:
+            self._works[m] = by_reference(work_of(n, m, self._space))
+        verdict, joint, need = try_guesses(
+            self._kernels,
+            guesses,
+            signs,
+            x,
+            by_reference(problem),
+            self._bounds,
+            self._works[m],
+            by_reference(nodes),
+        )
+        return SearchResult(verdict, joint, need, x, nodes)
+
+
+@lru_cache(maxsize=64)
+def _search_of(robot: Robot) -> SingleSwitchSearch:
+    """Return the search of `robot`; there is one."""
+    return SingleSwitchSearch(robot)
+
+
+def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
+    """Return the motion with full efforts, or what is wrong with the nearest thing to it."""
+    searching, natural = _search_of(robot), natural_signs(task.start, task.goal)
+    guesses = initial_times(robot, *task)
+    found = searching.run(task, natural[None], guesses)
+    if found.verdict != PROVED and len(task.moving) <= MOST_SIGNED_JOINTS:
+        others = searching.run(task, other_signs(natural, task.moving), guesses[:2])
+        if others.verdict == PROVED:
+            return others
+    return found
+
+
+def failure_reason(robot: Robot, found: SearchResult) -> str:
+    """Return what a search found instead of a motion, one clause."""
+    name, unit = robot.joint_names[found.joint], robot.unit(found.joint)
+    if found.verdict == EFFORT:
+        limit = robot.tau_max[found.joint]
+        need, most = distinct_digits(found.need * limit, limit, digits=4)
+        return f"joint '{name}' needs the effort {need} to be held; its limit is {most}"
+    if found.verdict == SPEED:
+        limit = robot.v_max[found.joint]
+        need, most = distinct_digits(found.need * limit, limit, digits=4)
+        return f"joint '{name}' would reach {need} {unit}/s; its limit is {most}"
+    if found.verdict == POSITION:
+        limits = robot.q_min[found.joint], robot.q_max[found.joint]
+        need, low, high = distinct_digits(found.need, *limits, digits=4)
+        return f"joint '{name}' would pass {need} {unit}; its limits are {low} and {high}"
+    return "none was found from any initial guess"
+
+
+class LockedJointMotion(PickledByArguments):
+    """Full efforts with one switch per joint, each joint locked from its arrival on."""
+
+    def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):
+        """Keep the nodes of a proved motion and the times of its switches and arrivals, s."""
+        self._n, self._nodes, self._changes = robot.n, nodes, changes
+        self._engine = locked_joint_engine(robot.n)
+        self._kernels = locked_joint_kernels(robot)
+        self._efforts = customize(robot).in_place.locked_joint_efforts
+
+    @property
+    def knots(self) -> Vector:
+        """Times from 0 to the arrival, s, between which the efforts are smooth."""
+        return self._nodes.times
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t` s."""
+        y, _ = self._at(t)
+        return y[: self._n].copy(), y[self._n :].copy()
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) from time `t` s on."""
+        return self._effort(*self._at(t))
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        found = [self._at(t) for t in times.tolist()]
+        states = np.array([y for y, _ in found]).reshape(-1, 2, self._n)
+        return states[:, 0], states[:, 1], np.array([self._effort(*each) for each in found])
+
+    def samples(self, period: float) -> Samples:
+        """Return efforts every `period` s and from every switch and arrival on."""
+        t_final = float(self._changes.max())
+        times = {0.0, *np.arange(0.0, t_final, period).tolist(), *self._changes.tolist()}
+        return held_samples(sorted(times - {t_final}), self.effort)
+
+    def _effort(self, y: Vector, drive: Vector) -> Vector:
+        effort = np.empty(self._n)
+        self._efforts(y, drive, effort)
+        return np.where(drive[self._n :] != 0.0, drive[: self._n], effort)
+
+    @cached_property
+    def _space(self) -> Space:
+        return self._engine.space(**TOLERANCES)
+
+    def _at(self, t: float) -> tuple[Vector, Vector]:
+        """Return the state (2 n,) and what drives from then on (2 n,)."""
+        nodes = self._nodes
+        node = int(nodes.times.searchsorted(t, side="right")) - 1
+        y, drive, begin = nodes.states[node].copy(), nodes.modes[node].copy(), nodes.times[node]
+        if t > begin:
+            self._engine.run(begin, t, (self._kernels, drive), y, self._space)
+        return y, drive
