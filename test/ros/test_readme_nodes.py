@@ -161,6 +161,6 @@ def test_a_goal_by_action_is_reached(ros, shown):
     assert process.returncode == 0
     *feedback, last = process.stdout.read().splitlines()
     assert last == "the arm is at the goal"
-    assert feedback[-1].endswith("rad off")
+    assert feedback[-1].endswith("rad error")
     goal = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
     ros.until(lambda: np.allclose(states[-1].position, goal, atol=1e-3), f"it is not at {goal}")
