@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.interruption import uninterrupted
 
 
 def required_module(module: str, purpose: str, extra: str) -> Any:
@@ -43,32 +40,3 @@ def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
 def _missing(module: str, purpose: str, extra: str) -> ManipDynError:
     library = module.partition(".")[0]
     return ManipDynError(f"{purpose} {library}; expected pip install 'manip_dyn[{extra}]'")
-
-
-def lazy_names(
-    package: str, homes: Mapping[str, Iterable[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package.
-
-    Args:
-        package: Its name.
-        homes: Names by the module below the package that has them; the module's own name is
-            always one of them, unless the module has something that is called the same.
-    """
-    folder = sys.modules[package]
-    home = {module: module for module in homes}
-    home |= {name: module for module, names in homes.items() for name in names}
-
-    def get(name: str) -> Any:
-        if name not in home:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        with uninterrupted(whole=True):  # what numba has loaded by half, it cannot load again
-            module = import_module(f"{package}.{home[name]}")
-            value = getattr(module, name) if name in homes[home[name]] else module
-            vars(folder)[name] = value  # found at once from now on; a module may be called so, too
-        return value
-
-    def names() -> list[str]:
-        return sorted({*vars(folder), *home})
-
-    return get, names

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.imports import lazy_names
 from manip_dyn.core.interruption import Terminated, raise_terminated, uninterrupted
+from manip_dyn.core.lazy import lazy_package
 
 
 @pytest.fixture(params=["SIGINT", "SIGTERM", "SIGALRM"])
@@ -90,7 +90,10 @@ def test_a_module_is_loaded_whole(number, tmp_path, monkeypatch):
     (tmp_path / name / "motion.py").write_text(slow)
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.import_module(name)
-    get, _ = lazy_names(name, {"slow": ["speed"], "motion": ["motion"]})
+    (tmp_path / name / "__init__.pyi").write_text(
+        f"from {name}.slow import speed\nfrom {name}.motion import motion\n"
+    )
+    get, _, _ = lazy_package(name)
     with pytest.raises(KeyboardInterrupt):
         get("speed")
     assert sys.modules[f"{name}.slow"].speed == get("speed") == 1
