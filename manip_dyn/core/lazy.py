@@ -45,7 +45,7 @@ def lazy_package(
                 value = getattr(import_module(sources[name]), name)
             else:
                 value = import_module(f"{package}.{name}")
-        setattr(module, name, value)
+            setattr(module, name, value)
         return value
 
     return get, lambda: public, public
