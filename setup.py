@@ -27,7 +27,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
         "": ["*.pyi"],
-        NAME: ["py.typed", "integration/tableaus/*.json", "studies/*/*.json"],
+        NAME: ["py.typed", "integration/methods/*.json", "studies/*/*.json"],
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

@@ -15,7 +15,7 @@ import manip_dyn as md
 robot = md.load_robot("rr")
 fall = md.simulate(robot, q0=[0.0, 1.5], v0=[0.0, 0.0], effort=[0.0, 0.0], duration=1.5)
 print(fall.success, fall.reason)
-# -> True the duration is over
+# -> True the whole duration was simulated
 
 # %%
 # Kinetic and potential energy change into each other. What does not add up is the integrator's

@@ -25,7 +25,7 @@ for method in "rk4", "rkdp54", "rkdp87":
         how = {"step": 0.2 * 2.0**-k * 8} if method == "rk4" else {"rtol": 10.0**-k}
         found = fall(method=method, **how)
         error = np.abs(found.q[-1] - exact).max()
-        costs[method].append((found.statistics["evaluations"], error))
+        costs[method].append((found.statistics.evaluations, error))
 
 # %%
 # How many evaluations does an error of a millionth of a radian take?

@@ -24,7 +24,7 @@ def swing(method, rtol):
 # Rosenbrock method by accuracy alone.
 explicit, implicit = swing("rkdp54", 1e-4), swing("rodas5p", 1e-4)
 for name, run in ("rkdp54", explicit), ("rodas5p", implicit):
-    steps = run.statistics["steps"]
+    steps = run.statistics.steps
     print(f"{name:8} about {float(f'{steps:.1g}'):.0f} steps")
 # -> rkdp54   about 30000 steps
 # -> rodas5p  about 100 steps

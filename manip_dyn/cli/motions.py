@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -221,7 +222,7 @@ def _simulate(options: argparse.Namespace) -> int:
             method=options.method,
             rtol=options.rtol,
             atol=options.atol,
-            taylor_order=options.order,
+            order=options.order or None,
         )
     saturated = np.flatnonzero(result.saturated.any(axis=0))
     content = {
@@ -236,7 +237,7 @@ def _simulate(options: argparse.Namespace) -> int:
             for i in saturated
         ],
         "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
-        **result.statistics,
+        **asdict(result.statistics),
     }
     print_content(content, options.json)
     quantities = {"position": result.q, "velocity": result.v, "effort": result.tau}

@@ -1,6 +1,8 @@
-"""Control laws of an arm: efforts from its measured state and what is wanted of it."""
+"""Control laws: efforts from a measured state and references.
 
-from manip_dyn.control.computed_torque import ComputedTorque, JointMotion
-from manip_dyn.control.joint_drives import Brake, JointDrive, References
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
 
-__all__ = ["Brake", "ComputedTorque", "JointDrive", "JointMotion", "References"]
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,25 +1,99 @@
-"""Base classes of results."""
+"""Base classes of results: a status, a reason, and counts of the work."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from typing import Any
 
 
 class Result:
-    """A result with `status` and `reason`; arrays of thousands of numbers are no way to show it.
+    """A result with `status` and `reason`, which are also its `repr`.
 
     Attributes:
-        status: How it ended.
-        reason: The same in words.
+        status: How the computation ended.
+        reason: The same in one sentence.
     """
 
     status: Any
     reason: str
 
     def __repr__(self) -> str:
-        """Return class, status and reason."""
+        """Return class, status and reason: the arrays are too long to print."""
         status = getattr(self.status, "name", self.status)
         return f"{type(self).__name__}({status}: {self.reason})"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The work of an integration, or of many: then each count is an array (N,).
+
+    Attributes:
+        steps: Accepted steps.
+        failures: Rejected steps, which were repeated with a shorter step.
+        evaluations: Evaluations of the right-hand side, or of its Taylor series.
+    """
+
+    steps: Any = 0
+    failures: Any = 0
+    evaluations: Any = 0
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Return the sum of two counts."""
+        return Statistics(
+            self.steps + other.steps,
+            self.failures + other.failures,
+            self.evaluations + other.evaluations,
+        )
+
+    def keys(self) -> Iterable[str]:
+        """Return the names of the counts; deprecated, as is access by item."""
+        return [field.name for field in fields(self)]
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a count by its name; deprecated."""
+        if name not in self.keys():
+            raise KeyError(name)
+        _warn(f"statistics[{name!r}]", f"statistics.{name}")
+        return getattr(self, name)
+
+
+class ResultWithStatistics(Result):
+    """A result of an integration.
+
+    Attributes:
+        statistics: Steps, failures and evaluations.
+    """
+
+    statistics: Statistics
+
+    @property
+    def steps(self) -> int:
+        """Deprecated: `statistics.steps`."""
+        return self._count("steps")
+
+    @property
+    def failures(self) -> int:
+        """Deprecated: `statistics.failures`."""
+        return self._count("failures")
+
+    @property
+    def evaluations(self) -> int:
+        """Deprecated: `statistics.evaluations`."""
+        return self._count("evaluations")
+
+    def _count(self, name: str) -> int:
+        _warn(f"{type(self).__name__}.{name}", f"statistics.{name}", stacklevel=4)
+        return getattr(self.statistics, name)
+
+
+def _warn(old: str, new: str, stacklevel: int = 3) -> None:
+    warnings.warn(
+        f"{old} is deprecated and will be removed in 0.4: use {new} instead.",
+        DeprecationWarning,
+        stacklevel=stacklevel,
+    )
 
 
 class PickledByArguments:

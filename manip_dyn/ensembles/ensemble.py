@@ -12,9 +12,10 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.imports import required_module
+from manip_dyn.core.results import Statistics
 from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.simulation import KEPT
+from manip_dyn.simulation.simulation import ADVICE
 from manip_dyn.simulation.trajectory import Trajectory
 
 
@@ -100,6 +101,11 @@ class Ensemble:
         """Whether each motion took the whole duration (N,)."""
         return self.status == Status.SUCCESS
 
+    @property
+    def statistics(self) -> Statistics:
+        """Steps, failures and evaluations of each motion, (N,) each."""
+        return Statistics(self.steps, self.failures, self.evaluations)
+
     @cached_property
     def reason(self) -> tuple[str, ...]:
         """How each motion ended, a sentence each (N)."""
@@ -112,11 +118,7 @@ class Ensemble:
         if not 0 <= motion < len(self):
             raise ManipDynError(f"motion is {motion}; expected 0 to {len(self) - 1}")
         i, reached = motion, np.isfinite(self.q[motion, :, 0])
-        numbers = {
-            "steps": int(self.steps[i]),
-            "failures": int(self.failures[i]),
-            "evaluations": int(self.evaluations[i]),
-        }
+        counts = int(self.steps[i]), int(self.failures[i]), int(self.evaluations[i])
         return Trajectory(
             self.t[reached],
             self.q[i][reached],
@@ -125,7 +127,7 @@ class Ensemble:
             self.energy[i][reached],
             Status(self.status[i]),
             self._reason(i),
-            numbers,
+            Statistics(*counts),
             self.saturated[i] & (np.abs(self.tau[i][reached]) >= self.robot.tau_max),
         )
 
@@ -161,12 +163,12 @@ class Ensemble:
     def _reason(self, motion: int) -> str:
         status, t = Status(self.status[motion]), self.t_end[motion]
         if status is Status.SUCCESS:
-            return "the duration is over"
+            return "the whole duration was simulated"
         if status is Status.EVENT:
             joint, upper = divmod(int(self.limits_met[motion]), 2)
             side = "upper" if upper else "lower"
             name = self.robot.joint_names[joint]
             return f"joint '{name}' reached its {side} limit at {t:.6f} s"
         return (
-            f"the motion of '{self.robot.name}' diverged at {t:.6f} s ({status.meaning}); {KEPT}"
+            f"the motion of '{self.robot.name}' diverged at {t:.6f} s ({status.meaning}); {ADVICE}"
         )

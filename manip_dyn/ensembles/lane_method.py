@@ -39,14 +39,13 @@ def lane_method(integrator: Integrator, size: int) -> LaneMethod:
     Raises:
         ManipDynError: If it is of another family.
     """
-    found = integrator.found
+    found = integrator.solver
     if isinstance(found, Taylor):
         return _series(integrator, size)
     if not isinstance(found, RungeKutta):
         raise ManipDynError(
-            f"method is '{integrator.method}', a method of the family {found.family}; expected an "
-            "explicit Runge-Kutta method, such as rk4, or rkdp87 with tolerances, or taylor, for "
-            "many motions"
+            "method must be an explicit Runge-Kutta method or 'taylor' for many motions, got "
+            f"'{found.name}' of the family {found.family}."
         )
     return _numbers(found, integrator, size)
 
@@ -74,8 +73,15 @@ def _series(integrator: Integrator, size: int) -> LaneMethod:
 
 def _rules(integrator: Integrator, size: int) -> tuple[Any, Any]:
     """Return the limits of steps, and the tolerances (2, m)."""
-    control, limits = StepControl(), np.zeros(1, LIMITS)
-    limits["step"], limits["max_step"], limits["max_steps"] = integrator.step, np.inf, np.inf
+    control, limits = integrator.control or StepControl(), np.zeros(1, LIMITS)
+    if (control.controller, control.norm, control.estimate) != ("pi", "max", "plain"):
+        raise ManipDynError(
+            "control must have the default controller, norm and estimate for many motions, got "
+            f"{control.controller!r}, {control.norm!r} and {control.estimate!r}."
+        )
+    limits["step"], limits["first_step"] = integrator.step, control.first_step or 0.0
+    limits["min_step"], limits["max_step"] = control.min_step, control.max_step
+    limits["max_steps"] = control.max_steps if integrator.control else np.inf
     limits["order"], limits["absolute_order"] = integrator.orders
     limits["event_tolerance"] = EVENT_TOLERANCE
     for name in ("fac", "facmin", "facmax"):

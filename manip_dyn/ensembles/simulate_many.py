@@ -19,13 +19,14 @@ from manip_dyn.ensembles.lanes.law import SCHEDULE
 from manip_dyn.ensembles.lanes.space import Cases, Kept, Rules
 from manip_dyn.ensembles.rows import number_of_motions, rows_of
 from manip_dyn.ensembles.running import checked_threads, run_all
+from manip_dyn.integration import Method, StepControl
 from manip_dyn.integration.methods.step_control import SUCCESS
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 from manip_dyn.simulation.effort_laws import Schedule
 from manip_dyn.simulation.function_law import Feedback
-from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl
 
 Law = ArrayLike | Schedule | Plan | PDControl | Feedback | Callable[..., Vector] | Sequence[Any]
@@ -40,16 +41,18 @@ def simulate_many(
     step: float = 1e-3,
     sample_period: float | None = None,
     *,
-    method: str = "rk4",
+    method: str | Method = "rk4",
     rtol: float = 0.0,
     atol: float = 0.0,
-    taylor_order: int = 0,
+    order: int | None = None,
+    control: StepControl | None = None,
     stop_at_limits: bool = False,
     damping: ArrayLike | None = None,
     mass_scale: ArrayLike | None = None,
     payload: ArrayLike | None = None,
     parameters: ArrayLike | None = None,
     threads: int | None = None,
+    taylor_order: int | None = None,
 ) -> Ensemble:
     """Simulate N motions of `robot`, eight side by side in SIMD lanes, on all cores.
 
@@ -75,7 +78,8 @@ def simulate_many(
             order, under efforts that are held from switch to switch and the robot's own damping.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
         atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
-        taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
+        order: Order of the method ``taylor``. Default: determined by the tolerances.
+        control: Step control, with the default controller and norm.
         stop_at_limits: Whether a motion ends where a joint reaches a position limit.
         damping: Of the joints (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
         mass_scale: Factor of the masses and inertias of the links: a number for all, (n,) for
@@ -83,6 +87,7 @@ def simulate_many(
         payload: At the tool, (10,) or (N, 10), see `md.Kernels`.
         parameters: (k,) or (N, k), of a function (t, q, v, p).
         threads: Default: one for each core.
+        taylor_order: Deprecated name of `order`.
 
     Raises:
         ManipDynError: If an argument is wrong; motions that fail raise nothing.
@@ -93,7 +98,8 @@ def simulate_many(
             f"robot '{robot.name}' has dry friction, which many motions at once do not follow; "
             "expected a robot without it, or md.simulate"
         )
-    integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
+    order = checked_order(order, taylor_order)
+    integrator = Integrator(method, step, rtol, atol, order, stop_at_limits, control)
     duration_ns = nanoseconds("duration", duration)
     period = duration if sample_period is None else sample_period
     period_ns = nanoseconds("sample_period", period)
@@ -108,7 +114,7 @@ def simulate_many(
     cases = _cases(robot, starts, law, arm, stop_at_limits)
     numbers = lane_method(integrator, 2 * robot.n + 1)
     rules, fixed = _rules(robot, law, arm, numbers, duration_ns, period_ns), 0
-    if method == "taylor":
+    if integrator.series:
         rules, fixed = _of_series(robot, rules, arm)
     samples = -(-duration_ns // period_ns) + 1
     kept = run_all(cases, rules, numbers.method, samples, threads, fixed)

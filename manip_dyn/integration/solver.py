@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result
+from manip_dyn.core.results import ResultWithStatistics, Statistics
 from manip_dyn.integration.engine import Engine, compile_engine
 from manip_dyn.integration.loop_arrays import Space
 from manip_dyn.integration.methods.dense_output import DenseOutput
@@ -23,8 +23,8 @@ from manip_dyn.integration.settings import (
     Jacobian,
     Sampling,
     StepControl,
-    chosen_control,
-    chosen_sampling,
+    checked_control,
+    checked_sampling,
 )
 from manip_dyn.integration.user_functions import refused
 
@@ -44,7 +44,7 @@ class FoundEvents(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution(Result):
+class Solution(ResultWithStatistics):
     """A motion of k samples, and how it was found.
 
     Attributes:
@@ -54,9 +54,7 @@ class Solution(Result):
         reason: The same in one sentence.
         t_last: Time that was reached, s.
         y_last: State (m,) at that time.
-        steps: Steps that passed.
-        failures: Steps that were tried again with a shorter one.
-        evaluations: Evaluations of the right-hand side, or of the series.
+        statistics: Steps, failures and evaluations of the right-hand side.
         events: The events that were found.
         method: Name of the method.
         dense: The motion between the steps, if it was asked for.
@@ -68,9 +66,7 @@ class Solution(Result):
     reason: str
     t_last: float
     y_last: Vector
-    steps: int
-    failures: int
-    evaluations: int
+    statistics: Statistics
     events: FoundEvents
     method: str
     dense: DenseOutput | None = None
@@ -152,8 +148,8 @@ def integrate(
         events=events,
         jacobian=jacobian,
         order=order,
-        control=chosen_control(control),
-        sampling=chosen_sampling(sampling),
+        control=checked_control(control),
+        sampling=checked_sampling(sampling),
     )
     engine = compile_engine(
         method=problem.method,
@@ -221,9 +217,7 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
         reason=_reason(problem, status, y, space),
         t_last=float(now.t),
         y_last=y,
-        steps=int(now.steps),
-        failures=int(now.failures),
-        evaluations=int(now.evaluations),
+        statistics=Statistics(int(now.steps), int(now.failures), int(now.evaluations)),
         events=FoundEvents(
             record.event_times[:found], record.event_states[:found], record.event_indices[:found]
         ),

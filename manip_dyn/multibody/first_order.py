@@ -17,6 +17,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.results import Statistics
 from manip_dyn.integration import Status
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import expand, needs_repartition, rates
@@ -122,9 +123,7 @@ def simulate_by_adams(
         v=v,
         status=Status.EVENT if reason else Status.SUCCESS,
         reason=reason or f"t = {duration:.9g} s was reached",
-        steps=len(samples) - 1,
-        failures=0,
-        evaluations=sum(each.evaluations for each in used),
+        statistics=Statistics(len(samples) - 1, 0, sum(each.evaluations for each in used)),
         partitions=1 + sum(a.partition is not b.partition for a, b in pairwise(used)),
         violation=float(violations.max()),
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result
+from manip_dyn.core.results import ResultWithStatistics, Statistics
 from manip_dyn.integration import (
     METHODS,
     Events,
@@ -100,7 +100,8 @@ class MechanismSimulation:
         reason: Why it cannot, in one sentence; empty as long as it can.
         violation: Largest violation of a constraint so far, redundant ones included.
         redundant: The constraints that are left out now, by name.
-        statistics: Steps, failures, evaluations and partitions so far.
+        statistics: Steps, failures and evaluations so far.
+        partitions: Number of partitions so far.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class MechanismSimulation:
         """Go back to the assembly at time zero."""
         self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
         self.status, self.reason = Status.SUCCESS, ""
-        self.statistics = {"steps": 0, "failures": 0, "evaluations": 0, "partitions": 0}
+        self.statistics, self.partitions = Statistics(), 0
         self._worst = np.zeros(2)
         self._bridge: tuple[State, State] | None = None
         self._control, self._least, self._refused = self._given_control, np.inf, 0.0
@@ -164,8 +165,7 @@ class MechanismSimulation:
             self._widen()
             begin = SegmentStart(self.t, self.q, self.v, self._memory.group(Forces).angles.copy())
             solution = self._solved(min(end, self._until))
-            for name in ("steps", "failures", "evaluations"):
-                self.statistics[name] += getattr(solution, name)
+            self.statistics += solution.statistics
             found, narrower = self._expanded(solution, begin), self._narrower()
             if narrower is not None and self._is_doubtful(found, solution):
                 until = float(solution.t[-1])
@@ -265,7 +265,7 @@ class MechanismSimulation:
         """Lead by a partition from now on; return its condition number."""
         self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepare_memory(self.mechanism, self.q, self.v, roles, angles)
-        self.statistics["partitions"] += 1
+        self.partitions += 1
         condition = self._memory.group(Links).limits[1]
         self._least = min(self._least, condition)
         return float(condition)
@@ -393,7 +393,7 @@ class MechanismSimulation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MechanismMotion(Result):
+class MechanismMotion(ResultWithStatistics):
     """A motion of k samples.
 
     Attributes:
@@ -402,9 +402,7 @@ class MechanismMotion(Result):
         v: Their rates (k, N).
         status: How it ended; EVENT in a position that it cannot leave.
         reason: The same in one sentence.
-        steps: Steps that passed.
-        failures: Steps that were tried again.
-        evaluations: Evaluations of the accelerations.
+        statistics: Steps, failures and evaluations of the accelerations.
         partitions: How many partitions were used.
         violation: Largest violation of a constraint over all samples, redundant ones included.
         redundant: The constraints that were left out last because they follow from the others,
@@ -416,9 +414,7 @@ class MechanismMotion(Result):
     v: Matrix
     status: Status
     reason: str
-    steps: int
-    failures: int
-    evaluations: int
+    statistics: Statistics
     partitions: int
     violation: float
     redundant: tuple[str, ...] = ()
@@ -469,5 +465,6 @@ def simulate_mechanism(
         reason=simulation.reason or f"t = {duration:.9g} s was reached",
         violation=simulation.violation,
         redundant=simulation.redundant,
-        **simulation.statistics,
+        statistics=simulation.statistics,
+        partitions=simulation.partitions,
     )

@@ -236,7 +236,7 @@ class FollowedTrajectory:
         """Return where the arm is and where it is to be."""
         with self._stepper.lock:
             simulation = self._commands.arm.simulation
-            t, *wanted = self.law.wanted(simulation.time_ns)
+            t, *wanted = self.law.desired(simulation.time_ns)
             stamp, q, v = self._stepper.stamp_ns, simulation.q, simulation.v
         return Progress(stamp, t, JointMotion(*wanted), q, v)
 
@@ -299,7 +299,7 @@ class Trajectories:
             return
         arm = self._commands.arm
         if arm.simulation.law is self._law:
-            self._law.go_on(arm.time_ns, arm.simulation.q, arm.simulation.v)
+            self._law.update(arm.time_ns, arm.simulation.q, arm.simulation.v)
             self._commands.command(self._law, NEVER_OLD)
         else:
             self._law.end(TAKEN_OVER if arm.commanded else RESET)

@@ -23,41 +23,43 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, held
 from manip_dyn.simulation.simulation import Disturbance, Simulation
 
+MAX_AGE, MAX_LEAD = 1.0, 60.0
+"""Maximum age of a schedule without a timeout, and maximum time until its start, s."""
+PERIOD_NS = 1_000_000
+"""Time for which efforts are held."""
+SLOW = 0.05
+"""Speed below which a braked joint is held at its position, rad/s or m/s."""
+
 
 def driven(
-    kernels: Kernels, told: References, q: Vector, law: EffortLaw, bandwidth: float
+    kernels: Kernels, references: References, q: Vector, law: EffortLaw, bandwidth: float
 ) -> EffortLaw:
-    """Return the efforts by which an arm at q (n,) does what it is told.
+    """Return the effort law that follows joint references from the positions q (n,).
 
-    Joints that are told nothing hold the position that they were told last, if `law` is that of a
-    drive which has one, else where they are.
+    Joints without a reference hold their last reference position if `law` is a `JointDrive` with
+    one, otherwise their present position.
 
     Args:
-        kernels: The arm.
-        told: What its joints are told now.
-        q: Where they are (n,).
-        law: What acted so far.
-        bandwidth: Of the drives, 1/s.
+        kernels: Kernels of the arm.
+        references: New references of the joints.
+        q: Present positions (n,).
+        law: The effort law before.
+        bandwidth: Bandwidth of the drives, 1/s.
     """
-    if not np.isnan(told.effort).any():
-        return held(kernels.robot, told.effort)
+    if not np.isnan(references.effort).any():
+        return held(kernels.robot, references.effort)
     if isinstance(law, JointDrive):
         last = law.references.position
         q = np.where(np.isnan(last), q, last)
-    return JointDrive(kernels, told.held_at(q), bandwidth)
-
-
-MAX_AGE, MAX_LEAD = 1.0, 60.0
-"""How old a schedule may be without a timeout, and how far ahead it may begin, s."""
+    return JointDrive(kernels, references.held_at(q), bandwidth)
 
 
 class CommandedArm:
-    """An arm that moves on by what it was told last.
+    """A simulated arm that follows the last command.
 
     Attributes:
         simulation: The arm.
-        timeout: Simulated time without a command after which the safe law takes over, s; 0: the
-            last command holds for good.
+        timeout: Simulated time without a command after which the safe law takes over, s. 0: never.
         timed_out: Whether the safe law has taken over.
     """
 
@@ -68,10 +70,10 @@ class CommandedArm:
         timeout: float = 0.0,
         disturbance: Disturbance | None = None,
     ):
-        """Take the arm; the times of the disturbance count from the first command."""
+        """Set the arm; the times of the disturbance are relative to the first command."""
         self.simulation, self.timeout = simulation, timeout
         self._safe_law, self._disturbance = safe_law, disturbance
-        self._quiet = simulation.disturbance
+        self._no_disturbance = simulation.disturbance
         self.reset()
 
     @property
@@ -81,19 +83,19 @@ class CommandedArm:
 
     @property
     def commanded(self) -> bool:
-        """Whether a command has come."""
+        """Whether there was a command."""
         return self._commanded_ns is not None
 
     def reset(self) -> None:
-        """Go back to the initial state; no command has come."""
+        """Reset the arm to its initial state, before the first command."""
         self.simulation.reset()
         self.simulation.law = self._safe_law
-        self.simulation.disturbance = self._quiet
+        self.simulation.disturbance = self._no_disturbance
         self._commanded_ns: int | None = None
         self.timed_out = False
 
     def command(self, law: EffortLaw) -> None:
-        """Let efforts act from now on; where a schedule begins later, those of now until then."""
+        """Apply a law from now on; the present effort acts until the start of a later schedule."""
         now = self.time_ns
         if isinstance(law, Schedule) and law.times_ns[0] > now:
             law = law.preceded_by(now, self.simulation.effort)
@@ -105,31 +107,31 @@ class CommandedArm:
         self._commanded_ns, self.timed_out = max(now, last), False
 
     def use(self, simulation: Simulation, safe_law: EffortLaw) -> None:
-        """Go on with an arm of other masses, and what is safe for it; commands hold on."""
+        """Continue with an arm of other masses and its safe law; commands remain in force."""
         before = self.simulation
-        simulation.go_on_from(before)
+        simulation.continue_from(before)
         if before.law is self._safe_law:
             simulation.law = safe_law
         self.simulation, self._safe_law = simulation, safe_law
 
     def push(self, effort: Vector, duration_ns: int) -> None:
-        """Let efforts (n,) act beside the commands from now on for a while, ns."""
+        """Apply efforts (n,) in addition to the commands from now on, for `duration_ns`."""
         now = self.time_ns
         self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
 
     def time_out(self) -> None:
-        """Let the safe law take over."""
+        """Apply the safe law."""
         self.simulation.law, self.timed_out = self._safe_law, True
 
     @property
     def holding(self) -> bool:
-        """Whether the arm is where its drives were told to rest."""
+        """Whether the arm is at rest at the references of its drives."""
         law, simulation = self.simulation.law, self.simulation
         return isinstance(law, JointDrive) and law.holds(simulation.q, simulation.v)
 
     @property
     def silent(self) -> bool:
-        """Whether no command has come for longer than the timeout."""
+        """Whether the last command is older than the timeout."""
         return 0.0 < self.timeout * 1e9 < self._silence_ns
 
     @property
@@ -137,36 +139,31 @@ class CommandedArm:
         return 0 if self._commanded_ns is None else self.time_ns - self._commanded_ns
 
     def check_age(self, start_ns: int) -> None:
-        """Refuse what was to begin too long ago, or begins too far ahead."""
+        """Raise `ManipDynError` for a schedule that starts too early or too late."""
         age = (self.time_ns - start_ns) * 1e-9
         oldest = self.timeout or MAX_AGE
         if not -MAX_LEAD <= age <= oldest:
             raise ManipDynError(
-                f"effort trajectory begins {-age:.3f} s from now; expected {-oldest:g} to "
-                f"{MAX_LEAD:g} s, on the time line of joint_states"
+                f"effort trajectory must start {-oldest:g} to {MAX_LEAD:g} s from now on the time "
+                f"line of joint_states, got {-age:.3f} s."
             )
 
     def advance(self, duration_ns: int) -> None:
-        """Move on, see `Simulation.advance`."""
+        """Advance the simulation, see `Simulation.advance`."""
         if self.silent and not self.timed_out and not self.holding:
             self.time_out()
         self.simulation.advance(duration_ns)
 
 
-PERIOD_NS = 1_000_000
-"""Time for which efforts are held."""
-SLOW = 0.05
-"""Speed at which a braked joint is held where it is, rad/s or m/s."""
-
-
 class Following:
-    """Follows, then holds the last point; or brakes, then holds where the arm came to rest.
+    """Effort law that follows a joint trajectory, then holds the last point.
 
-    The efforts depend on time and state alone, so that a simulation may ask for them twice;
-    what is next is decided by `go_on` and `stop`.
+    After a failure it brakes, then holds the position at which the arm came to rest. The efforts
+    depend on time and state alone, so that a simulation may evaluate them repeatedly. `update` and
+    `stop` change the mode.
 
     Attributes:
-        outcome: How the following ended; None while it goes on.
+        outcome: Result of the trajectory; None while it is active.
     """
 
     def __init__(
@@ -178,13 +175,13 @@ class Following:
         now: tuple[int, Vector, Vector],
         brake_rate: float = RATE,
     ):
-        """Begin from a state.
+        """Start from a state.
 
         Args:
-            kernels: The arm's.
+            kernels: Kernels of the arm.
             waypoints: See `checked_waypoints`.
-            tolerances: Those of the goal.
-            start_ns: When the trajectory begins, simulated time.
+            tolerances: Path and goal tolerances.
+            start_ns: Start of the trajectory, simulated time.
             now: Simulated time, ns, positions and velocities (n,).
             brake_rate: See `Brake`.
         """
@@ -193,21 +190,22 @@ class Following:
         self._brake = Brake(kernels, brake_rate)
         self._tolerances, self._start_ns = tolerances, start_ns
         weight = kernels.unchecked.inverse_dynamics(q, 0.0 * q, 0.0 * q)
-        begun = 1e-9 * (time_ns - start_ns)
-        self._follower = self._along(JointSplines(kernels.robot, waypoints, begun, q, v, weight))
-        self._law: Callable[[int, Vector, Vector], Vector] = self._followed
+        elapsed = 1e-9 * (time_ns - start_ns)
+        splines = JointSplines(kernels.robot, waypoints, elapsed, q, v, weight)
+        self._follower = self._along(splines)
+        self._law: Callable[[int, Vector, Vector], Vector] = self._follow
         self.outcome: Outcome | None = None
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,) that act for the next millisecond, N m or N."""
+        """Return the efforts (n,) for the next millisecond, N m or N."""
         return self._law(time_ns, q, v)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return when the efforts change next, a whole number of periods."""
+        """Return the next multiple of the period, when the efforts change."""
         return (time_ns // PERIOD_NS + 1) * PERIOD_NS
 
-    def go_on(self, time_ns: int, q: Vector, v: Vector) -> None:
-        """Decide what is next; to be called every control period."""
+    def update(self, time_ns: int, q: Vector, v: Vector) -> None:
+        """Check the tolerances and select the mode; to be called every control period."""
         if self.outcome is None:
             self.outcome = self._follower.outcome(self._seconds(time_ns), q, v)
             if self.outcome is not None and self.outcome.code is Code.SUCCESSFUL:
@@ -218,17 +216,17 @@ class Following:
             self._hold(q)
 
     def stop(self, outcome: Outcome) -> None:
-        """Brake, then hold; `outcome` tells why."""
+        """End an active trajectory with `outcome`: brake, then hold."""
         if self.outcome is None:
             self.outcome, self._law = outcome, self._brake.effort
 
     def end(self, outcome: Outcome) -> None:
-        """Note that something else drives the arm; `outcome` tells what."""
+        """Record the outcome of an active trajectory after another effort law took over."""
         if self.outcome is None:
             self.outcome = outcome
 
-    def wanted(self, time_ns: int) -> tuple[float, Vector, Vector, Vector]:
-        """Return the time since the start, s, and the motion wanted then, each (n,)."""
+    def desired(self, time_ns: int) -> tuple[float, Vector, Vector, Vector]:
+        """Return the time since the start, s, and the desired motion, each (n,)."""
         t = self._seconds(time_ns)
         return t, *self._follower.splines.motion(t)
 
@@ -238,9 +236,9 @@ class Following:
     def _along(self, splines: JointSplines) -> TrajectoryFollower:
         return TrajectoryFollower(self._robot, splines, self._tolerances, 1e-9 * PERIOD_NS)
 
-    def _followed(self, time_ns: int, q: Vector, v: Vector) -> Vector:
+    def _follow(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         return self._follower.effort(self._seconds(time_ns), q, v)
 
     def _hold(self, q: Vector) -> None:
-        held = self._along(JointSplines.standing(self._robot, q))
-        self._law = lambda _time_ns, q, v: held.effort(0.0, q, v)
+        follower = self._along(JointSplines.standing(self._robot, q))
+        self._law = lambda _time_ns, q, v: follower.effort(0.0, q, v)

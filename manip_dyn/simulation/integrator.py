@@ -1,91 +1,112 @@
-"""How a simulation is integrated: a method with a fixed step or with tolerances."""
+"""Integrators of simulations: a method with a fixed step or with tolerances."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from manip_dyn.core.checks import nanoseconds, not_negative, truth
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integration import METHODS, Method
+from manip_dyn.integration import METHODS, Method, StepControl
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
-from manip_dyn.integration.methods.taylor import HIGHEST_ORDER, order_for
+from manip_dyn.integration.methods.taylor import HIGHEST_ORDER, LOWEST_ORDER, Taylor, order_for
+from manip_dyn.integration.settings import checked_control
 
-LEAST_TOLERANCE = 1e-20
-"""Of a step; numbers are rounded at 1e-16."""
+SMALLEST_TOLERANCE = 1e-20
+"""Of a step; the rounding of numbers is 1e-16."""
 
 
 @dataclass(frozen=True)
 class Integrator:
-    """A method of `md.METHODS` and what rules its step.
+    """A method of `md.METHODS` and its step size.
 
     Attributes:
-        method: Name in the registry.
-        step: Fixed step, s; ignored with tolerances.
-        rtol: Relative tolerance; 0 with `atol` 0: fixed steps.
-        atol: Absolute tolerance, rad or m (and per s, and J for the work); 0 beside an `rtol`:
-            the same number.
-        order: Order of a Taylor series; 0: what the tolerances ask for.
+        method: Name in `md.METHODS`, or a `Method`.
+        step: Fixed step, s; unused with tolerances.
+        rtol: Relative tolerance. Fixed steps if `rtol` and `atol` are both 0.
+        atol: Absolute tolerance, rad or m (and per s, and J for the work). Default: `rtol`.
+        order: Order of a Taylor series. Default, None or 0: determined by the tolerances.
         stop_at_limits: Whether a joint that reaches a position limit ends the simulation.
+        control: Step control. Default: `StepControl()` without a limit on the number of steps.
     """
 
-    method: str = "rk4"
+    method: str | Method = "rk4"
     step: float = 1e-3
     rtol: float = 0.0
     atol: float = 0.0
-    order: int = 0
+    order: int | None = None
     stop_at_limits: bool = False
+    control: StepControl | None = None
 
     def __post_init__(self) -> None:
-        """Check the values and that they fit together."""
-        if self.method not in tuple(METHODS):
-            hint = closest(self.method, METHODS)
-            raise ManipDynError(f"method is '{self.method}', which is no method{hint}")
+        """Check the values and their combination."""
+        method: Any = self.method
+        known = isinstance(method, Method) or (isinstance(method, str) and method in METHODS)
+        if not known:
+            hint = closest(str(method), METHODS)
+            raise ManipDynError(f"method must be one of md.METHODS, got {method!r}{hint}")
         nanoseconds("step", self.step)
         truth("stop_at_limits", self.stop_at_limits)
         for name, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
-            if 0.0 < not_negative(name, tolerance) < LEAST_TOLERANCE:
+            if 0.0 < not_negative(name, tolerance) < SMALLEST_TOLERANCE:
                 raise ManipDynError(
-                    f"{name} is {tolerance:g}, which no step keeps; expected 0, or "
-                    f"{LEAST_TOLERANCE:g} or more"
+                    f"{name} must be 0, or {SMALLEST_TOLERANCE:g} or more, got {tolerance:g}."
                 )
-        if (
-            isinstance(self.order, bool)
-            or not isinstance(self.order, int)
-            or not (0 <= self.order <= HIGHEST_ORDER)
-        ):
+        self._check_order()
+        if self.adaptive and not self.solver.adaptive:
             raise ManipDynError(
-                f"taylor_order is {self.order!r}; expected a whole number from 0 to "
-                f"{HIGHEST_ORDER}"
+                f"rtol and atol must be 0 for method '{self.solver.name}', which has no error "
+                f"estimate, got {self.rtol:g} and {self.atol:g}. Use a method such as rkdp87."
             )
-        if self.adaptive and not self.found.adaptive:
+        if self.control is not None:
+            checked_control(self.control)
+            if self.control.first_step is not None and (not self.adaptive or self.series):
+                raise ManipDynError(
+                    f"control.first_step must be None for method '{self.solver.name}' without an "
+                    f"error estimate in use, got {self.control.first_step:g}."
+                )
+
+    def _check_order(self) -> None:
+        order: Any = self.order
+        if order in (None, 0) and not isinstance(order, bool):
+            if self.series and not self.adaptive:
+                raise ManipDynError(
+                    f"order must be a whole number from {LOWEST_ORDER} to {HIGHEST_ORDER} for "
+                    f"method 'taylor' without tolerances, got {order}. Set order or rtol."
+                )
+            return
+        whole = isinstance(order, int) and not isinstance(order, bool)
+        if not whole or not LOWEST_ORDER <= order <= HIGHEST_ORDER:
             raise ManipDynError(
-                f"method '{self.method}' has no error estimate for rtol {self.rtol:g} and "
-                f"atol {self.atol:g}; expected both 0, or a method such as rkdp87"
+                f"order must be None or a whole number from {LOWEST_ORDER} to {HIGHEST_ORDER}, "
+                f"got {order!r}."
             )
-        if self.method != "taylor" and self.order:
+        if not self.series:
             raise ManipDynError(
-                f"taylor_order is {self.order} with method '{self.method}'; expected 0"
-            )
-        if self.method == "taylor" and not self.adaptive and self.order < 2:
-            raise ManipDynError(
-                f"method 'taylor' has taylor_order {self.order} and no tolerance; expected an "
-                "order from 2 or an rtol"
+                f"order must be None for method '{self.solver.name}', got {order}. Only method "
+                "'taylor' has a variable order."
             )
 
     @property
-    def found(self) -> Method:
+    def solver(self) -> Method:
         """The method."""
-        return METHODS[self.method]
+        return self.method if isinstance(self.method, Method) else METHODS[self.method]
 
     @property
     def adaptive(self) -> bool:
-        """Whether tolerances rule the step."""
+        """Whether tolerances determine the step."""
         return self.rtol > 0.0 or self.atol > 0.0
 
     @property
     def implicit(self) -> bool:
-        """Whether the method takes derivatives of the motion."""
-        return isinstance(self.found, Rosenbrock)
+        """Whether the method uses derivatives of the motion."""
+        return isinstance(self.solver, Rosenbrock)
+
+    @property
+    def series(self) -> bool:
+        """Whether the method uses the Taylor series of the motion."""
+        return isinstance(self.solver, Taylor)
 
     @property
     def tolerances(self) -> tuple[float, float]:
@@ -94,8 +115,20 @@ class Integrator:
 
     @property
     def orders(self) -> tuple[int, int]:
-        """Orders of a Taylor series while the relative and while the absolute tolerance rules."""
-        if self.method != "taylor":
+        """Orders of a Taylor series if the relative or the absolute tolerance is the larger."""
+        if not self.series:
             return 0, 0
         rtol, atol = self.tolerances
         return self.order or order_for(rtol or atol), self.order or order_for(atol)
+
+
+def checked_order(order: int | None, taylor_order: int | None) -> int | None:
+    """Return `order`, or its deprecated name `taylor_order` with a warning."""
+    if taylor_order is None:
+        return order
+    warnings.warn(
+        "taylor_order is deprecated and will be removed in 0.4: use order instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return taylor_order

@@ -1,4 +1,7 @@
-"""Propagators: a robot, an effort law and an integrator compiled into one loop."""
+"""Propagators: a robot, an effort law and an integrator compiled into one loop.
+
+Joint limits are events: the time at which a joint reaches its limit is exact to rounding.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.results import Statistics
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import (
+    METHODS,
     Engine,
     Events,
     Jacobian,
     Options,
     Status,
+    StepControl,
     compile_engine,
     rk4_step,
 )
@@ -40,7 +46,7 @@ class JointLimits:
     """
 
     def __init__(self, robot: Robot):
-        """Take the limits of `robot`, which has a finite one."""
+        """Compile the limits of a robot with at least one finite limit."""
         n = robot.n
         bounds = np.concatenate([robot.q_min, robot.q_max])
         finite = np.flatnonzero(np.isfinite(bounds))
@@ -53,12 +59,12 @@ class JointLimits:
         self._sides = np.where(finite < n, "lower", "upper")
 
     def reached(self, y: Vector) -> str:
-        """Return which limit the state (m,) is at, as a clause."""
+        """Return a clause with the limit that the state (m,) has reached."""
         nearest = int(np.argmin(self.distances(y)))
         return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
 
     def distances(self, y: Vector) -> Vector:
-        """Return how far the state (m,) is from each limit (k,), rad or m."""
+        """Return the distances (k,) of the state (m,) from the limits, rad or m."""
         distances = np.empty(len(self._names))
         self.events.function(0.0, y, None, distances)
         return distances
@@ -66,62 +72,61 @@ class JointLimits:
 
 @lru_cache(maxsize=32)
 def joint_limits(robot: Robot) -> JointLimits | None:
-    """Return the limits of a robot, compiled once; None if no limit is finite."""
+    """Return the limits of a robot, compiled once, or None if no limit is finite."""
     finite = np.isfinite(robot.q_min) | np.isfinite(robot.q_max)
     return JointLimits(robot) if finite.any() else None
 
 
 EXPECTED = "numpy functions of t, q and v"
-MOST_CHANGES = 100_000
-"""Changes between sliding and sticking in one run."""
+MAX_TRANSITIONS = 100_000
+"""Transitions between sliding and sticking in one run."""
 
 
 class Propagator:
-    """Moves the state (q, v, work), (2 n + 1,), in place.
+    """Advances the state (q, v, work), (2 n + 1,), in place.
 
     Attributes:
-        steps: Steps so far.
-        failures: Steps that the error control threw away.
-        evaluations: Evaluations of the dynamics; of the whole series for Taylor's method.
+        statistics: Steps, failures and evaluations of the dynamics so far; for Taylor series,
+            evaluations of the whole series.
         status: How the last run ended.
-        reached: The time at which it did, s.
-        met: Which joint limit ended it; empty if none did.
-        failed: How the law failed that ended it; empty if it did not.
+        reached: The time at which it ended, s.
+        limit: The joint limit that ended it; empty if none did.
+        failure: The error of the effort law that ended it; empty if there was none.
+        law: The effort law of the user, or None.
     """
 
-    steps = failures = evaluations = 0
+    statistics = Statistics()
     status, reached = Status.SUCCESS, 0.0
-    met = failed = ""
+    limit = failure = ""
     law: Feedback | None = None
-    """The user's, whose errors end a run."""
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
-        """Move `y` from `begin` to `end`, s, and return the time reached.
+        """Advance `y` from `begin` towards `end`, s, and return the time reached, see `status`.
 
         Args:
-            begin: Time at the start.
-            end: Time to reach; earlier where something went wrong, see `status`.
-            y: The state, changed.
-            effort: The constant efforts (n,), or None if the law itself is in the loop.
+            begin: Start, s.
+            end: End, s.
+            y: State, changed in place.
+            effort: Constant efforts (n,), or None if the law is compiled into the loop.
         """
-        self.status, self.reached, self.met, self.failed = Status.SUCCESS, begin, "", ""
+        self.status, self.reached, self.limit, self.failure = Status.SUCCESS, begin, "", ""
         try:
             self._go(begin, end, y, effort)
         except LawError as error:
-            self.status, self.failed = Status.NON_FINITE, str(error)
+            self.status, self.failure = Status.NON_FINITE, str(error)
         except Exception as error:
             if self.law is None or isinstance(error, (ManipDynError, NumbaError)):
                 raise
-            self.status, self.failed = Status.NON_FINITE, str(self.law.failed(error))
+            self.status, self.failure = Status.NON_FINITE, str(self.law.failed(error))
         return self.reached
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
-        """Move on; `y` is that of the time `reached`, also if the law raises."""
+        """Advance `y`, which belongs to the time `reached` even if the law raises."""
         raise NotImplementedError
 
 
 class CompiledPropagator(Propagator):
-    """The whole loop over the steps in compiled code."""
+    """A loop over the steps in compiled code."""
 
     def __init__(
         self,
@@ -132,10 +137,15 @@ class CompiledPropagator(Propagator):
         jacobian: Jacobian | None,
         events: Events | None = None,
     ):
-        """Compile the loop over `rhs` with its `parameters`; None if each run has its own.
+        """Compile the loop.
 
-        An implicit integrator takes the derivatives of `rhs`, `jacobian`. Default of the `events`:
-        joint limits, if they end the motion.
+        Args:
+            kernels: Kernels of the arm.
+            integrator: Method and step size.
+            rhs: Compiled right-hand side.
+            parameters: Parameters of `rhs`; None if they are passed to each run.
+            jacobian: Derivatives of `rhs`, for implicit methods.
+            events: Default: the joint limits, if they end the motion.
         """
         self._limits = limits_of(kernels, integrator)
         events = events or (self._limits.events if self._limits else None)
@@ -147,6 +157,7 @@ class CompiledPropagator(Propagator):
             rtol=integrator.tolerances[0],
             atol=integrator.tolerances[1],
             orders=integrator.orders,
+            **_limits_of_steps(integrator.control),
             **(events.settings if events else {}),
         )
 
@@ -155,17 +166,16 @@ class CompiledPropagator(Propagator):
         try:
             self.status = Status(self._engine.go(begin, end, parameters, y, self._space))
         finally:
-            now = self._space.clock[0]  # faster than by name
-            self.steps += int(now["steps"])
-            self.failures += int(now["failures"])
-            self.evaluations += int(now["evaluations"])
+            now = self._space.clock[0]  # faster than `state`
+            counts = int(now["steps"]), int(now["failures"]), int(now["evaluations"])
+            self.statistics += Statistics(*counts)
             self.reached = float(now["t"])
         event = self.status is Status.EVENT
-        self.met = self._limits.reached(y) if self._limits and event else ""
+        self.limit = self._limits.reached(y) if self._limits and event else ""
 
 
 class FrictionPropagator(CompiledPropagator):
-    """The same with dry friction: from one change between sliding and sticking to the next."""
+    """A compiled loop with dry friction, interrupted at transitions between slip and stick."""
 
     def __init__(self, kernels: Kernels, integrator: Integrator, sliding: StickSlip):
         """Compile the loop over the motion of `sliding`."""
@@ -180,14 +190,14 @@ class FrictionPropagator(CompiledPropagator):
         if effort is not None:
             self._sliding.efforts[:] = effort
         distances = self._distances(y)
-        for _ in range(MOST_CHANGES):
+        for _ in range(MAX_TRANSITIONS):
             self._sliding.settle(self.reached, y)
             super()._go(self.reached, end, y, None)
             now = self._distances(y)
-            met = bool(np.any((distances > 0.0) & (now <= 0.0)))
-            if self.status is not Status.EVENT or met:
+            at_limit = bool(np.any((distances > 0.0) & (now <= 0.0)))
+            if self.status is not Status.EVENT or at_limit:
                 return
-            self.met, distances = "", now
+            self.limit, distances = "", now
             self._sliding.stop(self.reached, y)
         self.status = Status.TOO_MANY_STEPS
 
@@ -199,7 +209,7 @@ class InterpretedPropagator(Propagator):
     """RK4 in Python, for effort laws that numba cannot compile."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float):
-        """Take the law and the step, s."""
+        """Set the law and the step, s."""
         self._motion = kernels.unchecked.motion_and_work
         self._law, self._step, self._n = law, step, kernels.robot.n
 
@@ -212,12 +222,11 @@ class InterpretedPropagator(Propagator):
                 self.status = Status.NON_FINITE
                 return
             y[:], self.reached = new, self.reached + h
-            self.steps += 1
-            self.evaluations += 4
+            self.statistics += Statistics(1, 0, 4)
         self.reached = end
 
     def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:
-        """Return the state after h, s, or less, and the time that it took."""
+        """Return the state after h, s, or less, and the length of the step, s."""
         return rk4_step(self._rate, t, y, h), h
 
     def _rate(self, t: float, y: Vector) -> Vector:
@@ -229,10 +238,10 @@ class InterpretedPropagator(Propagator):
 
 
 class InterpretedFrictionPropagator(InterpretedPropagator):
-    """The same with dry friction; a step ends where a joint begins to slide or to stick."""
+    """RK4 in Python with dry friction; a step ends where a joint starts to slide or to stick."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float, sliding: StickSlip):
-        """Take the law, the step, s, and the friction."""
+        """Set the law, the step, s, and the friction."""
         super().__init__(kernels, law, step)
         self._sliding = sliding
 
@@ -263,17 +272,17 @@ class InterpretedFrictionPropagator(InterpretedPropagator):
 
 
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
-    """Return the motion under efforts that stay constant in each run.
+    """Return the motion under efforts that are constant in each run.
 
-    The loop has the arm's motion in it, and is linked anew for each arm: 0.1 s of CPU under rk4,
-    0.5 under rkdp87, 0.65 under rodas5p. Where a common loop calls it by address instead,
-    simulations of a PA-10 take 1 to 3 % longer, and periods of 1 ms 3.5 %.
+    The loop contains the dynamics of the arm and is linked for each arm: 0.1 s of CPU for rk4,
+    0.5 s for rkdp87, 0.65 s for rodas5p. A common loop that calls the dynamics by address makes
+    simulations of a PA-10 1 to 3 % slower, and periods of 1 ms 3.5 %.
     """
     if kernels.robot.rubs:
-        refuse_series(integrator, "Coulomb friction")
+        check_series(integrator, "Coulomb friction")
         return FrictionPropagator(kernels, integrator, _stick_slip(kernels, integrator))
-    taylor = integrator.method == "taylor"
-    rhs = kernels.series_with_work.of_state if taylor else kernels.right_hand_side_with_work
+    series = integrator.series
+    rhs = kernels.series_with_work.of_state if series else kernels.right_hand_side_with_work
     jacobian = None
     if integrator.implicit:
         jacobian = Jacobian(kernels.linearization_with_work, kernels.robot.n, mass=True)
@@ -283,7 +292,7 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
 def _stick_slip(
     kernels: Kernels, integrator: Integrator, efforts: Any = None, law: Any = None
 ) -> StickSlip:
-    """Return the motion with friction, under compiled ``efforts(t, y, p, tau)`` or given ones."""
+    """Return the motion with friction; `efforts` are compiled, None for constant ones."""
     limits = limits_of(kernels, integrator)
     ends = limits.events if limits else None
     return StickSlip(kernels, efforts, ends, integrator.implicit, law)
@@ -296,7 +305,7 @@ def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the motion under the efforts that hold the arm's weight."""
-    refuse_series(integrator, "gravity compensation")
+    check_series(integrator, "gravity compensation")
     hold = specialized(
         saturated, inverse_dynamics=kernels.in_place.inverse_dynamics, N=kernels.robot.n
     ).of_weight
@@ -305,20 +314,24 @@ def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagato
 
 def pd_propagator(kernels: Kernels, integrator: Integrator, law: PDLaw) -> Propagator:
     """Return the motion under a `PDControl`."""
-    refuse_series(integrator, "a feedback law")
+    check_series(integrator, "a feedback law")
     return _state_dependent(kernels, integrator, law.efforts, law.arrays)
 
 
 def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback) -> Propagator:
-    """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot."""
-    refuse_series(integrator, "a feedback law")
+    """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot.
+
+    Raises:
+        ManipDynError: If the law runs in Python and the integrator is not RK4 with fixed steps.
+    """
+    check_series(integrator, "a feedback law")
     try:
         law.efforts, law.arrays = _compiled(kernels, law)
     except COMPILING as error:
-        if integrator.method != "rk4" or integrator.adaptive or integrator.stop_at_limits:
+        if not _is_simple(integrator):
             raise ManipDynError(
-                f"{_not_compiled(kernels.robot.n, law, error)}; or method 'rk4' with a fixed step "
-                f"and stop_at_limits false, instead of method '{integrator.method}'"
+                f"{_not_compiled(kernels.robot.n, law, error)} Or use method 'rk4' with a fixed "
+                f"step, stop_at_limits False and control None, got '{integrator.solver.name}'."
             ) from error
         if kernels.robot.rubs:
             sliding = _stick_slip(kernels, integrator)
@@ -327,6 +340,12 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
     motion = _state_dependent(kernels, integrator, law.efforts, law.arrays)
     motion.law = law
     return motion
+
+
+def _is_simple(integrator: Integrator) -> bool:
+    """Return whether an integrator is RK4 with fixed steps, which also runs in Python."""
+    options = integrator.adaptive, integrator.stop_at_limits, integrator.control is not None
+    return integrator.solver is METHODS["rk4"] and not any(options)
 
 
 def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
@@ -345,9 +364,9 @@ def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _not_compiled(n: int, law: Feedback, error: Exception) -> str:
-    """Return why a law runs in Python."""
+    """Return the reason why a law runs in Python."""
     if not law.compilable:
-        return f"{error}, which runs in Python; expected a function of t, q and v"
+        return f"{error}, which runs in Python. Use a function of t, q and v."
     state = law.arguments(0.0, np.zeros(n), np.zeros(n))
     return str(not_compilable("the effort law", law.function, error, EXPECTED, state))
 
@@ -376,26 +395,38 @@ def _engine(
     events: Events | None,
     jacobian: Jacobian | None,
 ) -> Engine:
-    linear = jacobian or Jacobian()
+    linear, control = jacobian or Jacobian(), integrator.control or StepControl()
     options = Options(
         size=2 * kernels.robot.n + 1,
         adaptive=integrator.adaptive,
         events=events.count if events else 0,
         positions=linear.positions,
+        controller=control.controller,
+        norm=control.norm,
+        estimate=control.estimate,
         jacobian=jacobian is not None,
         mass=linear.mass,
     )
-    width = kernels.series_with_work.width if integrator.method == "taylor" else 0
+    width = kernels.series_with_work.width if integrator.series else 0
     signal = events.function if events else None
     return compile_engine(
-        rhs, integrator.found, options, signal, scratch=width, jacobian=linear.function
+        rhs, integrator.solver, options, signal, scratch=width, jacobian=linear.function
     )
 
 
-def refuse_series(integrator: Integrator, law: str) -> None:
-    """Refuse Taylor series for efforts that depend on the state."""
-    if integrator.method == "taylor":
+def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
+    """Return the arguments of `Engine.space` for a step control; none for None."""
+    if control is None:
+        return {}
+    names = ("min_step", "max_step", "max_steps", "fac", "facmin", "facmax")
+    limits = {name: getattr(control, name) for name in names}
+    return {**limits, "first_step": control.first_step or 0.0}
+
+
+def check_series(integrator: Integrator, law: str) -> None:
+    """Raise `ManipDynError` for Taylor series with efforts that depend on the state."""
+    if integrator.series:
         raise ManipDynError(
-            f"method 'taylor' cannot follow {law}; expected piecewise constant efforts, or a "
-            "method such as rkdp87"
+            f"method must not be 'taylor' with {law}: it requires piecewise constant efforts. Use "
+            "a method such as rkdp87."
         )

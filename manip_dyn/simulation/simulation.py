@@ -1,7 +1,7 @@
-"""`Simulation`: a robot's direct dynamics advanced in exact time steps.
+"""`Simulation`: the direct dynamics of a robot, advanced in exact time steps.
 
-Integrates M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau together with the work done
-by the efforts and the damping, so that energy can be balanced against it.
+Integrates M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau together with the work of the
+efforts and the damping, against which the energy is balanced.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.results import Statistics
 from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, held
@@ -22,22 +23,22 @@ from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
 from manip_dyn.simulation.propagator import (
     Propagator,
+    check_series,
     constant_propagator,
     feedback_propagator,
     pd_propagator,
-    refuse_series,
     weightless_propagator,
 )
 
-KEPT = (
-    "the state is kept there. Expected a smaller step, smaller efforts, or a law that neither "
-    "raises nor gives NaN"
+ADVICE = (
+    "the state before the failed step is retained. Use a smaller step, smaller efforts, or an "
+    "effort law that neither raises nor returns NaN."
 )
-"""What is done, and to be done, about a motion that diverged."""
+"""State and remedy after a divergence, for messages."""
 
 
 class Energy(NamedTuple):
-    """Energies in J; `residual` is what the balance kinetic + potential - work has drifted."""
+    """Energies in J; `residual` is the drift of the balance kinetic + potential - work."""
 
     kinetic: float
     potential: float
@@ -46,9 +47,9 @@ class Energy(NamedTuple):
 
 
 class Disturbance(NamedTuple):
-    """Efforts (n,) that act on the joints beside those of the law, from begin to end, ns.
+    """Efforts (n,) that act on the joints in addition to the law, from begin to end, ns.
 
-    They do not saturate. Beside a feedback law, such as gravity compensation, they do not act.
+    They do not saturate, and do not act with a feedback law such as gravity compensation.
     """
 
     effort: Vector
@@ -60,29 +61,29 @@ class Disturbance(NamedTuple):
         return self.effort if self.begin_ns <= time_ns < self.end_ns else 0.0 * self.effort
 
     def next_switch(self, time_ns: int) -> list[int]:
-        """Return begin and end as far as they come after `time_ns`."""
+        """Return the times of begin and end that are after `time_ns`."""
         return [time for time in (self.begin_ns, self.end_ns) if time > time_ns]
 
 
 class DivergenceError(ManipDynError):
-    """A simulation could not go on from the state that it kept.
+    """A simulation cannot continue from its last state.
 
     Attributes:
-        status: Why.
+        status: How the integration ended.
     """
 
     def __init__(self, message: str, status: Status):
-        """Take the sentence and the status."""
+        """Set message and status."""
         super().__init__(message)
         self.status = status
 
 
 class JointLimitError(ManipDynError):
-    """A joint reached its limit, where the simulation was to stop; the state is the one there."""
+    """A joint reached its limit with `stop_at_limits`; the state is the one at the limit."""
 
 
 class Simulation:
-    """The state of one simulated arm; `advance` moves it in time."""
+    """The state of one simulated arm; `advance` integrates it over time."""
 
     time_ns: int
     _y: Vector
@@ -96,7 +97,7 @@ class Simulation:
         v0: ArrayLike,
         integrator: Integrator | None = None,
     ):
-        """Start at rest-or-moving state (q0, v0), each (n,); default: RK4 with 1 ms."""
+        """Start at the state (q0, v0), each (n,). Default integrator: RK4 with 1 ms."""
         self.kernels: Kernels = customize(robot)
         self.robot = robot
         self._start = (finite_vector("q0", q0, robot.n), finite_vector("v0", v0, robot.n))
@@ -107,7 +108,7 @@ class Simulation:
         self.reset()
 
     def use(self, integrator: Integrator) -> None:
-        """Go on with another integrator; the state stays."""
+        """Continue with another integrator from the same state."""
         motions: dict[Feedback | None, Propagator] = {
             None: constant_propagator(self.kernels, integrator)
         }
@@ -115,7 +116,7 @@ class Simulation:
 
     @property
     def law(self) -> EffortLaw:
-        """What drives the joints; a `Schedule` only if it was made for this arm."""
+        """The effort law of the joints. A `Schedule` must have been created for this arm."""
         return self._law
 
     @law.setter
@@ -124,36 +125,36 @@ class Simulation:
             law.check_for(self.robot)
         self._law = law
 
-    def go_on_from(self, before: Simulation) -> None:
-        """Take over state, law and disturbance of an arm of the same joints, but other masses.
+    def continue_from(self, before: Simulation) -> None:
+        """Take over state, law and disturbance of an arm with the same joints but other masses.
 
-        What its energy balance had drifted by stays; kinetic and potential energy are from now on
-        those of this arm, and work goes on to be counted.
+        The residual of its energy balance is retained. Kinetic and potential energy are those of
+        this arm from now on; the work continues.
         """
-        drifted = before.energy().residual
+        residual = before.energy().residual
         self.time_ns, self._y = before.time_ns, before._y.copy()
         self.law, self.disturbance = before.law, before.disturbance
-        self._energy0 += self.energy().residual - drifted
+        self._energy0 += self.energy().residual - residual
 
     @staticmethod
     def check(integrator: Integrator, law: EffortLaw) -> None:
         """Raise `ManipDynError` if the integrator cannot follow the law."""
         if isinstance(law, Feedback):
-            refuse_series(integrator, "a feedback law such as gravity compensation")
+            check_series(integrator, "a feedback law such as gravity compensation")
 
     def prepare(self, law: EffortLaw) -> None:
-        """Compile the loop for a law now, so that the first `advance` is not slow."""
-        time_ns, y, now = self.time_ns, self._y.copy(), self.law
+        """Compile the loop for a law in advance, so that the first `advance` is fast."""
+        time_ns, y, previous = self.time_ns, self._y.copy(), self.law
         self.law = law
         try:
             self.advance(1)
         finally:
-            self.time_ns, self._y, self.law = time_ns, y, now
+            self.time_ns, self._y, self.law = time_ns, y, previous
         for motion in self._motions.values():
-            motion.steps = motion.failures = motion.evaluations = 0
+            motion.statistics = Statistics()
 
     def reset(self) -> None:
-        """Go back to time zero and the initial state; the effort law stays."""
+        """Reset time and state to the initial ones; the effort law is retained."""
         self.time_ns = 0
         self._y = np.concatenate([*self._start, [0.0]])
         self._energy0 = sum(self.kernels.unchecked.energy(*self._start))
@@ -174,25 +175,23 @@ class Simulation:
         return self.law.effort(self.time_ns, self.q, self.v)
 
     @property
-    def statistics(self) -> dict[str, int]:
-        """Steps, failed steps and evaluations since the integrator was chosen."""
-        names = ("steps", "failures", "evaluations")
-        motions = self._motions.values()
-        return {name: sum(getattr(each, name) for each in motions) for name in names}
+    def statistics(self) -> Statistics:
+        """Steps, failures and evaluations since the integrator was chosen."""
+        return sum((motion.statistics for motion in self._motions.values()), Statistics())
 
     def energy(self) -> Energy:
-        """Return the energies now and the drift of their balance."""
+        """Return the present energies and the residual of their balance."""
         kinetic, potential = (float(x) for x in self.kernels.unchecked.energy(self.q, self.v))
         work = float(self._y[-1])
         return Energy(kinetic, potential, work, kinetic + potential - self._energy0 - work)
 
     def advance(self, duration_ns: int) -> None:
-        """Move on by `duration_ns`; every switch of the efforts ends a step exactly.
+        """Advance by `duration_ns`; steps end exactly at the switches of the efforts.
 
         Raises:
-            DivergenceError: If the state would become infinite or NaN, or the tolerances cannot
-                be met; it then stays where the last good step left it.
-            JointLimitError: If a joint reached its limit and the integrator is to stop there.
+            DivergenceError: If the state becomes infinite or NaN, or if the tolerances cannot be
+                met. The state is then that of the last accepted step.
+            JointLimitError: If a joint reaches its limit and the integrator stops at limits.
         """
         end = self.time_ns + duration_ns
         while self.time_ns < end:
@@ -200,8 +199,8 @@ class Simulation:
             edges = self.disturbance.next_switch(self.time_ns)
             self._run(min([end, *edges] if switch is None else [end, switch, *edges]))
 
-    def _run(self, stop_ns: int, beside: Vector | None = None) -> None:
-        """Move on while no effort jumps; `beside` (n,) acts beside the law's efforts."""
+    def _run(self, stop_ns: int, extra: Vector | None = None) -> None:
+        """Advance while no effort jumps, with `extra` efforts (n,) in addition to the law."""
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
             motion, effort, origin = self.motion(law), None, begin_ns * 1e-9
@@ -209,24 +208,24 @@ class Simulation:
         else:
             motion, origin = self._motions[None], 0.0
             effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
-            if beside is not None:
-                effort += beside
+            if extra is not None:
+                effort += extra
         reached = motion.run(origin, origin + (stop_ns - begin_ns) * 1e-9, self._y, effort)
         if motion.status is Status.SUCCESS:
             self.time_ns = stop_ns
             return
         self.time_ns = begin_ns + round((reached - origin) * 1e9)
-        if motion.met:
-            raise JointLimitError(f"{motion.met} at {self.time_ns * 1e-9:.6f} s")
-        told = f"the simulation of '{self.robot.name}'"
-        if motion.failed:
-            told += f" ended at {self.time_ns * 1e-9:.6f} s, the state is kept there: "
-            raise DivergenceError(told + motion.failed, motion.status)
-        told += f" diverged at {self.time_ns * 1e-9:.6f} s ({motion.status.meaning})"
-        raise DivergenceError(f"{told}; {KEPT}", motion.status)
+        if motion.limit:
+            raise JointLimitError(f"{motion.limit} at {self.time_ns * 1e-9:.6f} s")
+        name, time = f"the simulation of '{self.robot.name}'", f"{self.time_ns * 1e-9:.6f} s"
+        if motion.failure:
+            raise DivergenceError(f"{name} ended at {time}: {motion.failure}", motion.status)
+        raise DivergenceError(
+            f"{name} diverged at {time} ({motion.status.meaning}); {ADVICE}", motion.status
+        )
 
     def motion(self, law: Feedback) -> Propagator:
-        """Return the loop for a law that depends on the state, compiled at its first use."""
+        """Return the loop for a law that depends on the state, compiled on first use."""
         if law not in self._motions:
             if isinstance(law, PDLaw):
                 motion: Propagator = pd_propagator(self.kernels, self.integrator, law)

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result
-from manip_dyn.integration import Status
+from manip_dyn.core.results import Result, Statistics
+from manip_dyn.integration import Method, Status, StepControl
 from manip_dyn.integration.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Planned, Schedule, held, schedule_of
 from manip_dyn.simulation.function_law import Feedback, LawError, check_size
-from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl, PDLaw
 from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
 
@@ -30,13 +30,14 @@ class Trajectory(Result):
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
         v: Velocities (m, n), rad/s or m/s.
-        tau: Efforts (m, n) from each sample on, N m or N.
-        energy: Kinetic, potential, work and balance residual (m, 4), J.
-        status: How it ended; EVENT where a joint reached its limit and was to stop there.
+        tau: Efforts (m, n) that act from each sample on, N m or N.
+        energy: Kinetic energy, potential energy, work and balance residual (m, 4), J.
+        status: How the simulation ended; EVENT if a joint reached its limit and
+            `stop_at_limits` is set.
         reason: The same in one sentence.
-        statistics: Steps, failed steps and evaluations of the dynamics.
-        saturated: Whether an effort is at its limit (m, n), of the joints for which the law wants
-            more; empty where nobody has looked.
+        statistics: Steps, failures and evaluations of the dynamics.
+        saturated: Whether an effort is at its limit (m, n), for joints whose effort law exceeds
+            the limit; empty if unknown.
     """
 
     t: Vector
@@ -46,7 +47,7 @@ class Trajectory(Result):
     energy: Matrix
     status: Status
     reason: str
-    statistics: dict[str, int]
+    statistics: Statistics
     saturated: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
 
     @property
@@ -64,54 +65,61 @@ def simulate(
     step: float = 1e-3,
     sample_period: float | None = None,
     *,
-    method: str = "rk4",
+    method: str | Method = "rk4",
     rtol: float = 0.0,
     atol: float = 0.0,
-    taylor_order: int = 0,
+    order: int | None = None,
+    control: StepControl | None = None,
     stop_at_limits: bool = False,
     parameters: ArrayLike | None = None,
+    taylor_order: int | None = None,
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `effort`.
 
-    A motion ends where it diverges, where a function raises or gives NaN, or, if asked, at a joint
-    limit: the result has what came before, a status and a reason.
+    The motion ends early if it diverges, if an effort function raises an exception or returns NaN,
+    or, with `stop_at_limits`, at a joint limit. The result then has the samples up to that time, a
+    status and a reason.
 
     Args:
         robot: The arm.
         q0: Initial positions (n,), rad or m.
         v0: Initial velocities (n,), rad/s or m/s.
         effort: Constant efforts (n,); a function (t, q, v) -> efforts, or (t, q, v, p) with
-            `parameters`; a `PDControl`; a `Plan`, whose efforts are played back, held for a
-            `step` where they change smoothly; or an `EffortLaw` such as `Schedule`. Saturated at
-            the effort limits, see `Trajectory.saturated`; an `EffortLaw` of your own keeps them
-            itself. Functions are compiled by numba or, if it cannot, run in Python: slowly, and
-            with the method ``rk4`` alone.
+            `parameters`; a `PDControl`; a `Plan`, whose efforts are played back and held for one
+            `step` where they change smoothly; or an `EffortLaw` such as `Schedule`. Efforts are
+            saturated at the effort limits, see `Trajectory.saturated`, except those of a custom
+            `EffortLaw`. Functions are compiled by numba. If numba cannot compile a function, it
+            runs in Python: slowly, and only with the method ``rk4``.
         duration: s.
         step: Integration step, s, without tolerances.
-        sample_period: Time between samples, s, on which steps end. Default: the step; a
-            hundredth of the duration with tolerances and with Adams methods (they restart there).
-        method: Name in `md.METHODS`.
-        rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
-        atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
-        taylor_order: Order of the method ``taylor``; 0: what the tolerances ask for.
-        stop_at_limits: Whether to end where a joint reaches a position limit: the last sample is
-            that time, and `success` is false. Otherwise joints pass their limits.
-        parameters: (k,), of a function (t, q, v, p).
+        sample_period: Time between samples, s; steps end at the samples. Default: the step; with
+            tolerances and with Adams methods, which restart at samples, 1 % of the duration.
+        method: Name in `md.METHODS`, or a `Method`.
+        rtol: Relative tolerance, for methods with an error estimate. Fixed steps if `rtol` and
+            `atol` are both 0.
+        atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
+        order: Order of the method ``taylor``. Default: determined by the tolerances.
+        control: Step control.
+        stop_at_limits: Whether to end when a joint reaches a position limit: the last sample is at
+            that time, and `success` is False. Otherwise joints pass their limits.
+        parameters: p (k,) of a function (t, q, v, p).
+        taylor_order: Deprecated name of `order`.
 
     Raises:
-        ManipDynError: If an argument is wrong, or a function cannot be used at all: it uses an
-            index out of range, returns another number of efforts, or raises at the start where
-            numba cannot compile it.
+        ManipDynError: If an argument is invalid, or if a function cannot be used at all: an index
+            is out of range, the number of efforts is wrong, or numba cannot compile the function
+            and it raises an exception at the start.
     """
-    integrator = Integrator(method, step, rtol, atol, taylor_order, stop_at_limits)
+    order = checked_order(order, taylor_order)
+    integrator = Integrator(method, step, rtol, atol, order, stop_at_limits, control)
     simulation = Simulation(robot, q0, v0, integrator)
     simulation.law = _as_law(simulation, effort, step, parameters)
     end = nanoseconds("duration", duration)
     if sample_period is None:
         sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
-    rows = [_begun(simulation)]
-    status, reason = Status.SUCCESS, "the duration is over"
+    rows = [_first_sample(simulation)]
+    status, reason = Status.SUCCESS, "the whole duration was simulated"
     while simulation.time_ns < end and status is Status.SUCCESS:
         try:
             simulation.advance(min(period, end - simulation.time_ns))
@@ -122,8 +130,8 @@ def simulate(
             status, reason = Status.EVENT, str(error)
         rows.append(_sample(simulation))
     t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
-    wanted = getattr(simulation.law, "cut_off", robot.tau_max > 0.0)
-    saturated = wanted & (np.abs(tau) >= robot.tau_max)
+    exceeds = getattr(simulation.law, "cut_off", robot.tau_max > 0.0)
+    saturated = exceeds & (np.abs(tau) >= robot.tau_max)
     return Trajectory(t, q, v, tau, energy, status, reason, simulation.statistics, saturated)
 
 
@@ -131,19 +139,22 @@ def _sample_period(integrator: Integrator, duration: float) -> float:
     if integrator.adaptive:
         return max(duration / 100, 1e-9)
     every = round(duration / (100 * integrator.step))
-    return integrator.step * (max(every, 1) if isinstance(integrator.found, Adams) else 1)
+    return integrator.step * (max(every, 1) if isinstance(integrator.solver, Adams) else 1)
 
 
 def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -> EffortLaw:
     robot, laws = simulation.robot, (Schedule, Planned)
-    if isinstance(effort, (list, tuple)) and any(isinstance(each, laws) for each in effort):
+    if isinstance(effort, (list, tuple)) and any(isinstance(law, laws) for law in effort):
         raise ManipDynError(
-            f"effort is a list of {len(effort)} laws; expected one for a single motion, or "
-            "simulate_many"
+            f"effort must be one law for a single motion, got a list of {len(effort)}. Use "
+            "simulate_many for several motions."
         )
     function = callable(effort) and not isinstance(effort, EffortLaw)
     if parameters is not None and not function:
-        raise ManipDynError("parameters are given, but effort is no function that takes them")
+        raise ManipDynError(
+            "parameters must be None unless effort is a function (t, q, v, p), got "
+            f"effort of type {type(effort).__name__}."
+        )
     if isinstance(effort, EffortLaw):
         return effort
     if isinstance(effort, PDControl):
@@ -155,8 +166,8 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
     return held(robot, effort)
 
 
-def _begun(simulation: Simulation) -> tuple:
-    """Return the first sample, with the law compiled; refuse one that cannot be used."""
+def _first_sample(simulation: Simulation) -> tuple:
+    """Return the first sample after compiling the law; raise if the law cannot be used."""
     law = simulation.law
     if not isinstance(law, Feedback):
         return _sample(simulation)
@@ -171,7 +182,7 @@ def _begun(simulation: Simulation) -> tuple:
 
 
 def _sample(simulation: Simulation) -> tuple:
-    """Return time, state, efforts, NaN where the law has none, and energies."""
+    """Return time, state, efforts (NaN if the law has none) and energies."""
     try:
         return _state(simulation, simulation.effort)
     except LawError:

@@ -99,7 +99,7 @@ def test_series_are_those_of_simulate(tolerances):
 
 
 def test_series_of_fixed_steps_follow_schedules():
-    named = {"method": "taylor", "taylor_order": 7, "step": 0.03}
+    named = {"method": "taylor", "order": 7, "step": 0.03}
     made = many(SCHEDULES, **named)
     for i in (0, 7, N - 1):
         same(made.trajectory(i), one(i, SCHEDULES[i], **named))
@@ -269,12 +269,12 @@ def test_a_motion_that_fails_disturbs_no_other():
         np.testing.assert_array_equal(getattr(made, word)[good], getattr(calm, word)[good])
     assert made.status[3] == md.Status.NON_FINITE
     assert "diverged at 0.000000 s" in made.reason[3]
-    assert made.reason[0] == "the duration is over"
+    assert made.reason[0] == "the whole duration was simulated"
     assert np.isfinite(made.q_end).all()
     assert np.isnan(made.q[3, 1:]).all()
     alone = md.simulate(ROBOT, Q0[5], wild[5], TAU[5], DURATION, sample_period=PERIOD)
     assert made.trajectory(5).reason.endswith(alone.reason.split("diverged")[1])
-    assert made.steps[5] == alone.statistics["steps"]
+    assert made.steps[5] == alone.statistics.steps
 
 
 def test_the_loop_is_compiled_before_threads_begin(monkeypatch):
@@ -349,7 +349,7 @@ def test_a_law_that_raises_ends_its_motion(at):
     assert alone.status.name == md.Status(made.status[0]).name == "NON_FINITE"
     assert made.t_end[0] == pytest.approx(alone.t[-1]) == pytest.approx(0.03 if at > 0 else 0.0)
     np.testing.assert_allclose(made.q_end[0], alone.q[-1], atol=1e-13)
-    assert "a law that neither raises nor gives NaN" in made.reason[0]
+    assert "an effort law that neither raises nor returns NaN" in made.reason[0]
     line = swinging.__code__.co_firstlineno + 3
     assert f"ValueError: no more ('swinging', line {line} of {__file__})" in alone.reason
 
@@ -368,7 +368,7 @@ def test_a_law_that_raises_in_python_ends_its_motion_too():
     assert alone.status.name == "NON_FINITE"
     assert alone.t[-1] == pytest.approx(0.03)
     assert "ValueError: no more ('__call__', line" in alone.reason
-    with pytest.raises(md.ManipDynError, match="a Raising, which runs in Python; expected a func"):
+    with pytest.raises(md.ManipDynError, match=r"a Raising, which runs in Python\. Use a func"):
         one(0, Raising(), method="rkdp54", rtol=1e-6)
     with pytest.raises(md.ManipDynError, match="NameError: name 'nothing' is not defined"):
         one(0, lambda t, q, v: nothing)  # noqa: F821
@@ -503,7 +503,7 @@ BAD = {
         "effort": beyond_parameters,
     },
     "v0 of motion 4 is [nan, nan]; expected finite": {"v0": np.where(ROW == 4, np.nan, V0)},
-    "method is 'rodas5p', a method of the family": {"method": "rodas5p"},
+    "got 'rodas5p' of the family Rosenbrock-Nystrom": {"method": "rodas5p"},
     "effort is 'brake'; expected a number, (2,), or (N, 1) or (N, 2)": {"effort": "brake"},
     "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
     "parameters are given, but": {"parameters": [1.0]},
@@ -515,11 +515,11 @@ BAD = {
         "effort": lambda t, q, v: np.zeros(3)
     },
     "threads is 0": {"threads": 0},
-    "rtol is 1e-30, which no step keeps": {"rtol": 1e-30, "method": "rkdp54"},
+    "rtol must be 0, or 1e-20 or more, got 1e-30": {"rtol": 1e-30, "method": "rkdp54"},
     "duration is 1e+30 s; expected 4.61169e+09 s at most": {"duration": 1e30},
     "stop_at_limits is 'no'; expected true or false": {"stop_at_limits": "no"},
-    "method is '['rk4']', which is no method": {"method": ["rk4"]},
-    "method 'taylor' has taylor_order 0 and no tolerance": {"method": "taylor"},
+    "method must be one of md.METHODS, got ['rk4']": {"method": ["rk4"]},
+    "for method 'taylor' without tolerances, got None": {"method": "taylor"},
     "'taylor' with efforts that depend on the state": {"effort": md.PDControl(Q0, 1, 1)} | TIGHT,
     "'taylor' with damping of each motion": {"damping": 1.0} | TIGHT,
     "sample_period is 0 s; expected": {"sample_period": 0.0},
@@ -606,7 +606,18 @@ def test_what_is_many_is_told_where_one_is_simulated():
         (lambda t, q, v, p: q, {}, r"expected \(t, q, v\)$"),
         (lambda t, q, v: q, {"parameters": [1.0]}, r"expected \(t, q, v, p\)$"),
         (lambda t, q, v, p: q, {"parameters": 1.0}, "parameters is 1.0; expected numbers"),
-        (TAU[0], {"parameters": [1.0]}, "effort is no function"),
+        (TAU[0], {"parameters": [1.0]}, "parameters must be None unless effort is a function"),
     ):
         with pytest.raises(md.ManipDynError, match=said):
             one(0, law, **named)
+
+
+def test_ensembles_have_the_step_limits_of_simulate():
+    named = {"method": "rkdp54", "rtol": 1e-3, "sample_period": DURATION}
+    named["control"] = md.StepControl(max_step=0.02, facmax=2.0)
+    ensemble = many(**named)
+    for i in (0, 5):
+        same(ensemble.trajectory(i), one(i, TAU[i], **named), rounding=1e-11)
+    assert ensemble.statistics.steps[0] >= DURATION / 0.021
+    with pytest.raises(md.ManipDynError, match="default controller, norm and estimate"):
+        many(method="rkdp54", rtol=1e-3, control=md.StepControl("paper"))

@@ -173,7 +173,7 @@ def test_wrong_values_and_names_are_rows_that_say_why(file, tmp_path, capsys):
     for reason, said in zip(
         reasons,
         (
-            "the duration is over",
+            "the whole duration was simulated",
             "duration is 'fast'; expected numbers",
             "start is nan; expected a finite number",
             "method is 3; expected a text",
@@ -181,7 +181,7 @@ def test_wrong_values_and_names_are_rows_that_say_why(file, tmp_path, capsys):
             "the case has duration, strat, method; expected duration, start, method",
             "the case has 12; expected duration, start, method",
             "start is datetime.date(2020, 1, 1); expected",
-            "the duration is over",
+            "the whole duration was simulated",
         ),
         strict=True,
     ):

@@ -79,7 +79,7 @@ def test_ten_million_steps_leave_the_memory_flat():
     found = md.integrate(
         oscillator, (0.0, 1e5), [1.0, 0.0], method="rk4", step=0.01, sampling=[1e5]
     )
-    assert found.steps == 10_000_000
+    assert found.statistics.steps == 10_000_000
     assert found.t[-1] == 1e5
     assert peak() - before < 2_000  # kB
     np.testing.assert_allclose(found.y_last, [np.cos(1e5), -np.sin(1e5)], atol=1e-5)

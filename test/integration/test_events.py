@@ -82,7 +82,7 @@ def test_switches_under_step_control_both_ways(span, late):
         sampling=md.Sampling(dense=True),
     )
     assert found.y_last[0] == pytest.approx(stepped_solution(span[1]), rel=1e-11)
-    assert found.failures < 3
+    assert found.statistics.failures < 3
     times = np.linspace(0.0, 3.0, 200)
     assert np.abs(found(times)[:, 0] / stepped_solution(times) - 1.0).max() < 1e-8
 
@@ -222,7 +222,7 @@ def test_records_of_any_length_are_kept():
         control=md.StepControl(max_step=0.01),
         events=events,
     )
-    assert found.steps > 100_000
-    assert found.steps + 1 == len(found.t) == len(np.unique(found.t))
+    assert found.statistics.steps > 100_000
+    assert found.statistics.steps + 1 == len(found.t) == len(np.unique(found.t))
     assert len(found.events.times) == int(1000.0 / (0.5 * np.pi))
     np.testing.assert_allclose(found.events.times, 0.5 * np.pi * np.arange(1, 637), atol=1e-5)

@@ -182,7 +182,7 @@ def test_samples_by_landing_are_as_exact_as_the_method_and_by_dense_output_less(
     np.testing.assert_array_equal(between.t, times)
     assert np.abs(landed.y[1:] - exact).max() < 1e-8
     assert 1e-8 < np.abs(between.y[1:] - exact).max() < 1e-2
-    assert between.steps < landed.steps
+    assert between.statistics.steps < landed.statistics.steps
 
 
 @pytest.mark.parametrize("name", ["rk4", "ab4"])
@@ -190,7 +190,7 @@ def test_the_end_is_met_exactly_whatever_the_step(name):
     for step in (0.1, 0.03, 1.0 / 3.0, 0.7, 5.0):
         found = on_curve(2.0, method=name, step=step)
         assert found.t_last == found.t[-1] == 2.0
-        assert found.steps == np.ceil(2.0 / step - 1e-6)
+        assert found.statistics.steps == np.ceil(2.0 / step - 1e-6)
 
 
 def test_a_fixed_step_skips_the_stages_that_only_the_estimate_needs():

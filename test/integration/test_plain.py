@@ -111,7 +111,7 @@ def motions():
     """Return final states and counts of one motion for each kind of step and option."""
     found = [md.integrate(rhs, (0.0, 1.25), y0, p=p, **options) for rhs, y0, p, options in RUNS]
     return [
-        {"y": each.y_last.tolist(), "counts": [each.steps, each.failures, each.evaluations]}
+        {"y": each.y_last.tolist(), "counts": list(vars(each.statistics).values())}
         for each in found
     ]
 

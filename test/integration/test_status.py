@@ -6,7 +6,7 @@ from numba import njit
 from problems import NO_SCRIPT, curve, oscillator, scripted
 
 import manip_dyn as md
-from manip_dyn.integration import METHODS, RungeKutta, Series, right_hand_side
+from manip_dyn.integration import METHODS, RungeKutta, Series, Statistics, right_hand_side
 
 
 @njit
@@ -35,7 +35,7 @@ def test_a_nan_at_the_start_ends_at_the_start(how):
     assert found.status is md.Status.NON_FINITE
     assert not found.success
     assert found.t_last == 0.0
-    assert found.steps == 0
+    assert found.statistics.steps == 0
     assert found.reason.startswith("the derivative at t = 0 s is [nan]")
 
 
@@ -83,7 +83,7 @@ def test_too_many_steps(how):
     assert found.status in (md.Status.TOO_MANY_STEPS, md.Status.NON_FINITE)
     if how["method"] == "rkdp54":
         assert found.status is md.Status.TOO_MANY_STEPS
-        assert found.steps + found.failures == 17
+        assert found.statistics.steps + found.statistics.failures == 17
         assert "max_steps = 17" in found.reason
 
 
@@ -150,14 +150,14 @@ BAD = [
     ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
     ({"rtol": [1e-6, 1e-6, 1e-6]}, r"rtol has shape \(3,\); expected \(2,\)"),
     ({"rtol": 0.0, "atol": 0.0}, "rtol and atol are both 0"),
-    ({"control": "pid"}, "control is 'pid'; expected an md.StepControl"),
+    ({"control": "pid"}, "control must be an md.StepControl, got 'pid'"),
     ({"order": 5}, "order is 5; expected none"),
     ({"sampling": [0.0, 2.0]}, "sampling.times holds 2 s; expected times inside"),
     ({"sampling": [0.5, 0.2]}, "sampling.times goes back"),
     ({"p": ["a"]}, r"p is \['a'\]; expected numbers"),
     ({"p": {"k": 1.0}}, "expected numbers, a float64 array"),
     ({"p": object()}, "that numba can type"),
-    ({"events": 3}, "events.function is 3"),
+    ({"events": 3}, "events.function must be a function, got 3"),
     ({"rhs": 3}, "rhs is 3; expected a Python function"),
     ({"rhs": lambda t: t}, r"rhs is <lambda>\(t\); expected a function rhs"),
     ({"rhs": long}, r"rhs returns an array of shape \(3,\); expected \(2,\)"),
@@ -171,19 +171,25 @@ BAD = [
     ),
 ]
 BAD_CONTROL = [
-    ({"controller": "pid"}, "controller is 'pid'; expected pi or paper"),
-    ({"norm": "mean"}, "norm is 'mean'"),
-    ({"estimate": "sacled"}, "estimate is 'sacled'; .*did you mean 'scaled'"),
+    ({"controller": "pid"}, "controller must be pi or paper, got 'pid'"),
+    ({"norm": "mean"}, "norm must be max or rms, got 'mean'"),
+    (
+        {"estimate": "sacled"},
+        "estimate must be plain or scaled, got 'sacled'.*did you mean 'scaled'",
+    ),
     ({"first_step": 0.0}, "first_step is 0 s"),
-    ({"fac": 1.2}, "fac, facmin and facmax are 1.2, 0.1 and 5; expected fac up to 1"),
-    ({"facmin": 1.0}, "fac, facmin and facmax are 0.9, 1 and 5; expected .*facmin below 1"),
-    ({"max_step": 1e-3, "min_step": 1e-2}, "max_step is 0.001 s"),
+    ({"fac": 1.2}, "fac must be 1 or less, .* got 1.2, 0.1 and 5"),
+    ({"facmin": 1.0}, "facmin less than 1 .* got 0.9, 1 and 5"),
+    (
+        {"max_step": 1e-3, "min_step": 1e-2},
+        "max_step must be min_step .* got 0.001 s",
+    ),
     ({"min_step": -1.0}, "min_step is -1 s"),
     ({"max_steps": 0}, "max_steps is 0"),
     ({"fac": 0.0}, "fac is 0"),
     (
         {"facmax": 0.9},
-        "fac, facmin and facmax are 0.9, 0.1 and 0.9; expected .*facmax above",
+        "facmax greater than 1, got 0.9, 0.1 and 0.9",
     ),
 ]
 
@@ -208,11 +214,11 @@ def test_bad_arguments_are_told_in_one_sentence(change, told):
 
 def test_bad_events_are_told():
     for change, told in (
-        ({"direction": 2}, "events.direction is 2"),
-        ({"terminal": (True, False)}, "events.terminal is"),
-        ({"count": 0}, "events.count is 0"),
+        ({"direction": 2}, "events.direction must be one or 1 of .*, got 2"),
+        ({"terminal": (True, False)}, "events.terminal must be"),
+        ({"count": 0}, "events.count must be .* got 0"),
         ({"tolerance": -1.0}, "events.tolerance is -1"),
-        ({"action": 1}, "events.action is 1"),
+        ({"action": 1}, "events.action must be .* got 1"),
     ):
         with pytest.raises(md.ManipDynError, match=told):
             md.Events(flat, **change)
@@ -260,3 +266,12 @@ def test_indices_out_of_range_are_told():
 def test_unknown_tableaus_are_told():
     with pytest.raises(md.ManipDynError, match="no tableau 'rk99'"):
         RungeKutta.of("rk99")
+
+
+def test_the_counts_of_a_solution_are_deprecated_outside_of_its_statistics():
+    solution = md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)
+    assert solution.statistics == Statistics(steps=10, failures=0, evaluations=40)
+    with pytest.warns(DeprecationWarning, match="use statistics.steps instead"):
+        assert solution.steps == 10
+    with pytest.warns(DeprecationWarning, match="use statistics.evaluations instead"):
+        assert solution.statistics["evaluations"] == 40

@@ -71,7 +71,7 @@ def test_fixed_steps_have_the_order_of_the_series(order):
         found = md.integrate(
             PENDULUM, (0.0, 2.0), [2.0, 0.0], method="taylor", order=order, step=2.0 / n
         )
-        assert found.evaluations == found.steps == n
+        assert found.statistics.evaluations == found.statistics.steps == n
         errors.append(np.abs(found.y_last - exact.y_last).max())
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert slope == pytest.approx(order, abs=0.15 if order < 8 else 0.4)
@@ -82,20 +82,20 @@ def test_an_orbit_closes_at_any_tolerance():
         found = md.integrate(ORBIT, (0.0, 2.0 * np.pi), START, method="taylor", rtol=tolerance)
         assert found.success
         assert np.abs(found.y_last - START).max() < max(30.0 * tolerance, 3e-14)
-        assert found.failures == 0
+        assert found.statistics.failures == 0
 
 
 def test_it_agrees_with_runge_kutta_and_takes_few_steps():
     series = md.integrate(PENDULUM, (0.0, 10.0), [2.0, 0.0], method="taylor", rtol=1e-13)
     stages = md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], rtol=1e-13)
     np.testing.assert_allclose(series.y_last, stages.y_last, atol=1e-11)
-    assert series.steps < stages.steps / 2
+    assert series.statistics.steps < stages.statistics.steps / 2
 
 
 def test_a_polynomial_takes_one_step():
     found = md.integrate(ENDING, (0.0, 2.0), [0.0, 0.0], method="taylor", rtol=1e-12)
     np.testing.assert_allclose(found.y_last, [-2.0 * 9.81, -2.0 * 9.81], rtol=1e-15)
-    assert found.steps == 1
+    assert found.statistics.steps == 1
 
 
 def test_the_order_follows_the_tolerance_that_rules():
@@ -106,7 +106,8 @@ def test_the_order_follows_the_tolerance_that_rules():
         md.integrate(PENDULUM, (0.0, 10.0), [1e-3, 0.0], method="taylor", rtol=rtol, atol=1e-6)
         for rtol in (1e-16, 1e-4)
     )
-    assert coarse.steps == fine.steps  # y is so small that atol rules in both
+    # y is so small that atol determines both
+    assert coarse.statistics.steps == fine.statistics.steps
 
 
 def test_dense_output_is_the_series_itself():
@@ -116,7 +117,7 @@ def test_dense_output_is_the_series_itself():
     times = np.linspace(0.0, 6.0, 57)
     landed = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, sampling=times)
     np.testing.assert_allclose(found(times), landed.y, atol=1e-11)
-    assert found.steps < 40
+    assert found.statistics.steps < 40
 
 
 def test_events_and_backward_integration():
@@ -128,7 +129,8 @@ def test_events_and_backward_integration():
     np.testing.assert_allclose(by_stages.y_last, there.y_last, atol=1e-9)
     assert by_stages.y_last[0] == pytest.approx(0.0, abs=1e-9)
     assert by_stages.y[1:-1, 0].min() > 0.0  # the first time
-    assert there.evaluations == there.steps  # the search sums the same series again
+    work = there.statistics
+    assert work.evaluations == work.steps  # the search for the event sums the same series
     back = md.integrate(PENDULUM, (there.t_last, 0.0), there.y_last, method="taylor", rtol=1e-14)
     np.testing.assert_allclose(back.y_last, [2.0, 0.0], atol=1e-11)
 
@@ -168,7 +170,7 @@ def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
         for rtol in (1e-16, 1e-10)
     ]
     other = md.integrate(kernels.right_hand_side, (0.0, 2.0), start, rtol=1e-13, p=free)
-    assert found[0].steps > 10
+    assert found[0].statistics.steps > 10
     np.testing.assert_allclose(found[0].y_last, other.y_last, atol=1e-10)
     np.testing.assert_allclose(found[1].y_last, other.y_last, atol=1e-7)
 

@@ -26,7 +26,7 @@ def test_adams_methods_find_the_motion_of_the_implicit_one(name):
     assert explicit.t[-1] == 1.5
     assert explicit.violation < 1e-10
     assert explicit.partitions > 1
-    assert explicit.evaluations < 4 * explicit.steps
+    assert explicit.statistics.evaluations < 4 * explicit.statistics.steps
     np.testing.assert_allclose(explicit.q[-1], implicit.q[-1], atol=1e-6)
     np.testing.assert_allclose(explicit.v[-1], implicit.v[-1], atol=1e-5)
 

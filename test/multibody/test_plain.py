@@ -62,7 +62,7 @@ def found():
         simulate_by_adams(mechanism, 0.02, rtol=1e-4),
     ]
     return {
-        "counts": [[each.steps, each.failures, each.evaluations] for each in motions],
+        "counts": [list(vars(each.statistics).values()) for each in motions],
         "q": [each.q[-1].tolist() for each in motions],
         "linear": [np.ravel(each).tolist() for each in linearize(mechanism, 0.03)],
     }

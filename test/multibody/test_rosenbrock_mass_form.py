@@ -129,6 +129,6 @@ def test_a_mechanism_whose_mass_varies_converges_with_order_four():
             atol=10.0,
             control=md.StepControl(max_step=0.5 / count, first_step=0.5 / count),
         )
-        assert abs(motion.steps - count) <= 1 + motion.partitions
+        assert abs(motion.statistics.steps - count) <= 1 + motion.partitions
         errors.append(np.abs(motion.q[-1] - exact).max())
     assert np.polyfit([0, 1, 2], -np.log2(errors), 1)[0] == pytest.approx(4.0, abs=0.3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.integration import Statistics
 from manip_dyn.multibody import JointCoordinates
 from manip_dyn.recording import MessageReader, read
 
@@ -22,7 +23,8 @@ def trajectory():
     robot, t, q, v, tau = arm()
     energy = np.random.default_rng(4).normal(size=(len(t), 4))
     status = md.Status.SUCCESS
-    return md.Trajectory(t, q, v, tau, energy, status, "the duration is over", {}), robot
+    reason = "the whole duration was simulated"
+    return md.Trajectory(t, q, v, tau, energy, status, reason, Statistics()), robot
 
 
 def track_result():
@@ -92,9 +94,15 @@ def test_a_mechanism_is_recorded_as_body_poses_and_joint_coordinates(tmp_path):
     mechanism = md.load_mechanism("four_bar")
     t = np.array([0.0, 0.1])
     q = np.array([mechanism.q0, mechanism.q0])
-    counts = dict.fromkeys(["steps", "failures", "evaluations", "partitions"], 1)
     motion = md.MechanismMotion(
-        t=t, q=q, v=0.1 * q, status=md.Status.SUCCESS, reason="", violation=0.0, **counts
+        t=t,
+        q=q,
+        v=0.1 * q,
+        status=md.Status.SUCCESS,
+        reason="",
+        statistics=Statistics(),
+        partitions=1,
+        violation=0.0,
     )
     file = tmp_path / "motion.mcap"
     md.record(motion, file, mechanism=mechanism)

@@ -221,7 +221,7 @@ def test_stale_trajectory_is_dropped(ros):
     late = trajectory(["shoulder", "elbow"], [(0.0, [1.0, 1.0])])
     late.header.stamp.nanosec = PERIOD
     ros.trajectories.publish(late)
-    ros.expect_warning("dropped", "begins -0.004 s from now", "expected -0.002 to 60 s")
+    ros.expect_warning("dropped", "must start -0.002 to 60 s from now", "got -0.004 s")
     assert stamp(ros.states[-1]) == 5 * PERIOD
 
 

@@ -42,7 +42,7 @@ class Run:
         while self.simulation.time_ns < round(seconds * SECOND):
             self.simulation.advance(period)
             q, v = self.simulation.q, self.simulation.v
-            self.law.go_on(self.simulation.time_ns, q, v)
+            self.law.update(self.simulation.time_ns, q, v)
             found.append((1e-9 * self.simulation.time_ns, q, v))
         return found
 

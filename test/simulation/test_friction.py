@@ -191,7 +191,7 @@ def test_a_joint_that_slides_ends_at_its_limit_where_it_is_to_stop():
 
 
 def test_friction_is_not_for_taylor_series():
-    with pytest.raises(md.ManipDynError, match="'taylor' cannot follow Coulomb friction"):
+    with pytest.raises(md.ManipDynError, match="must not be 'taylor' with Coulomb friction"):
         Simulation(LINK, [0.0], [0.0], Integrator("taylor", order=8))
 
 

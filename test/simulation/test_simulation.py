@@ -9,7 +9,7 @@ from laws import linear, swing
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.integration import rk4_step
+from manip_dyn.integration import Statistics, rk4_step
 from manip_dyn.simulation import Feedback, Integrator, Simulation, gravity_compensation, held
 
 
@@ -203,7 +203,7 @@ def test_adams_methods_keep_their_history_between_samples():
     robot = md.load_robot("rr")
     found = md.simulate(robot, [0.1, 0.1], [0.0, 0.0], [0.0, 0.0], 5.0, method="ab4")
     assert len(found.t) == 101
-    assert found.statistics["evaluations"] < 1.5 * found.statistics["steps"]
+    assert found.statistics.evaluations < 1.5 * found.statistics.steps
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_trajectory_is_sampled_to_the_end(duration, period, times):
     np.testing.assert_allclose(result.t, times, rtol=1e-12)
     assert result.q.shape == result.v.shape == result.tau.shape == (len(times), 7)
     assert result.energy.shape == (len(times), 4)
-    assert (result.success, result.reason) == (True, "the duration is over")
+    assert (result.success, result.reason) == (True, "the whole duration was simulated")
 
 
 def test_load_at_the_tip_slows_the_arm(tmp_path):
@@ -293,7 +293,7 @@ ZERO = [0.0, 0.0]
         ((ZERO, ZERO, ZERO, "1"), "duration is '1'; expected a number in s"),
         (
             (ZERO, ZERO, [held(md.load_robot("ibm7535"), ZERO)] * 2, 1.0),
-            "effort is a list of 2 laws; expected one",
+            "effort must be one law for a single motion, got a list of 2",
         ),
     ],
 )
@@ -359,17 +359,17 @@ def test_every_kind_of_method_simulates(tmp_path, name, chosen):
     assert result.success
     np.testing.assert_allclose(end_of(result), exact, atol=2e-8)
     assert np.abs(result.energy[:, 3]).max() < 1e-7
-    assert result.statistics["steps"] > 0
+    assert result.statistics.steps > 0
 
 
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
-        ({"method": "rk44"}, "method is 'rk44', which is no method; did you mean 'rk4'"),
+        ({"method": "rk44"}, "method must be one of md.METHODS, got 'rk44'.*did you mean 'rk4'"),
         ({"method": "rk4", "rtol": 1e-6}, "no error estimate"),
-        ({"method": "taylor"}, "expected an order from 2 or an rtol"),
-        ({"method": "taylor", "taylor_order": 2.5, "rtol": 1e-6}, "taylor_order is 2.5"),
-        ({"taylor_order": 5}, "taylor_order is 5 with method 'rk4'"),
+        ({"method": "taylor"}, "order must be .* without tolerances, got None"),
+        ({"method": "taylor", "order": 2.5, "rtol": 1e-6}, "to 60, got 2.5"),
+        ({"order": 5}, "order must be None for method 'rk4', got 5"),
         ({"rtol": -1.0}, "rtol is -1; expected 0 or more"),
         ({"step": 0.0}, "step is 0"),
     ],
@@ -381,7 +381,7 @@ def test_bad_integrators_are_named(chosen, words):
 
 def test_taylor_cannot_follow_a_feedback_law():
     robot = md.load_robot("ibm7535")
-    with pytest.raises(md.ManipDynError, match="'taylor' cannot follow a feedback law"):
+    with pytest.raises(md.ManipDynError, match="must not be 'taylor' with a feedback law"):
         md.simulate(robot, [0, 0], [0, 0], swing, 0.1, method="taylor", rtol=1e-9)
 
 
@@ -396,7 +396,7 @@ def test_a_law_that_numba_cannot_compile_runs_in_python():
     result = md.simulate(robot, [0.3, -0.2], [0, 0], computed, 1.0)
     expected = np.array([0.3, -0.2]) * 3.0 * np.exp(-2.0)
     np.testing.assert_allclose(result.q[-1], expected, atol=1e-9)
-    assert result.statistics == {"steps": 1000, "failures": 0, "evaluations": 4000}
+    assert result.statistics == Statistics(steps=1000, failures=0, evaluations=4000)
     with pytest.raises(md.ManipDynError, match="cannot be compiled by numba"):
         md.simulate(robot, [0.3, -0.2], [0, 0], computed, 1.0, method="rkdp54", rtol=1e-6)
 
@@ -404,4 +404,36 @@ def test_a_law_that_numba_cannot_compile_runs_in_python():
 def test_a_result_shows_as_one_line():
     robot = md.load_robot("one_link_vertical")
     found = md.simulate(robot, [0.3], [0.0], [0.0], 0.01)
-    assert repr(found) == "Trajectory(SUCCESS: the duration is over)"
+    assert repr(found) == "Trajectory(SUCCESS: the whole duration was simulated)"
+
+
+@pytest.mark.parametrize("method", ["rkdp54", "rodas5p", "taylor"])
+def test_simulations_have_the_step_control_of_integrate(method):
+    robot = md.load_robot("rr")
+    start = robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0], 0.2
+    options = {"method": method, "rtol": 1e-3, "sample_period": 0.2}
+    motion = md.simulate(*start, **options, control=md.StepControl(max_step=0.01))
+    assert 20 <= motion.statistics.steps <= 22
+    control = md.StepControl(max_step=0.01, max_steps=10)
+    stopped = md.simulate(*start, **options, control=control)
+    assert stopped.status is md.Status.TOO_MANY_STEPS
+
+
+def test_a_method_is_a_name_or_an_object():
+    robot = md.load_robot("rr")
+    start = robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0], 0.1
+    by_name, by_object, new = (
+        md.simulate(*start, method=method)
+        for method in ("rk8", md.METHODS["rk8"], md.RungeKutta.of("rk8_b"))
+    )
+    np.testing.assert_array_equal(by_name.q, by_object.q)
+    assert np.abs(new.q - by_name.q).max() < 1e-12
+
+
+def test_taylor_order_is_a_deprecated_name_of_order():
+    robot = md.load_robot("rr")
+    start = robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0], 0.1
+    new = md.simulate(*start, method="taylor", order=6)
+    with pytest.warns(DeprecationWarning, match="use order instead"):
+        old = md.simulate(*start, method="taylor", taylor_order=6)
+    np.testing.assert_array_equal(new.q, old.q)

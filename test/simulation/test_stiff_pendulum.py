@@ -21,7 +21,7 @@ def free(tolerance):
         method="rosenbrock_nystrom",
         rtol=tolerance,
     )
-    return np.concatenate([run.q[-1], run.v[-1]]), run.statistics["steps"]
+    return np.concatenate([run.q[-1], run.v[-1]]), run.statistics.steps
 
 
 def test_the_dominant_eigenvalue_is_that_of_the_paper():
@@ -102,7 +102,7 @@ def test_energy_balances_on_the_stiff_pendulum_with_the_work_as_a_quadrature():
     )
     assert run.success
     assert np.abs(run.energy[:, 3]).max() < 1e-7 * np.abs(run.energy[:, 2]).max()
-    assert run.statistics["evaluations"] < 10_000
+    assert run.statistics.evaluations < 10_000
 
 
 def test_the_integrator_is_accepted_with_tolerances_and_with_steps():

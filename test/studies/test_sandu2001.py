@@ -217,8 +217,8 @@ def test_steps_grow_and_shrink_by_no_more_than_the_factors():
     ]
     ratios = [np.diff(m.t)[1:] / np.diff(m.t)[:-1] for m in motions]
     assert ratios[0].max() <= 1.5 * (1 + 1e-9) < ratios[1].max() <= 5.0 * (1 + 1e-9)
-    assert motions[0].failures <= motions[1].failures
-    assert motions[0].steps > motions[1].steps
+    assert motions[0].statistics.failures <= motions[1].statistics.failures
+    assert motions[0].statistics.steps > motions[1].statistics.steps
 
 
 def test_the_published_points_are_in_the_printed_range():

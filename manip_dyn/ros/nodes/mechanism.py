@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
@@ -136,7 +136,8 @@ class MechanismNode:
                 "mechanism": str(self._mechanism),
                 "violation of the constraints": self._simulation.violation,
                 "integrator": self._parameters.integrator,
-                **self._simulation.statistics,
+                **asdict(self._simulation.statistics),
+                "partitions": self._simulation.partitions,
             }
             values = self._stepper.report("", values).values
             overruns = self._recent_overruns(int(str(values["overruns"])))

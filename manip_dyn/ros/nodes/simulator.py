@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rclpy.node import Node
@@ -270,7 +271,7 @@ class SimulatorNode:
                 "energy balance residual [J]": self._simulation.energy().residual,
                 "joints outside their limits": ", ".join(beyond) or "none",
                 "integrator": self._parameters.integrator,
-                **self._simulation.statistics,
+                **asdict(self._simulation.statistics),
             }
             return Report(found.level, found.sentence, values)
 

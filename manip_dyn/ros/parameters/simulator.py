@@ -148,7 +148,7 @@ def integrator_from(parameters: SimulatorParameters) -> Integrator:
         parameters.step,
         parameters.rtol,
         parameters.atol,
-        parameters.taylor_order,
+        parameters.taylor_order or None,
         stop_at_limits=parameters.joint_limits == "stop_at_limits",
     )
 

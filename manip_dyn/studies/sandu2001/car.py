@@ -60,8 +60,8 @@ def explicit_rows(
         began = time.process_time()
         motion = simulate_by_adams(car, short, rtol=tolerance)
         seconds = time.process_time() - began
-        step = f"{short / motion.steps:.2g} s a step"
-        cost = (seconds, motion.steps, motion.evaluations)
+        step = f"{short / motion.statistics.steps:.2g} s a step"
+        cost = (seconds, motion.statistics.steps, motion.statistics.evaluations)
         yield TimeRow(
             "table3", "Adams", short, tolerance, float("nan"), *cost, f"as measured, {step}"
         )
@@ -74,8 +74,8 @@ def explicit_rows(
                 tolerance,
                 PUBLISHED["explicit"][str(duration)][TOLERANCES.index(tolerance)],
                 seconds * times,
-                round(motion.steps * times),
-                round(motion.evaluations * times),
+                round(motion.statistics.steps * times),
+                round(motion.statistics.evaluations * times),
                 f"{short:g} s on the bump, scaled",
             )
 
@@ -99,8 +99,8 @@ def implicit_rows(
                     tolerance,
                     PUBLISHED["implicit"][str(duration)][TOLERANCES.index(tolerance)],
                     time.process_time() - began,
-                    motion.steps,
-                    motion.evaluations,
+                    motion.statistics.steps,
+                    motion.statistics.evaluations,
                     "" if motion.success else f"ended early: {motion.reason}",
                 )
 
@@ -140,8 +140,8 @@ def leads(times: tuple[TimeRow, ...]) -> Iterator[LeadRow]:
                 control,
                 tolerance,
                 explicit.published_s / row.published_s,
-                explicit.steps / row.steps,
-                explicit.evaluations / row.evaluations,
+                explicit.statistics.steps / row.steps,
+                explicit.statistics.evaluations / row.evaluations,
                 explicit.computed_s / row.computed_s,
             )
 
@@ -291,7 +291,7 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
 def _cost(car: Mechanism, tolerance: float, options: dict[str, Any]) -> int:
     simulation = MechanismSimulation(car, rtol=tolerance, **options)
     simulation.advance_to(VARIANT_DURATION)
-    return simulation.statistics["evaluations"]
+    return simulation.statistics.evaluations
 
 
 def _variant_row(name: str, costs: Sequence[float]) -> VariantRow:

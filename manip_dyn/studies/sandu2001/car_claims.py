@@ -168,7 +168,8 @@ def car_claims(explicit_duration: float) -> list[Claim]:
 # ------------------------------------------------------------------------------ figure 5
 def _evaluations(motions: Motions) -> Iterable[Evidence]:
     for name, motion in motions.items():
-        count = motion.evaluations / (motion.steps + motion.failures)
+        work = motion.statistics
+        count = work.evaluations / (work.steps + work.failures)
         yield Evidence(f"control {name}", count, count <= 3.0)
 
 
@@ -223,7 +224,8 @@ def _same_cost(rows: Times) -> Iterable[Evidence]:
 
 def _stringent_steps(duration: float) -> Iterable[Evidence]:
     car = hmmwv(hit=0.0)
-    steps = [simulate_by_adams(car, duration, rtol=rtol).steps for rtol in (1e-2, *STRINGENT)]
+    motions = [simulate_by_adams(car, duration, rtol=rtol) for rtol in (1e-2, *STRINGENT)]
+    steps = [motion.statistics.steps for motion in motions]
     for tolerance, count in zip(STRINGENT, steps[1:], strict=True):
         ratio = count / steps[0]
         yield Evidence(f"{tolerance:g}", ratio, abs(ratio - 1.0) <= ALIKE)

@@ -29,7 +29,14 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import Jacobian, StepControl, integrate
-from manip_dyn.multibody import Joint, Mechanism, MovingBody, RotationalSpring, simulate_mechanism
+from manip_dyn.multibody import (
+    Joint,
+    Mechanism,
+    MechanismMotion,
+    MovingBody,
+    RotationalSpring,
+    simulate_mechanism,
+)
 from manip_dyn.robot import load_robot
 from manip_dyn.studies.sandu2001.findings import CLOSE, PUBLISHED, FitRow, MatrixRow
 from manip_dyn.studies.sandu2001.settings import Settings
@@ -99,7 +106,7 @@ def reference() -> Run:
         step=DURATION / REFERENCE_STEPS,
         p=np.zeros(2),
     )
-    return Run(found.t, found.y[:, [0, 2]], found.steps, 0)
+    return Run(found.t, found.y[:, [0, 2]], found.statistics.steps, 0)
 
 
 def run(coordinates: str, tolerance: float, how: dict[str, Any]) -> Run:
@@ -118,9 +125,13 @@ def run(coordinates: str, tolerance: float, how: dict[str, Any]) -> Run:
             jacobian=Jacobian(kernels.linearization, 2, mass=True),
             **how,
         )
-        return Run(found.t, found.y[:, [0, 2]], found.steps, found.failures)
-    motion = simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **how)
-    return Run(motion.t, first_link(motion.q, motion.v), motion.steps, motion.failures)
+        return Run(found.t, found.y[:, [0, 2]], found.statistics.steps, found.statistics.failures)
+    return _run_of(simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **how))
+
+
+def _run_of(motion: MechanismMotion) -> Run:
+    work = motion.statistics
+    return Run(motion.t, first_link(motion.q, motion.v), work.steps, work.failures)
 
 
 def first_link(q: Matrix, v: Matrix) -> Matrix:
@@ -314,8 +325,7 @@ def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
 def _motion(x: Vector) -> Run:
     """Return the motion for the logarithms of both inertias, and gravity, (3,)."""
     car = cartesian_pendulum((float(np.exp(x[0])), float(np.exp(x[1]))), float(x[2]))
-    motion = simulate_mechanism(car, DURATION, rtol=TOLERANCE)
-    return Run(motion.t, first_link(motion.q, motion.v), motion.steps, motion.failures)
+    return _run_of(simulate_mechanism(car, DURATION, rtol=TOLERANCE))
 
 
 def _points(motion: Run, times: Vector) -> Vector:
@@ -374,6 +384,6 @@ def w_method_rows(
 
 def _matrix_row(method, name, tolerance, found, exact) -> MatrixRow:
     if not found.success:
-        return MatrixRow(method, name, tolerance, np.nan, np.nan, found.steps)
-    angle, rate = errors(Run(found.t, found.y[:, [0, 2]], found.steps, 0), exact)
-    return MatrixRow(method, name, tolerance, angle.largest, rate.largest, found.steps)
+        return MatrixRow(method, name, tolerance, np.nan, np.nan, found.statistics.steps)
+    angle, rate = errors(Run(found.t, found.y[:, [0, 2]], found.statistics.steps, 0), exact)
+    return MatrixRow(method, name, tolerance, angle.largest, rate.largest, found.statistics.steps)

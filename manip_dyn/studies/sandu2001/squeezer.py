@@ -157,7 +157,7 @@ def points(
             motion = simulate_mechanism(mechanism, DURATION, method=method, rtol=tolerance)
             seconds = time.process_time() - began
             error = error_of(turned(motion.q[-1]))
-            yield Point(method, tolerance, error, seconds, motion.evaluations)
+            yield Point(method, tolerance, error, seconds, motion.statistics.evaluations)
     for name, solve in (("Radau (scipy)", by_radau), ("IDA (scikit-sundae)", by_ida)):
         for tolerance in tolerances:
             progress(f"squeezer, {name}, {tolerance:g}")

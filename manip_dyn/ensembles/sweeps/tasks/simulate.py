@@ -12,7 +12,7 @@ from manip_dyn.ensembles.sweeps.tasks.problem import Settings, posture, some
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import simulate
 
-CHOICES = ("step", "method", "rtol", "atol", "taylor_order", "stop_at_limits")
+CHOICES = ("step", "method", "rtol", "atol", "order", "taylor_order", "stop_at_limits")
 SETTINGS = ("start", "velocity", "effort", "duration", *CHOICES)
 NEEDED, VECTORS = ("duration",), ("start", "velocity", "effort")
 TEXTS = ("method",)
@@ -39,7 +39,7 @@ def run(robot: Robot, settings: Settings) -> dict[str, Any]:
         "v": result.v[-1],
         "energy_residual": float(np.abs(result.energy[:, 3]).max()),
         "saturated": bool(result.saturated.any()),
-        "steps": result.statistics["steps"],
-        "evaluations": result.statistics["evaluations"],
+        "steps": result.statistics.steps,
+        "evaluations": result.statistics.evaluations,
         **ending(result),
     }

@@ -1,0 +1,44 @@
+"""Control laws: efforts from a measured state and references."""
+
+from manip_dyn.control.computed_torque import (
+    ComputedTorque as ComputedTorque,
+)
+from manip_dyn.control.computed_torque import (
+    JointMotion as JointMotion,
+)
+from manip_dyn.control.joint_drives import (
+    Brake as Brake,
+)
+from manip_dyn.control.joint_drives import (
+    JointDrive as JointDrive,
+)
+from manip_dyn.control.joint_drives import (
+    References as References,
+)
+from manip_dyn.control.joint_trajectory import (
+    Code as Code,
+)
+from manip_dyn.control.joint_trajectory import (
+    JointSplines as JointSplines,
+)
+from manip_dyn.control.joint_trajectory import (
+    Outcome as Outcome,
+)
+from manip_dyn.control.joint_trajectory import (
+    RefusedTrajectoryError as RefusedTrajectoryError,
+)
+from manip_dyn.control.joint_trajectory import (
+    Waypoint as Waypoint,
+)
+from manip_dyn.control.joint_trajectory import (
+    checked_waypoints as checked_waypoints,
+)
+from manip_dyn.control.trajectory_follower import (
+    JointTolerance as JointTolerance,
+)
+from manip_dyn.control.trajectory_follower import (
+    Tolerances as Tolerances,
+)
+from manip_dyn.control.trajectory_follower import (
+    TrajectoryFollower as TrajectoryFollower,
+)
