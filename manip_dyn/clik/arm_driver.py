@@ -1,9 +1,8 @@
-"""Driving an arm along a reference by computed torque, from the states that are heard of it.
+"""`ArmDriver`: computed torque along a joint reference, from measured states.
 
-The reference's time is that of the stamps of the states, so that every run in lockstep with a
-simulator is the same. An arm that is reset begins anew; one that was silent for a while, or is
-further from the reference than it may be, is picked up where it is. One that is fast is braked
-before either.
+The time of the reference is that of the stamps of the states: every run in lockstep with a
+simulator is identical. The path restarts after a reset of the arm. After a silence, or a large
+error, the driver resumes the path from where the arm is. A fast arm is braked before either.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from manip_dyn.core.checks import Vector
 
 
 class ArmDriver:
-    """Answers every state of the arm with efforts.
+    """Returns efforts for every measured state of the arm.
 
     Attributes:
-        controller: What turns the wanted motion into efforts.
-        wanted: What is wanted of the joints in the present period.
-        paused: Whether the arm is held where the reference is.
-        steps: Steps of the reference since the arm was taken up.
-        pick_ups: How often the arm was picked up where it was.
-        resets: How often it was reset meanwhile.
-        reason: Why it was picked up or taken for reset, the last time.
-        news: Sentences to log: which joints wanted more than they have.
+        controller: Controller that computes the efforts.
+        desired: Reference motion of the joints in the current period.
+        paused: Whether the arm is held at the current reference.
+        steps: Steps of the reference since the last start.
+        pick_ups: Number of times the path was resumed from where the arm was.
+        resets: Number of resets of the arm.
+        reason: Reason of the last resumption or reset.
+        news: Sentences to log about joints at their effort limits; the caller removes them.
     """
 
-    wanted: JointMotion
+    desired: JointMotion
 
     def __init__(
         self,
@@ -49,17 +48,18 @@ class ArmDriver:
         max_error: float = 0.2,
         max_speed: float = 0.5,
     ):
-        """Take what the joints are to do.
+        """Prepare to follow a reference.
 
         Args:
-            reference: Their motion.
-            controller: Gives the efforts; its period is the reference's step.
-            begun: Called with the stamp at path time 0, ns, whenever the path begins.
+            reference: Reference motion of the joints.
+            controller: Computes the efforts; its period is the reference's step.
+            begun: Called with the stamp at path time 0, ns, whenever the path starts.
             before_step: Called before every step of the reference.
-            straight: Whether an arm that is off the path goes there on a straight line first.
-            timeout: Silence after which the arm is picked up where it is, s.
-            max_error: Joint error from which on it is, rad or m.
-            max_speed: Joint speed from which on it is braked first, to half of it, rad/s or m/s.
+            straight: Whether an arm off the path approaches it on a straight line first.
+            timeout: Silence after which the path is resumed from where the arm is, s.
+            max_error: Joint error above which it is resumed, rad or m.
+            max_speed: Joint speed above which the arm is first braked to half of it, rad/s or
+                m/s.
         """
         self.controller, self._reference, self._robot = controller, reference, controller.robot
         self._begun, self._before_step = begun, before_step
@@ -83,31 +83,33 @@ class ArmDriver:
 
     @property
     def braking(self) -> bool:
-        """Whether the arm is slowed down before it is led anywhere."""
+        """Whether the arm is braked before it follows the reference."""
         return self._braked
 
     def restart(self) -> None:
-        """Begin anew with the next state."""
+        """Restart the path with the next state."""
         self._newest, self._error = None, np.zeros(self._robot.n)
 
     def answer(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts for the period that begins at a state (n,) with a new stamp."""
+        """Return the efforts for the period after a state (n,) with a new stamp."""
         self._look(MeasuredState(stamp_ns, q, v))
         self._newest = MeasuredState(stamp_ns, q, v)
         if self._take_up is not None and not self._too_fast(v):
             take_up, self._take_up = self._take_up, None
             take_up(stamp_ns, q)
         self._braked = self._take_up is not None
-        return self._brake_efforts(stamp_ns, q, v) if self._braked else self._led(q, v)
+        return (
+            self._brake_efforts(stamp_ns, q, v) if self._braked else self._reference_efforts(q, v)
+        )
 
     def report(self) -> dict[str, Any]:
-        """Return named values for people."""
+        """Return named values for diagnostics."""
         counts = {
             "braking": self._braked,
             "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
             "times the arm was picked up": self.pick_ups,
             "times the arm was reset": self.resets,
-            "taken up anew because": self.reason or None,
+            "reason of the last restart": self.reason or None,
         }
         if self._braked or self._newest is None:
             return counts
@@ -118,28 +120,28 @@ class ArmDriver:
         }
 
     # ------------------------------------------------------------------ efforts
-    def _led(self, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts that lead along the reference."""
-        self.wanted = self._reference.motion
+    def _reference_efforts(self, q: Vector, v: Vector) -> Efforts:
+        """Return the efforts that follow the reference."""
+        self.desired = self._reference.motion
         if self.paused:
-            self.wanted = JointMotion(self.wanted.q, np.zeros_like(q), np.zeros_like(q))
-        self._error = self.wanted.q - q
-        efforts = self.controller.efforts(q, v, self.wanted)
+            self.desired = JointMotion(self.desired.q, np.zeros_like(q), np.zeros_like(q))
+        self._error = self.desired.q - q
+        efforts = self.controller.efforts(q, v, self.desired)
         self._note(efforts)
         return efforts
 
     def _brake_efforts(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts that slow the arm."""
-        self.wanted = JointMotion(q, np.zeros_like(q), np.zeros_like(q))
+        """Return the efforts that brake the arm."""
+        self.desired = JointMotion(q, np.zeros_like(q), np.zeros_like(q))
         effort = self._brake.effort(stamp_ns, q, v)
         return Efforts(effort, np.abs(effort) >= self._robot.tau_max)
 
     def _too_fast(self, v: Vector) -> bool:
         return float(np.abs(v).max()) > self._max_speed * (0.5 if self._braked else 1.0)
 
-    # ------------------------------------------------------------------ losing
+    # ------------------------------------------------------------------ checks of states
     def _look(self, state: MeasuredState) -> None:
-        """See whether the arm is where it is expected; advance the reference if it is."""
+        """Check that the arm continues its motion; advance the reference if it does."""
         if self._newest is None:
             self._take_up = self._begin
             return
@@ -154,21 +156,21 @@ class ArmDriver:
     def _lose(self, reason: str) -> None:
         self.pick_ups += 1
         self.reason = reason
-        self._take_up = self._go_on
+        self._take_up = self._resume
 
-    # ------------------------------------------------------------------ taking up
+    # ------------------------------------------------------------------ starts
     def _begin(self, stamp: int, q: Vector) -> None:
-        """Begin the path with the arm where it is."""
+        """Start the path from the position of the arm."""
         self._limited.clear()
         self._reference.begin(q, straight=self._straight)
-        self._took_up(stamp)
+        self._start_steps(stamp)
 
-    def _go_on(self, stamp: int, q: Vector) -> None:
-        """Go on from where the arm is: back to the path on a straight line, then along it."""
+    def _resume(self, stamp: int, q: Vector) -> None:
+        """Resume from where the arm is: approach the path on a straight line, then follow it."""
         self._reference.begin(q, self._reference.path_time, straight=True)
-        self._took_up(stamp)
+        self._start_steps(stamp)
 
-    def _took_up(self, stamp: int) -> None:
+    def _start_steps(self, stamp: int) -> None:
         self.steps, self._from_ns = 0, stamp
         self._path_begins(stamp)
 
@@ -203,4 +205,4 @@ class ArmDriver:
             if name not in self._limited:
                 self._limited.add(name)
                 limit = self._robot.tau_max[joint]
-                self.news.append(f"joint '{name}' wants more than its effort limit {limit:g}")
+                self.news.append(f"joint '{name}' requires more than its effort limit {limit:g}")

@@ -1,4 +1,4 @@
-"""What a follower tells of its motion: limits, singularities, where and how much it missed."""
+"""`TrackingDiagnostics`: joint limits, singularities and path errors of a tracked motion."""
 
 from __future__ import annotations
 
@@ -16,32 +16,37 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 FADE_TIME_CONSTANTS = 14.0
-"""After this many time constants 1 / gain what the start was off the path has faded, to 1e-6."""
+"""Time constants 1 / gain after which the error of the start has faded to 1e-6."""
 STUCK_TIME, PROGRESS = 1.0, 2e-3
-"""A tool that gets no nearer in this time, s, than this share of its speeds is stuck."""
+"""A tool is stuck if it approaches its target by less than this fraction of its largest speed per
+second, in this time, s."""
 
 
 class Miss(NamedTuple):
-    """How far the tool was off, m and rad, where it should have been (3,), m, and when, s."""
+    """Error of the tool, m and rad, its desired position (3,), m, and the time, s."""
 
     position: float
     orientation: float
-    place: Vector
+    desired: Vector
     t: float
 
     def __str__(self) -> str:
-        """Return it in words."""
-        place = ", ".join(f"{x:.4g}" for x in self.place)
-        return (
-            f"{self.position:.3g} m and {self.orientation:.3g} rad at ({place}) m, {self.t:.3f} s"
-        )
+        """Return error, position and time as text."""
+        at = ", ".join(f"{x:.4g}" for x in self.desired)
+        return f"{self.position:.3g} m and {self.orientation:.3g} rad at ({at}) m, {self.t:.3f} s"
 
 
 class TrackingDiagnostics:
-    """Looks at every sample and keeps what is worth a report; `news` are sentences to log.
+    """Collects joint limits, singularities and errors from the samples of a motion.
 
     Attributes:
-        controlled: Which rows of the task are followed (6,): errors of others are no miss.
+        controlled: Flags (6,) of the rows of the task that are followed; other errors do not
+            count.
+        news: Sentences to log; the caller removes them.
+        limits_met: Time at which a joint first met its limit, s, by name.
+        slowest: Smallest speed scale.
+        worst: Largest error off the path, if any.
+        unreached: Present error of a target out of reach, if it is.
     """
 
     def __init__(
@@ -51,13 +56,13 @@ class TrackingDiagnostics:
         tolerance: float,
         controlled: Sequence[bool] = (True,) * 6,
     ):
-        """Take what is followed, the error that counts as being on it, and the rows that count."""
+        """Prepare diagnostics for a path and the tolerance of its errors, m and rad."""
         self._robot, self._path, self._tolerance = robot, path, tolerance
         self.controlled = controlled
         self.begin()
 
     def begin(self) -> None:
-        """Forget everything: the path begins anew."""
+        """Discard all samples: the path restarts."""
         self.news: list[str] = []
         self.limits_met: dict[str, float] = {}
         self.slowest = 1.0
@@ -68,7 +73,7 @@ class TrackingDiagnostics:
         self._nearest_at = 0.0
 
     def look(self, sample: TrackingSample, gain: float) -> None:
-        """Look at the next sample."""
+        """Process the next sample."""
         for joint in sample.at_limit:
             if joint not in self.limits_met:
                 self.limits_met[joint] = sample.t
@@ -84,7 +89,7 @@ class TrackingDiagnostics:
             self._look_at_path(sample, gain)
 
     def _value(self, sample: TrackingSample) -> str:
-        """Return the smallest singular value of what the joints can do that are free to move."""
+        """Return the smallest singular value of the Jacobian without joints at their limits."""
         if not sample.at_limit:
             return f"smallest singular value {sample.smallest_singular_value:.3g}"
         free = [name not in sample.at_limit for name in self._robot.joint_names]
@@ -93,8 +98,8 @@ class TrackingDiagnostics:
         if any(free):
             value = float(np.linalg.svd(rows[:, free], compute_uv=False)[len(rows) - 1 :].sum())
         return (
-            f"smallest singular value {value:.3g} without what is at its limit, "
-            f"{', '.join(sample.at_limit)} ({sample.smallest_singular_value:.3g} with it)"
+            f"smallest singular value {value:.3g} without joints at their limits "
+            f"({', '.join(sample.at_limit)}), {sample.smallest_singular_value:.3g} with them"
         )
 
     def _look_at_path(self, sample: TrackingSample, gain: float) -> None:
@@ -120,23 +125,23 @@ class TrackingDiagnostics:
             self._nearest, self._nearest_at, self.unreached = size, sample.t, None
         elif sample.t - self._nearest_at > STUCK_TIME:
             if self.unreached is None:
-                place = ", ".join(f"{x:.4g}" for x in sample.actual.position)
+                tool = ", ".join(f"{x:.4g}" for x in sample.actual.position)
                 self.news.append(
                     f"the target is out of reach{_limit_note(sample)}: off by {miss}; the tool "
-                    f"is at ({place}) m"
+                    f"is at ({tool}) m"
                 )
             self.unreached = miss
         self._size = size
 
     def sentence(self, sample: TrackingSample) -> str:
-        """Return what is wrong now, or nothing."""
+        """Return a sentence about the present problem, or an empty one."""
         if self.unreached is not None:
             return f"target out of reach{_limit_note(sample)}: off by {self.unreached}"
         if self._off:
             return f"off the path by up to {self.worst}"
         if sample.damping > 0.0:
             return "near a singularity: damped"
-        # A target changes: what was met on the way to another one is over.
+        # A limit that was met before the target changed does not matter any more.
         met = sample.at_limit if isinstance(self._path, SmoothTarget) else self.limits_met
         if met:
             return f"joint limit met: {', '.join(met)}"
@@ -160,9 +165,9 @@ class TrackingDiagnostics:
 
 
 def _limit_note(sample: TrackingSample) -> str:
-    """Return which joint limits may be the cause."""
+    """Return the joint limits that may be the cause."""
     return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
 
 
-def _miss(error: Vector, place: Vector, t: float) -> Miss:
-    return Miss(float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:])), place, t)
+def _miss(error: Vector, desired: Vector, t: float) -> Miss:
+    return Miss(float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:])), desired, t)

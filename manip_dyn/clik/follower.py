@@ -30,7 +30,7 @@ from manip_dyn.robot import Robot
 
 @lru_cache(maxsize=64)
 def velocity_function(robot: Robot) -> Callable[..., float]:
-    """Return `motion.velocity` for a robot."""
+    """Return `motion.velocity` compiled for a robot."""
     kinematics = customize(robot).in_place.kinematics
     function: Callable[..., float] = specialized(motion, kinematics=kinematics).velocity
     return function
@@ -38,20 +38,20 @@ def velocity_function(robot: Robot) -> Callable[..., float]:
 
 @lru_cache(maxsize=64)
 def motion_functions(path_function: Callable[..., None]) -> ModuleType:
-    """Return `motion` with rates and samples on paths with this function, for all robots."""
+    """Return `motion` compiled for the function of a path, for all robots."""
     return specialized(motion, desired_pose=path_function)
 
 
 def tracking_arguments(
     robot: Robot, parameters: Vector, memory: Vector
 ) -> motion.TrackingArguments:
-    """Return what rates and samples take to be about a robot on a path."""
+    """Return the arguments of rates and samples for a robot on a path."""
     (kinematics,) = addresses(robot, "kinematics")
     return motion.TrackingArguments(parameters, memory, kinematics)
 
 
 def method_of(method: str | Method) -> Method:
-    """Return the method of a name in `METHODS`, or one as it is."""
+    """Return a method, or the one of a name in `METHODS`."""
     return method if isinstance(method, Method) else METHODS[method]
 
 
@@ -67,14 +67,14 @@ def tracking_engine(
 class PathFollower:
     """Integrates q' = J^+(q) (twist_d + K e) along a path in fixed steps.
 
-    The state is (q, path time); the desired pose and the robot's kinematics are evaluated anew at
-    every stage of the method. Path time goes with time unless speed limits slow the arm down.
+    The state is (q, path time). Every stage of the method evaluates the desired pose and the
+    kinematics of the robot. Path time equals time unless speed limits slow the arm down.
 
     Attributes:
         robot: The arm.
         path: The path.
-        step_size: The step, s.
-        status: How the last step ended; NON_FINITE stops the follower where it was.
+        step_size: Step, s.
+        status: Status of the last step. NON_FINITE stops the follower at its last state.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class PathFollower:
         method: str | Method = "rk4",
         deadlines: bool = True,
     ):
-        """Begin at the joint positions `q0` (n,) at path time 0, in steps of `step` s.
+        """Start at the joint positions `q0` (n,) at path time 0, with steps of `step` s.
 
-        With `deadlines` all that a step may ever need is compiled now, and not when it is first
-        needed: no later step is slow.
+        With `deadlines` all functions that a step may call are compiled now instead of on first
+        use: no step is delayed by the compiler.
         """
         self.robot, self.path = robot, check_path(path)
         self.step_size = positive("step", step, "s")
@@ -104,14 +104,14 @@ class PathFollower:
         self._p = tracking_arguments(robot, path.parameters, memory)
         self._rate = np.empty(robot.n + 1)
         self.reset()
-        self.run(1)  # compiles what is not in the cache
+        self.run(1)  # compiles the functions that are not cached
         self.reset()
         if deadlines:
             compile_late(joint_velocity, evaluate_path)
 
     @property
     def settings(self) -> ClikSettings:
-        """The law's constants; they can be changed at any time."""
+        """Constants of the law; they can be changed at any time."""
         return self._settings
 
     @settings.setter
@@ -122,24 +122,27 @@ class PathFollower:
 
     @property
     def path_time(self) -> float:
-        """Where on the path the desired pose is, s."""
+        """Path time of the desired pose, s."""
         return float(self._y[-1])
 
     @property
     def unstable(self) -> str:
-        """Why feedback and step do not fit the method, in one sentence; empty if they do."""
+        """Why gain and step make the method unstable, in one sentence; empty if it is stable."""
         return unstable_gain(self.method, self.settings.gain, self.step_size)
 
     def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
-        """Begin another path, one with the same compiled function, see `reset`."""
+        """Start another path with the same compiled function, see `reset`."""
         if check_path(path).function is not self.path.function:
-            raise ManipDynError(f"path {path!r} is of another kind; expected its own follower")
+            raise ManipDynError(
+                f"path must have the compiled function of the follower's path, got {path!r}; use "
+                "a new PathFollower"
+            )
         self.path = path
         self._p = self._p._replace(path=path.parameters)
         self.reset(q, path_time)
 
     def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
-        """Go back to time 0 and to `path_time`, at `q` (n,), rad or m, or where it began."""
+        """Restart at time 0 and path time `path_time`, s, at `q` (n,) or the last start."""
         if q is not None:
             self._q0 = finite_vector("q", q, self.robot.n)
             self.robot.check_within_limits("position", self._q0)
@@ -149,11 +152,11 @@ class PathFollower:
         self.status = Status.SUCCESS
 
     def restart(self) -> None:
-        """Forget the past steps of a multistep method: after a change of the path or settings."""
+        """Discard the past steps of a multistep method, after a change of the path or settings."""
         self._space.state.known = 0
 
     def sample(self) -> TrackingSample:
-        """Return the present sample."""
+        """Return the current sample."""
         return sample_of(self.look(), self.robot)
 
     def step(self) -> TrackingSample:
@@ -162,11 +165,11 @@ class PathFollower:
         return sample_of(rows[0], self.robot) if len(rows) else self.sample()
 
     def look(self) -> Vector:
-        """Return the present sample as a row of numbers, see `record`."""
+        """Return the current sample as a row of numbers, see `samples`."""
         return self._rows(np.array([self._space.state.t]), self._y[None, :])[0]
 
     def run(self, steps: int) -> Vector:
-        """Advance by `steps` steps, fewer if the status says so, and return a row for each."""
+        """Advance by `steps` steps, fewer if one fails, and return a row for each."""
         record = self._engine.record(steps, 0, 0, degree=0)
         self._space.state.rows = 0
         status = self._engine.advance(self._p, self._y, self._space.keeping(record))
@@ -175,7 +178,7 @@ class PathFollower:
         return self._rows(record.times[:rows], record.states[:rows])
 
     def _rows(self, times: Vector, states: Vector) -> Vector:
-        """Return what the law does at times (k,) and states (k, n + 1), moved within limits."""
+        """Return the rows at times (k,) and states (k, n + 1), clipped to the joint limits."""
         n = self.robot.n
         inside = states.copy()
         inside[:, :n] = np.clip(states[:, :n], self.robot.q_min, self.robot.q_max)
@@ -185,14 +188,14 @@ class PathFollower:
 
 
 def check_path(path: Any) -> Path:
-    """Return a path if it is one."""
+    """Return `path` after a check of its type."""
     if not isinstance(path, Path):
-        raise ManipDynError(f"path is {path!r}; expected a path such as md.Circle")
+        raise ManipDynError(f"path must be a path such as md.Circle, got {path!r}")
     return path
 
 
 def unstable_gain(method: str | Method, gain: float, step: float) -> str:
-    """Return why a gain, 1/s, and a step, s, do not fit a method; empty if they do."""
+    """Return why a method is unstable for a gain, 1/s, and a step, s; empty if it is stable."""
     chosen = method_of(method)
     interval = chosen.stability_interval
     if interval is None or gain * step <= interval:
@@ -204,18 +207,18 @@ def unstable_gain(method: str | Method, gain: float, step: float) -> str:
 
 
 def check_method(method: str | Method) -> str | Method:
-    """Return a method, or the name of one, that can integrate the law."""
+    """Return a method, or its name, after checking that it can integrate the law."""
     if not isinstance(method, Method) and method not in METHODS:
         raise ManipDynError(
-            f"method is '{method}', which is no method{closest(str(method), METHODS)}"
+            f"method must be a name in md.METHODS, got '{method}'{closest(str(method), METHODS)}"
         )
     if isinstance(method_of(method), Taylor):
-        raise ManipDynError(f"method is '{method}', which needs a series; expected another one")
+        raise ManipDynError(f"method must not be a Taylor series method, got '{method}'")
     return method
 
 
 class JointVelocity(NamedTuple):
-    """Joint velocities (n,), rad/s or m/s, and what the speed limits left of them, 1 or less."""
+    """Joint velocities (n,), rad/s or m/s, and the factor of the speed limits, at most 1."""
 
     velocity: Vector
     scale: float
@@ -225,16 +228,16 @@ class VelocitySolver:
     """The CLIK law of one robot, called from Python.
 
     Attributes:
-        in_place: Jitted ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
-            twist (18,) as in `clik.task.pose`, `memory` as below, velocities into v (n,).
-            Nothing is checked or allocated.
-        memory: Its constants and scratch memory; one solver serves one thread.
+        in_place: Compiled ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
+            twist (18,) as in `clik.law.poses`, `memory` as below, velocities into v (n,).
+            It checks and allocates nothing.
+        memory: Constants and working memory. A solver must not be shared between threads.
     """
 
     def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
-        """Take the robot and the law's constants; `step`, s, is how long a velocity will hold.
+        """Compile the law for a robot; each velocity will hold for `step` s.
 
-        All that a call may ever need is compiled now.
+        All functions that a call may need are compiled now.
         """
         positive("step", step, "s")
         self.robot = robot

@@ -1,7 +1,7 @@
-"""The motion of the joints that an arm is asked for: the path from wherever the arm is.
+"""`JointReference`: reference motion of the joints along a path, with an approach to it.
 
-An arm that is not where its path is goes there first on a straight line, smoothly. Accelerations
-are those that lead from the velocities of one step to those of the next.
+An arm off the path first approaches it smoothly on a straight line. Accelerations are the
+differences of the velocities of consecutive steps, divided by the step.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from manip_dyn.core.checks import finite_vector
 ARRIVED = 1e-3
 """Error below which the tool is on its path, m and rad."""
 PATIENCE = 5.0
-"""How long to wait for that at the end of the approach to it, s."""
+"""Longest time to wait for that after the approach, s."""
 
 
 class JointReference:
-    """What a follower wants of the joints, one step at a time.
+    """Reference motion of the joints from a follower, one step at a time.
 
     Attributes:
-        follower: The follower; it is one step ahead of `sample`.
-        path: The path that is to be followed, after the approach to it.
-        sample: The present sample.
-        on_path: Whether the approach to the path is over.
+        follower: The follower, one step ahead of `sample`.
+        path: The path after the approach.
+        sample: Current sample.
+        on_path: Whether the approach to the path has ended.
     """
 
     sample: TrackingSample
 
     def __init__(self, follower: PathFollower, speed: float = 0.1, angular_speed: float = 0.5):
-        """Take a follower of the path and the speeds of the approach, m/s and rad/s."""
+        """Start with a follower of the path; the speeds of the approach are in m/s and rad/s."""
         self.follower, self.path = follower, follower.path
         self._speeds = speed, angular_speed
         self.begin()
@@ -43,13 +43,13 @@ class JointReference:
     def begin(
         self, q: ArrayLike | None = None, path_time: float = 0.0, straight: bool = False
     ) -> None:
-        """Go on from joint positions (n,), those of the follower's start by default.
+        """Restart from joint positions, by default those of the follower's start.
 
         Args:
-            q: Where the arm is, at rest; moved into its limits.
-            path_time: Where on the path to go on, s.
-            straight: Whether to get there on a straight line first; without it the feedback of
-                the law does it.
+            q: Joint positions (n,) of the arm at rest; clipped to the limits.
+            path_time: Path time at which to continue, s.
+            straight: Whether to approach the path on a straight line. Otherwise the feedback of
+                the law leads to it.
         """
         follower = self.follower
         if q is not None:
@@ -85,12 +85,12 @@ class JointReference:
 
     @property
     def path_time(self) -> float:
-        """Where on the path the arm is, or will be after the approach, s."""
+        """Path time of the arm, or its path time after the approach, s."""
         return self.sample.path_time if self.on_path else self._path_time
 
     @property
     def motion(self) -> JointMotion:
-        """What is wanted of the joints in the step that begins now."""
+        """Reference motion of the joints for the current step."""
         step = self.follower.step_size
         return JointMotion(self.sample.q, self.sample.v, (self._next.v - self.sample.v) / step)
 
@@ -102,6 +102,6 @@ class JointReference:
         self._next = follower.step()
 
     def _arrived(self) -> bool:
-        late = self.sample.t - self.follower.path.duration
+        overtime = self.sample.t - self.follower.path.duration
         near = float(np.abs(self.sample.error).max()) <= ARRIVED
-        return late > PATIENCE or (late >= 0.0 and near)
+        return overtime > PATIENCE or (overtime >= 0.0 and near)

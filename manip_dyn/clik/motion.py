@@ -1,8 +1,8 @@
-"""The law as a motion: what an integrator calls, on one kind of path.
+"""Compiled functions of the law on one kind of path: rates, samples and single velocities.
 
-Here stand the few lines that have to know the path, and for single velocities the robot; `program`
-binds them. What they call is compiled once for all robots, and so are the rates, which call a
-robot's kinematics by its address.
+`follower` binds the path's function and, for single velocities, the robot's kinematics. The
+functions that are called here are compiled once for all robots. So are the rates, which call the
+kinematics of a robot by address.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from manip_dyn.core.compiled import compiled
 
 
 class TrackingArguments(NamedTuple):
-    """What the rates are about.
+    """Arguments of the rates.
 
     Attributes:
-        path: The path's parameters.
-        memory: Constants and scratch of the law, see `workspace`.
-        kinematics: Address of the robot's kernel.
+        path: Parameters of the path.
+        memory: Constants and working memory of the law, see `law_memory`.
+        kinematics: Address of the robot's kinematics kernel.
     """
 
     path: Vector
@@ -43,7 +43,7 @@ def velocity(q, desired, memory, v):
 
 @compiled(short=True, python=False)
 def rate(t, y, p, out):
-    """Write the rate of the state (q, path time) under what is `Tracked`."""
+    """Write the rate of the state y = (q, path time) for `TrackingArguments` p."""
     task = task_of(p.memory)
     desired = task.desired
     desired_pose(y[y.size - 1], p.path, desired)
@@ -53,7 +53,7 @@ def rate(t, y, p, out):
 
 @compiled(short=True)
 def look(times, states, p, out, rows):
-    """Write the rows, see `record`, of times (k,) and states (k, n + 1)."""
+    """Write the sample rows, see `samples`, at times (k,) and states (k, n + 1)."""
     for k in range(rows.shape[0]):
         y = row(states, k)
         rate(times[k], y, p, out)

@@ -1,4 +1,4 @@
-"""What the motion is about until it is specialized: a robot whose tool stands at its base."""
+"""Placeholder of a robot's kinematics in `motion`: a robot with its tool at its base."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from manip_dyn.core.compiled import inlined
 
 @inlined
 def kinematics(q, out):
-    """Write pose of the tool (12) and Jacobian by rows (6 n) at q (n,) into `out`."""
+    """Write the pose of the tool (12) and the Jacobian by rows (6 n) at q (n,) into `out`."""
     for i in range(out.size):
         out[i] = 0.0
     out[3] = out[7] = out[11] = 1.0

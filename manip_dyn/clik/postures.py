@@ -1,4 +1,4 @@
-"""Postures at which the tool has a pose: damped Newton steps from several starts."""
+"""Inverse kinematics of single poses: joint positions by damped Newton steps."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
 RANDOM_STARTS = 20
-"""Postures at random that are tried after the guess and the middle posture."""
+"""Number of random initial guesses after the user's guess and the middle posture."""
 MORE_RANDOM_STARTS = 150
-"""Postures at random from which `postures_at` looks for others."""
+"""Number of random initial guesses of `postures_at`."""
 REACHED, DIFFERENT = 1e-10, 0.1
-"""Error of a pose that is reached; by how much a joint of another posture differs, rad or m."""
+"""Largest error of a solution, m and rad; smallest difference of two solutions, rad or m."""
 ITERATIONS = 200
 CANDIDATES, MIDDLE = 500, 0.6
-"""How many postures `dexterous_posture` looks at, in which part of the joint ranges."""
+"""Number of candidates of `dexterous_posture`, and the middle fraction of the joint ranges."""
 HEIGHT = 0.3
-"""How high the tool should be there, in terms of the largest distance."""
+"""Least height of the tool above the base, as a fraction of its largest distance."""
 
 
 class _Attempt(NamedTuple):
@@ -39,16 +39,16 @@ def posture_at(
     tolerance: float = 1e-10,
     controlled: Sequence[bool] | None = None,
 ) -> Vector:
-    """Return joint positions (n,) at which the tool has `pose`, near `guess` if that leads there.
+    """Return joint positions (n,) at which the tool has `pose`.
 
     Newton steps with the logarithmic error, damped by the error (Levenberg 1944; Sugihara 2011),
-    inside the joint limits; from `guess`, then from `middle_posture`, then from postures at
-    random, always the same ones. Only the rows of the task that are `controlled` (6,) count, by
+    within the joint limits. They start from `guess`, then from `middle_posture`, then from random
+    postures with a fixed seed. Only the rows of the task that are `controlled` (6,) count, by
     default all.
 
     Raises:
-        ManipDynError: If the pose is not reached; the message tells where and by how much the
-            nearest attempt missed it.
+        ManipDynError: If no solution is found. The message contains the nearest position and its
+            error.
     """
     goal, rows = checked_pose("pose", pose), controlled_rows(controlled)
     first = middle_posture(robot) if guess is None else finite_vector("guess", guess, robot.n)
@@ -62,13 +62,13 @@ def posture_at(
         best = min(
             best,
             _descent(robot, goal, rows, start, tolerance),
-            key=lambda each: float(np.linalg.norm(each.error)),
+            key=lambda attempt: float(np.linalg.norm(attempt.error)),
         )
     if np.linalg.norm(best.error) < tolerance:
         return best.q
-    place, nearest = _formatted(goal.position), _formatted(goal.position - best.error[:3])
+    position, nearest = _formatted(goal.position), _formatted(goal.position - best.error[:3])
     raise ManipDynError(
-        f"the pose at ({place}) m is not reached by '{robot.name}' from the given posture or "
+        f"the pose at ({position}) m is not reached by '{robot.name}' from the given posture or "
         f"others; the nearest, at ({nearest}) m, was {np.linalg.norm(best.error[:3]):.3g} m and "
         f"{np.linalg.norm(best.error[3:]):.3g} rad away. Expected a pose within reach and limits"
     )
@@ -77,27 +77,27 @@ def posture_at(
 def postures_at(
     robot: Robot, pose: Pose, controlled: Sequence[bool] | None = None
 ) -> Iterator[Vector]:
-    """Yield different postures (n,) at which the tool has `pose`, always the same ones.
+    """Yield different postures (n,) at which the tool has `pose`.
 
-    They are found from `middle_posture` and from `MANY` postures at random.
+    The searches start from `middle_posture` and from random postures with a fixed seed.
     """
     goal, rows = checked_pose("pose", pose), controlled_rows(controlled)
     rng = np.random.default_rng(0)
     low, high = _range(robot)
-    found: list[Vector] = []
+    solutions: list[Vector] = []
     for k in range(MORE_RANDOM_STARTS + 1):
         start = rng.uniform(low, high) if k else middle_posture(robot)
         attempt = _descent(robot, goal, rows, start, REACHED)
         if np.linalg.norm(attempt.error) >= REACHED:
             continue
         q = unwound(robot, attempt.q)
-        if all(np.abs(q - other).max() > DIFFERENT for other in found):
-            found.append(q)
+        if all(np.abs(q - solution).max() > DIFFERENT for solution in solutions):
+            solutions.append(q)
             yield q
 
 
 def unwound(robot: Robot, q: Vector) -> Vector:
-    """Return the same posture (n,) with each revolute joint turned to the middle of its range."""
+    """Return a posture (n,) with its revolute joints shifted by full turns towards mid-range."""
     turns = np.zeros(robot.n)
     for i in np.flatnonzero(np.isfinite(robot.q_max - robot.q_min)):
         if not robot.bodies[i].prismatic:
@@ -107,12 +107,12 @@ def unwound(robot: Robot, q: Vector) -> Vector:
 
 
 def controlled_rows(controlled: Sequence[bool] | None) -> Vector:
-    """Return a number for each row of the task (6,): 1 if it counts, else 0; default: all do."""
+    """Return 1 for each row of the task (6,) that counts, else 0. Default: all rows count."""
     return np.ones(6) if controlled is None else np.array(controlled, dtype=bool).astype(float)
 
 
 def middle_posture(robot: Robot) -> Vector:
-    """Return a posture away from limits and from the stretched arm, (n,)."""
+    """Return a posture (n,) near the middle of the joint ranges, away from the stretched arm."""
     low, high = _range(robot)
     return np.clip(0.5 * (low + high) + 0.3, robot.q_min, robot.q_max)
 
@@ -120,8 +120,8 @@ def middle_posture(robot: Robot) -> Vector:
 def dexterous_posture(robot: Robot) -> Vector:
     """Return a posture (n,) in the middle of the joint ranges that is far from singular.
 
-    That with the largest smallest singular value of the Jacobian (Klein, Blaho 1987) among many
-    at random, always the same ones, that hold the tool above the base if there are any.
+    It maximizes the smallest singular value of the Jacobian (Klein, Blaho 1987) over random
+    postures with a fixed seed. Postures with the tool above the base are preferred.
     """
     low, high = _range(robot)
     rng = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
-    """Return the best posture found in a descent from one start."""
+    """Return the best posture of a descent from one initial guess."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
     best = _Attempt(q, rows * _error(kernels, goal, q))

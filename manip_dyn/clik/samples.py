@@ -1,4 +1,4 @@
-"""What is kept of every sample: one row of numbers, and the same by name."""
+"""Samples of a tracked motion, as rows of numbers and by name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 ROW_ERROR, ROW_DESIRED, ROW_ACTUAL, ROW_JOINTS = 6, 12, 24, 36
-"""A row: t, path time, scale, damping, smallest singular value, escape; then these; q, v, held."""
+"""Offsets in a row: t, path time, scale, damping, smallest singular value and escape speed, then
+error (6), desired pose (12), actual pose (12), q (n), v (n), flags of held joints (n)."""
 
 
 class TrackingSample(NamedTuple):
-    """One sample.
+    """One sample of a tracked motion.
 
     Attributes:
         t: Time, s.
@@ -28,10 +29,10 @@ class TrackingSample(NamedTuple):
         error: Error of the pose (6,), m and rad.
         smallest_singular_value: Of the controlled rows of the Jacobian.
         damping: Largest damping d in the inverse.
-        speed_scale: What the speed limits left of the velocity, 1 or less.
-        at_limit: Names of the joints that were held at their limits.
-        path_time: Where on the path the desired pose is, s: behind `t` where speeds were scaled.
-        escape_speed: Of the joints, to leave a singular posture, rad/s or m/s; mostly 0.
+        speed_scale: Factor by which the speed limits scale the velocity, at most 1.
+        at_limit: Names of the joints that are held at their limits.
+        path_time: Path time of the desired pose, s; behind `t` after speeds were scaled.
+        escape_speed: Joint speed of the escape from a singular posture, rad/s or m/s.
     """
 
     t: float
@@ -49,12 +50,12 @@ class TrackingSample(NamedTuple):
 
 
 def row_size(n: int) -> int:
-    """Return the length of a row for n joints."""
+    """Return the number of columns of a row for n joints."""
     return ROW_JOINTS + 3 * n
 
 
 def sample_of(row: Vector, robot: Robot) -> TrackingSample:
-    """Return a row by name."""
+    """Return a row as a `TrackingSample`."""
     n = robot.n
     q, v, held = row[ROW_JOINTS:].reshape(3, n).copy()
     desired, actual = row[ROW_DESIRED:ROW_JOINTS].reshape(2, 12).copy()
@@ -76,7 +77,7 @@ def sample_of(row: Vector, robot: Robot) -> TrackingSample:
 
 @compiled(short=True)
 def fill_row(t, y, rate, memory, row):
-    """Write what the law has just computed at the state `y`, with the rate of `y`."""
+    """Write the row of the state `y` and its rate from the last evaluation of the law."""
     task = task_of(memory)
     n = task.freedom.size
     row[0], row[1] = t, y[n]

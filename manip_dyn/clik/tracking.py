@@ -22,7 +22,7 @@ from manip_dyn.integration import Method, Status
 from manip_dyn.robot import Robot
 
 Reach = Callable[[PathFollower, float], str]
-"""Says whether an arm can reach the pose of its path at a path time, s."""
+"""Returns whether an arm can reach the pose of its path at a path time, s, as a sentence."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,16 +40,16 @@ class TrackResult(Result):
         orientation_error: |e_o| of the controlled rows (m,), rad for small angles.
         smallest_singular_value: Of the controlled rows of the Jacobian (m,).
         damping: Largest damping d in the inverse (m,).
-        scale: What the speed limits left of the velocities (m,), 1 or less.
-        path_time: Path times of the desired poses (m,), s: behind `t` after a slow-down.
-        held: Whether a joint was held at its limit (m, n).
-        drift: Change of the joint positions over each full cycle at full speed (k, n); None if
-            there was none, or if path time did not always go forwards.
-        status: How it ended; OFF_PATH where the tool was further from the path than the tolerance,
-            TOO_MANY_STEPS where speed limits took too long.
-        reason: What happened, in words.
+        scale: Factors by which the speed limits scaled the velocities (m,), at most 1.
+        path_time: Path times of the desired poses (m,), s; behind `t` after speeds were scaled.
+        held: Whether each joint was held at its limit (m, n).
+        drift: Change of the joint positions over each lap at full speed (k, n). None without such
+            laps, or if path time decreased.
+        status: OFF_PATH if the error exceeded the tolerance, TOO_MANY_STEPS if speed limits slowed
+            the motion down too much.
+        reason: Description of the motion in one sentence.
         method: Name of the integrator.
-        settings: The law's constants.
+        settings: Constants of the law.
         followed: Path time at which the tool first left the path, or the last one, s.
     """
 
@@ -82,9 +82,9 @@ class TrackResult(Result):
 def track_result(
     follower: PathFollower, rows: Vector, end: float, tolerance: float, reach: Reach | None = None
 ) -> TrackResult:
-    """Return the result of rows, see `record`, of a motion that was to last until `end`, s.
+    """Return the result of rows, see `samples`, of a motion with the planned end `end`, s.
 
-    Where the tool left the path near a singularity, the reason has the words of `reach`.
+    If the tool left the path near a singularity, the reason contains the sentence of `reach`.
     """
     n = follower.robot.n
     error = rows[:, ROW_ERROR:ROW_DESIRED]
@@ -130,7 +130,7 @@ def _matrices(poses: Vector) -> Tensor:
 
 
 def _allowed(follower: PathFollower, t: Vector, position, orientation, tolerance: float) -> Matrix:
-    """Return the largest errors (2, m) of a tool on its path: from the start they fade."""
+    """Return the largest errors (2, m) on the path: the initial error, which fades, is allowed."""
     fading = 2.0 * np.exp(-0.5 * follower.settings.gain * t)
     return tolerance + fading * np.array([[position[0]], [orientation[0]]])
 
@@ -139,12 +139,12 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
     """Return the change of q over each full cycle at full speed, by cubic interpolation."""
     path = follower.path
     if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
-        return None  # ab4 may turn the clock back where speed limits stop it at once
+        return None  # with ab4 path time may decrease where speed limits stop it suddenly
     end = path_time[-1]
-    if not path.twist(end).any():  # the last lap is not one at full speed: it stops
+    if not path.twist(end).any():  # the last lap ends with a stop, not at full speed
         end -= max(path.settled, follower.step_size)
-    whole = end - path.settled + 1e-6 * follower.step_size
-    count = int(whole / path.period)
+    duration = end - path.settled + 1e-6 * follower.step_size
+    count = int(duration / path.period)
     if count < 1:
         return None
     times = np.minimum(path.settled + path.period * np.arange(count + 1), path_time[-1])
@@ -152,7 +152,7 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
 
 
 def _cubic(t: Vector, values: Matrix, slopes: Matrix, times: Vector) -> Matrix:
-    """Return the cubic of Hermite (k, n) through values and slopes (m, n) at t, at `times`."""
+    """Return values and slopes (m, n) at t, interpolated by cubics at `times`, as (k, n)."""
     i = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     width = (t[i + 1] - t[i])[:, None]
     s = (times - t[i])[:, None] / width
@@ -169,44 +169,44 @@ def _status_and_reason(
     end: float,
     reach: Reach | None,
 ) -> tuple[Status, str]:
-    """Return how it ended, and sentences about what happened."""
+    """Return status and reason of a motion."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
     n, names = follower.robot.n, follower.robot.joint_names
     finished = path_time[-1] >= end
-    status, told = follower.status, []
+    status, sentences = follower.status, []
     if status is not Status.SUCCESS:
-        told.append(f"{follower.status.meaning} after {t[-1]:.3f} s")
+        sentences.append(f"{follower.status.meaning} after {t[-1]:.3f} s")
     elif not finished:
         status = Status.TOO_MANY_STEPS
-        told.append(f"only {path_time[-1]:.3f} s of the path were done in {t[-1]:.3f} s")
+        sentences.append(f"only {path_time[-1]:.3f} s of the path were followed in {t[-1]:.3f} s")
     if off.any():
-        told.append(_departure(follower, rows, errors, off, reach))
+        sentences.append(_departure(follower, rows, errors, off, reach))
     if (off.any() or follower.status) and follower.unstable:
-        told.append(follower.unstable)
+        sentences.append(follower.unstable)
     if scale.min() < 1.0:
         k = int(np.argmin(scale))
-        told.append(f"joint speeds were scaled by {scale[k]:.3g} at {t[k]:.3f} s")
-        told.append(f"the path took {t[-1] - path_time[-1]:.3f} s longer")
+        sentences.append(f"joint speeds were scaled by {scale[k]:.3g} at {t[k]:.3f} s")
+        sentences.append(f"the path took {t[-1] - path_time[-1]:.3f} s longer")
     held = rows[:, ROW_JOINTS + 2 * n :]
     for k in np.flatnonzero(held.any(axis=1))[:1]:
         joints = ", ".join(names[i] for i in np.flatnonzero(held[k]))
-        told.append(f"joint {joints} met its limit at {t[k]:.3f} s")
+        sentences.append(f"joint {joints} met its limit at {t[k]:.3f} s")
     if status is Status.SUCCESS and off.any():
         status = Status.OFF_PATH
     if status is Status.SUCCESS:
-        told.insert(0, "the path was followed")
-    return status, "; ".join(told)
+        sentences.insert(0, "the path was followed")
+    return status, "; ".join(sentences)
 
 
 def _departure(
     follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray, reach: Reach | None
 ) -> str:
-    """Return where the tool left the path, and by how much at most."""
+    """Return when the tool left the path, and its largest error."""
     first, worst = int(np.argmax(off)), int(np.argmax(errors[0] * off))
-    place = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])
+    position = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])
     text = (
         f"the path was lost at {rows[first, 0]:.3f} s; the tool was {errors[0, worst]:.3g} m and "
-        f"{errors[1, worst]:.3g} rad off at ({place}) m at {rows[worst, 0]:.3f} s"
+        f"{errors[1, worst]:.3g} rad off at ({position}) m at {rows[worst, 0]:.3f} s"
     )
     if rows[worst, 3] > 0.0:
         text += f", where the arm is near a singularity ({rows[worst, 4]:.2g})"
@@ -215,45 +215,48 @@ def _departure(
 
 
 ENOUGH_COMPLETE = 4
-"""Motions that follow the whole path, of which the one furthest from joint limits is taken."""
+"""Number of complete motions after which the search for the best start ends."""
 AVOIDANCE = 1.0
-"""Null-space gain towards the middle of the joint ranges that is tried, 1/s."""
+"""Null-space gain of the limit avoidance that is tried, 1/s."""
 
 Follow = Callable[[Vector, ClikSettings], TrackResult]
-"""Follows the path from joint positions (n,) by settings."""
+"""Function that follows the path from joint positions (n,) with settings."""
 
 
 def best_track(
-    robot: Robot, starts: Iterable[Vector], ways: Sequence[ClikSettings], follow: Follow
+    robot: Robot, starts: Iterable[Vector], candidates: Sequence[ClikSettings], follow: Follow
 ) -> TrackResult | None:
-    """Return the best motion of those that begin at postures (n,), each tried in several ways.
+    """Return the best motion over start postures (n,) and candidate settings.
 
-    The whole path counts first, then the distance from the joint limits; where no motion follows
-    it to its end, how much of it is followed.
+    Complete motions are ranked by their distance from the joint limits. If none is complete, the
+    motion that follows the largest fraction of the path wins.
     """
     best, rank, complete = None, (-1.0, -1.0), 0
     for start in starts:
-        for settings in ways:
+        for settings in candidates:
             run = follow(start, settings)
-            mine = (followed_fraction(run), limit_clearance(robot, run) if run.success else 0.0)
-            if mine > rank:
-                best, rank = run, mine
+            run_rank = (
+                followed_fraction(run),
+                limit_clearance(robot, run) if run.success else 0.0,
+            )
+            if run_rank > rank:
+                best, rank = run, run_rank
             complete += run.success
         if complete >= ENOUGH_COMPLETE:
             break
     return best
 
 
-def candidate_settings(robot: Robot, given: ClikSettings | None) -> list[ClikSettings]:
-    """Return the settings to try: those that are given, or with and without limit avoidance."""
-    if given is not None:
-        return [given]
-    usual = ClikSettings()
-    return [usual, replace(usual, limit_avoidance=AVOIDANCE)] if robot.n > 6 else [usual]
+def candidate_settings(robot: Robot, settings: ClikSettings | None) -> list[ClikSettings]:
+    """Return the user's settings, or the default ones with and without limit avoidance."""
+    if settings is not None:
+        return [settings]
+    default = ClikSettings()
+    return [default, replace(default, limit_avoidance=AVOIDANCE)] if robot.n > 6 else [default]
 
 
 def followed_fraction(run: TrackResult) -> float:
-    """Return which share of the path is followed before the tool first leaves it; 1: all."""
+    """Return the fraction of the path that is followed before the tool first leaves it."""
     if run.success:
         return 1.0
     end = float(run.path_time[-1])
@@ -261,7 +264,7 @@ def followed_fraction(run: TrackResult) -> float:
 
 
 def limit_clearance(robot: Robot, run: TrackResult) -> float:
-    """Return the least distance of a joint from its limits on the way, of half its range."""
+    """Return the least distance of a joint from its limits, as a fraction of half its range."""
     limited = np.isfinite(robot.q_max - robot.q_min)
     if not limited.any():
         return 1.0
@@ -270,7 +273,7 @@ def limit_clearance(robot: Robot, run: TrackResult) -> float:
 
 
 MAX_SLOWDOWN = 10
-"""How many times longer than the path a motion may take that speed limits slow down."""
+"""Largest ratio of a motion's duration to that of its path."""
 
 
 def track(
@@ -291,27 +294,27 @@ def track(
         method: Integrator: a name in `md.METHODS` other than ``taylor``, or a `Method`, with fixed
             steps.
         step: Sampling period, s.
-        q0: Joint positions (n,) at the start, on or off the path. Default: a posture on the
-            path's first pose, searched from the middle of the joint ranges. ``"best"``: that of
-            many on the first pose from which the whole path is followed, furthest from the joint
-            limits; without `settings` also with a null space that keeps away from them
-            (`TrackResult.settings`, ``q[0]``).
-        duration: Path time to track, s, rounded up to whole steps. Default: the path's, one
-            lap of an endless one.
+        q0: Joint positions (n,) at the start, on or off the path. Default: a posture at the
+            path's first pose, searched from the middle of the joint ranges. ``"best"``: of many
+            postures at the first pose, the one from which the complete path is followed with the
+            largest distance from the joint limits. Without `settings` this also tries a null-space
+            motion that avoids the limits (see ``settings`` and ``q[0]`` of the result).
+        duration: Path time to track, s, rounded up to full steps. Default: the duration of the
+            path, or one lap of an endless path.
         settings: Gain, inverse, null space and limits.
-        tolerance: Errors that count as being on the path, m and rad; what the start is off
-            the path comes on top, and fades with the gain.
+        tolerance: Largest errors on the path, m and rad. The error of the start, which fades with
+            the gain, is added to it.
 
     Raises:
-        ManipDynError: For bad arguments. What goes wrong later is in the result.
+        ManipDynError: If an argument is invalid. Failures of the motion are in the result.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):
-        raise ManipDynError("the path has no end; expected a duration in s")
+        raise ManipDynError("duration must be a number in s for a path without an end, got None")
     steps = ceil(nanoseconds("duration", span) / nanoseconds("step", step) - 1e-6)
     positive("tolerance", tolerance)
     if isinstance(q0, str) and q0 != "best":
-        raise ManipDynError(f"q0 is '{q0}'; expected joint positions or \"best\"")
+        raise ManipDynError(f"q0 must be joint positions or \"best\", got '{q0}'")
     controlled = None if settings is None else checked_settings(settings).controlled
     if q0 is None or isinstance(q0, str):
         start = posture_at(robot, path.pose(0.0), controlled=controlled)
@@ -321,46 +324,46 @@ def track(
     if not isinstance(q0, str):
         return _run_follower(follower, steps, tolerance)
 
-    def follow(q: Vector, chosen: ClikSettings) -> TrackResult:
-        follower.settings = chosen
+    def follow(q: Vector, candidate: ClikSettings) -> TrackResult:
+        follower.settings = candidate
         follower.reset(q)
         return _run_follower(follower, steps, tolerance, explained=False)
 
-    ways = candidate_settings(robot, settings)
-    best = best_track(robot, postures_at(robot, path.pose(0.0), controlled), ways, follow)
+    candidates = candidate_settings(robot, settings)
+    best = best_track(robot, postures_at(robot, path.pose(0.0), controlled), candidates, follow)
     if best is None or not best.success:
-        follower.settings = ways[0] if best is None else best.settings
+        follower.settings = candidates[0] if best is None else best.settings
         follower.reset(start if best is None else best.q[0])
         run = _run_follower(follower, steps, tolerance, explained=False)
-        return replace(run, reason=f"no start that was tried follows it; the best: {run.reason}")
+        return replace(run, reason=f"no start follows the path; the best: {run.reason}")
     return best
 
 
 def _run_follower(
     follower: PathFollower, steps: int, tolerance: float, explained: bool = True
 ) -> TrackResult:
-    """Return the motion over so many steps of path time, from where the follower is."""
+    """Return the motion over a number of steps of path time from the state of the follower."""
     step = follower.step_size
     rows = [follower.look()[None, :]]
-    end, taken, most = (steps - 1e-6) * step, 0, MAX_SLOWDOWN * max(steps, 1)
-    while follower.path_time < end and taken < most and not follower.status:
+    end, count, limit = (steps - 1e-6) * step, 0, MAX_SLOWDOWN * max(steps, 1)
+    while follower.path_time < end and count < limit and not follower.status:
         behind = (end - follower.path_time) / step
-        chunk = min(max(ceil(behind), 1), most - taken)
+        chunk = min(max(ceil(behind), 1), limit - count)
         rows.append(follower.run(chunk))
-        taken += chunk
+        count += chunk
     reach = _reachability if explained else None
     return track_result(follower, np.concatenate(rows), end, tolerance, reach)
 
 
 def _reachability(follower: PathFollower, path_time: float) -> str:
-    """Return whether another posture reaches a pose of the path, in words."""
+    """Return whether any posture reaches the pose at a path time, s, as a sentence."""
     pose = follower.path.pose(path_time)
     try:
         q = posture_at(follower.robot, pose, controlled=follower.settings.controlled)
     except ManipDynError:
         return "out of reach"
-    place = ", ".join(f"{x:.4g}" for x in q)
-    return f'out of reach from this posture, not from ({place}); q0="best" looks for a start'
+    posture = ", ".join(f"{x:.4g}" for x in q)
+    return f'out of reach from this posture, not from ({posture}); q0="best" searches for a start'
 
 
 def posture_for(
@@ -370,24 +373,24 @@ def posture_for(
     tolerance: float = REACHED,
     controlled: Sequence[bool] | None = None,
 ) -> Vector:
-    """Return joint positions (n,), rad or m, at which the tool has a pose, or begins a path.
+    """Return joint positions (n,), rad or m, at which the tool has a pose or starts a path.
 
     Args:
         robot: The arm.
-        pose: Where the tool is, or a path: then it is the start of
-            ``md.track(robot, path, q0="best")``, on the path's first pose.
-        guess: For a pose: joint positions (n,) that should be near; see `posture_at`.
-        tolerance: For a pose: the error that counts as none, m and rad.
-        controlled: Which rows of the task count (6,); default: all.
+        pose: Pose of the tool, or a path. For a path the result is the start of
+            ``md.track(robot, path, q0="best")``, at the path's first pose.
+        guess: For a pose: initial guess of the joint positions (n,).
+        tolerance: For a pose: largest error, m and rad.
+        controlled: Flags (6,) of the rows of the task that count. Default: all.
 
     Raises:
-        ManipDynError: If the pose is not reached, or no start follows the path; the message tells
-            how near the best came.
+        ManipDynError: If no posture reaches the pose, or no start follows the path. The message
+            describes the best attempt.
     """
     if not isinstance(pose, Path):
         return posture_at(robot, pose, guess, tolerance, controlled)
     if guess is not None:
-        raise ManipDynError("guess is given with a path; expected none: many starts are tried")
+        raise ManipDynError("guess must be None for a path: many starts are tried")
     settings = None if controlled is None else ClikSettings(controlled=controlled)
     best = track(robot, pose, q0="best", settings=settings)
     if not best.success:

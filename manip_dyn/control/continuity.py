@@ -1,4 +1,4 @@
-"""Whether an arm can have come from one measured state to the next, or was put elsewhere."""
+"""Detection of resets between two measured states of an arm."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 JUMP = 0.02
-"""What a joint may move beyond what its speeds explain, rad or m: feedback corrects as much."""
+"""Joint motion beyond the measured speeds that feedback may cause, rad or m."""
 LONG_GAP = 0.5
-"""In a gap as long as this an arm may speed up and stop again, and neither end shows it, s."""
+"""Time between states in which an arm may accelerate and stop unnoticed, s."""
 
 
 class MeasuredState(NamedTuple):
@@ -24,12 +24,11 @@ class MeasuredState(NamedTuple):
 
 
 def reset_reason(robot: Robot, before: MeasuredState, after: MeasuredState) -> str:
-    """Return why the arm must have been reset between two states, or nothing.
+    """Return why the arm must have been reset between two states, or an empty string.
 
-    Time went back; or a joint moved more than twice what its two velocities make of the time
-    between the stamps, in a direction that one of them has; or, in a gap longer than `UNSEEN`,
-    twice what its highest speed makes of it. So a reset shows whether stamps begin anew or are
-    wall-clock time.
+    Either time went back, or a joint moved by more than twice the distance that its larger
+    velocity explains or, after a gap longer than `LONG_GAP`, that its largest speed explains.
+    This detects resets with simulated and with wall-clock stamps.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"

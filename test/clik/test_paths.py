@@ -1,4 +1,4 @@
-"""Paths: the twist is the derivative of the pose, ends are smooth, bad files are named."""
+"""Paths: the twist is the derivative of the pose, ends are smooth, invalid files are reported."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,12 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.clik import Timing
-from manip_dyn.core.errors import ManipDynError
 
 TURNED = Rotation.from_euler("xyz", [0.3, -0.7, 1.1])
-AGAIN = Rotation.from_euler("xyz", [-0.4, 0.2, 2.0])
+TURNED_AGAIN = Rotation.from_euler("xyz", [-0.4, 0.2, 2.0])
 CORNERS = [
     ([0.4, 0.0, 0.5], TURNED.as_quat()),
-    ([0.5, 0.2, 0.6], AGAIN.as_quat()),
+    ([0.5, 0.2, 0.6], TURNED_AGAIN.as_quat()),
     ([0.3, 0.3, 0.4], np.eye(3)),
 ]
 
@@ -30,12 +29,12 @@ PATHS = {
     "line": md.Line(CORNERS[0], CORNERS[1]),
     "turn in place": md.Line(CORNERS[0], (CORNERS[0][0], np.eye(3))),
     "circle": circle(),
-    "circle, smooth, one round": circle(ramp=2.0, rounds=1.0),
+    "circle, smooth, one lap": circle(ramp=2.0, rounds=1.0),
     "circle along its tangent": circle(follow_tangent=True, ramp=1.0),
     "lissajous": lissajous(),
-    "lissajous, two rounds": lissajous(rounds=2, phases=[0.1, 0.2, 0.3]),
+    "lissajous, two laps": lissajous(rounds=2, phases=[0.1, 0.2, 0.3]),
     "waypoints": md.Waypoints(CORNERS),
-    "waypoints, bare times": md.Waypoints(CORNERS, [0.0, 1.0, 4.0], ramp=0.0),
+    "waypoints, exact times": md.Waypoints(CORNERS, [0.0, 1.0, 4.0], ramp=0.0),
     "closed waypoints": md.Waypoints([*CORNERS, CORNERS[0]], rounds=2),
     "target": md.Target(CORNERS[0], [0.1, 0.2, 0.3, 0.5, -0.4, 0.3]),
 }
@@ -57,9 +56,9 @@ def test_the_twist_is_the_derivative_of_the_pose(path):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in PATHS if n not in {"target", "waypoints, bare times"}]
+    "name", [n for n in PATHS if n not in {"target", "waypoints, exact times"}]
 )
-def test_a_path_with_ramps_begins_and_ends_at_rest(name):
+def test_a_path_with_ramps_starts_and_ends_at_rest(name):
     path = PATHS[name]
     if path.settled == 0.0:
         assert np.linalg.norm(path.twist(0.0)) > 0.05
@@ -74,12 +73,14 @@ def test_a_path_with_ramps_begins_and_ends_at_rest(name):
         np.testing.assert_allclose(after.position, path.pose(path.duration).position, atol=1e-14)
 
 
-def test_speeds_and_ends_are_those_that_were_asked_for():
+def test_speeds_and_ends_match_the_arguments():
     line = md.Line(CORNERS[0], CORNERS[1], 0.1, 9.0, ramp=0.5)
     middle = line.twist(0.5 * line.duration)
     assert np.linalg.norm(middle[:3]) == pytest.approx(0.1)
     np.testing.assert_allclose(line.pose(line.duration).position, CORNERS[1][0], atol=1e-14)
-    np.testing.assert_allclose(line.pose(line.duration).rotation, AGAIN.as_matrix(), atol=1e-14)
+    np.testing.assert_allclose(
+        line.pose(line.duration).rotation, TURNED_AGAIN.as_matrix(), atol=1e-14
+    )
     assert circle().radius == 0.5
     assert np.linalg.norm(circle().twist(0.0)[:3]) == pytest.approx(0.1)
     one = circle(rounds=1.0)
@@ -92,7 +93,7 @@ def test_a_short_path_never_reaches_its_speed():
     assert timing.duration == 4.0
 
 
-def test_a_tangent_circle_turns_the_tool_with_the_radius():
+def test_a_tangent_circle_rotates_the_tool_with_the_radius():
     path = circle(follow_tangent=True)
     first, later = path.pose(0.0), path.pose(3.0)
     in_tool = [pose.rotation.T @ path.twist(t)[:3] for pose, t in ((first, 0.0), (later, 3.0))]
@@ -102,27 +103,26 @@ def test_a_tangent_circle_turns_the_tool_with_the_radius():
 def test_waypoints_are_passed_smoothly():
     times = [0.0, 1.0, 4.0]
     path = md.Waypoints(CORNERS, times, ramp=0.0)
-    for t, (place, orientation) in zip(times, CORNERS, strict=True):
-        wanted = np.eye(3) if np.shape(orientation) == (3, 3) else None
+    rotations = [TURNED.as_matrix(), TURNED_AGAIN.as_matrix(), np.eye(3)]
+    for t, (position, _), rotation in zip(times, CORNERS, rotations, strict=True):
         pose = path.pose(t)
-        np.testing.assert_allclose(pose.position, place, atol=1e-14)
-        if wanted is not None:
-            np.testing.assert_allclose(pose.rotation, wanted, atol=1e-13)
-    small = 1e-6  # the acceleration does not jump at the waypoint
+        np.testing.assert_allclose(pose.position, position, atol=1e-14)
+        np.testing.assert_allclose(pose.rotation, rotation, atol=1e-13)
+    small = 1e-6  # the acceleration is continuous at the waypoint
     before, at, after = (path.twist(1.0 + d) for d in (-small, 0.0, small))
     np.testing.assert_allclose((at - before) / small, (after - at) / small, atol=2e-4)
 
 
-def test_a_target_moves_on_from_where_it_was_set():
+def test_a_target_moves_from_the_pose_where_it_was_set():
     target = md.Target(CORNERS[0])
     twist = np.array([0.1, 0.0, -0.1, 0.2, 0.3, 0.1])
     target.set(CORNERS[1], twist, t=4.0)
     np.testing.assert_allclose(target.pose(4.0).position, CORNERS[1][0], atol=1e-14)
-    np.testing.assert_allclose(target.pose(4.0).rotation, AGAIN.as_matrix(), atol=1e-14)
+    np.testing.assert_allclose(target.pose(4.0).rotation, TURNED_AGAIN.as_matrix(), atol=1e-14)
     np.testing.assert_allclose(target.twist(6.0), twist, atol=1e-15)
-    for bad in (([np.nan, 0, 0], np.eye(3)), ([0, 0, 0], [0, 0, 0, 0])):
-        with pytest.raises(ManipDynError, match=r"target"):
-            target.set(bad)
+    for invalid in (([np.nan, 0, 0], np.eye(3)), ([0, 0, 0], [0, 0, 0, 0])):
+        with pytest.raises(md.ManipDynError, match=r"target"):
+            target.set(invalid)
     np.testing.assert_allclose(target.pose(4.0).position, CORNERS[1][0], atol=1e-14)
 
 
@@ -134,7 +134,7 @@ GOOD = """t,x,y,z,qx,qy,qz,qw
 """
 
 
-def test_a_csv_file_is_a_path(tmp_path):
+def test_a_csv_file_defines_a_path(tmp_path):
     file = tmp_path / "path.csv"
     file.write_text(GOOD)
     path = md.path_from_csv(file)
@@ -146,54 +146,74 @@ def test_a_csv_file_is_a_path(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "message"),
     [
-        ("0.1,0.5,0,0,0.1", "0.1,zz,0,0,0.1", "line 4, column z is 'zz'"),
-        ("0.1,0.5,0,0,0.1", "0.1,nan,0,0,0.1", "line 4, column z is 'nan'"),
-        ("1,0.5,0.1,0.5,0,0,0.1,0.995", "1,0.5,0.1", "line 4 has 3 columns; expected 8"),
-        ("0,0,0,1\n", "0,0,0,0\n", "line 3, columns qx to qw are a quaternion of length 0"),
-        ("3,0.5", "1,0.5", "line 5, column t is 1 after 1"),
-        ("3,0.5,0.2", "1.01,0.5,0.9", "line 5, columns x to z: the path jumps by 0.8062 m"),
-        ("3,0.5,0.2,0.4,0,0,-0.2,-0.98", "1.05,0.5,0.1,0.5,1,0,0,0", "jumps by 3.142 rad in 0.05"),
+        (
+            "0.1,0.5,0,0,0.1",
+            "0.1,zz,0,0,0.1",
+            "line 4, column z must be a finite number, got 'zz'",
+        ),
+        (
+            "0.1,0.5,0,0,0.1",
+            "0.1,nan,0,0,0.1",
+            "line 4, column z must be a finite number, got 'nan'",
+        ),
+        ("1,0.5,0.1,0.5,0,0,0.1,0.995", "1,0.5,0.1", "line 4 must have the columns t, x, y"),
+        ("0,0,0,1\n", "0,0,0,0\n", "line 3, columns qx to qw must be a quaternion"),
+        ("3,0.5", "1,0.5", "line 5, column t must increase, got 1 followed by 1"),
+        ("3,0.5,0.2", "1.01,0.5,0.9", "got a jump of 0.8062 m in 0.01 s"),
+        (
+            "3,0.5,0.2,0.4,0,0,-0.2,-0.98",
+            "1.05,0.5,0.1,0.5,1,0,0,0",
+            "got a jump of 3.142 rad in 0.05",
+        ),
     ],
 )
-def test_a_bad_csv_file_is_refused_with_line_and_column(tmp_path, old, new, words):
+def test_errors_in_a_csv_file_are_reported_with_line_and_column(tmp_path, old, new, message):
     file = tmp_path / "path.csv"
     assert old in GOOD
     file.write_text(GOOD.replace(old, new, 1))
-    with pytest.raises(ManipDynError) as error:
+    with pytest.raises(md.ManipDynError) as error:
         md.path_from_csv(file)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("create", "message"),
     [
         (lambda: md.path_from_csv("/no/file.csv"), "path file '/no/file.csv' cannot be read"),
-        (lambda: md.Line(CORNERS[0], CORNERS[0]), "ends where it starts"),
-        (lambda: md.Line(CORNERS[0], ([0, 0, 1], [0, 0, 0, 0])), "is the quaternion [0.0"),
-        (lambda: md.Line([0, 0, 1], CORNERS[0]), "line start is [0, 0, 1]; expected a pair"),
-        (lambda: md.Line(*CORNERS[:2], ramp=-1.0), "ramp is -1 s"),
-        (lambda: md.Waypoints(CORNERS[:1]), "there are 1 waypoints"),
-        (lambda: md.Waypoints([CORNERS[0]] * 2), "waypoints 1 and 2 are the same pose"),
-        (lambda: md.Waypoints(CORNERS, [0, 2, 1]), "time 3 is 1 s after 2 s"),
-        (lambda: md.Waypoints(CORNERS, rounds=2), "rounds is 2"),
-        (lambda: md.Lissajous([0] * 3, [1, 1, 1], [1, 2.5, 3], np.eye(3)), "frequencies"),
-        (lambda: circle(rounds=0), "rounds is 0"),
-        (lambda: circle(linear_speed=np.inf), "linear speed is inf"),
+        (lambda: md.Line(CORNERS[0], CORNERS[0]), "line end must differ from the line start"),
+        (
+            lambda: md.Line(CORNERS[0], ([0, 0, 1], [0, 0, 0, 0])),
+            "must be a quaternion of length 1, got [0.0",
+        ),
+        (lambda: md.Line([0, 0, 1], CORNERS[0]), "line start must be a pair of"),
+        (lambda: md.Line(*CORNERS[:2], ramp=-1.0), "ramp"),
+        (lambda: md.Waypoints(CORNERS[:1]), "poses must be two or more waypoints, got 1"),
+        (lambda: md.Waypoints([CORNERS[0]] * 2), "the same pose for waypoints 1 and 2"),
+        (lambda: md.Waypoints(CORNERS, [0, 2, 1]), "times must increase, got 2 s followed by 1 s"),
+        (lambda: md.Waypoints(CORNERS, rounds=2), "rounds must be 1, or"),
+        (
+            lambda: md.Lissajous([0] * 3, [1, 1, 1], [1, 2.5, 3], np.eye(3)),
+            "lissajous frequencies must be integers",
+        ),
+        (lambda: circle(rounds=0), "rounds"),
+        (lambda: circle(linear_speed=np.inf), "linear speed"),
     ],
 )
-def test_bad_paths_are_refused(make, words):
-    with pytest.raises(ManipDynError) as error:
-        make()
-    assert words in str(error.value)
+def test_invalid_paths_are_rejected(create, message):
+    with pytest.raises(md.ManipDynError) as error:
+        create()
+    assert message in str(error.value)
 
 
-def test_a_jump_between_waypoints_is_refused():
+def test_a_jump_between_waypoints_is_rejected():
     poses = [([x, 0.0, 0.4], [0, 0, 0, 1]) for x in (0.4, 0.5, 0.3)]
-    with pytest.raises(ManipDynError, match="waypoints 1 and 2 are"):
+    with pytest.raises(
+        md.ManipDynError, match=r"waypoints must be at most .* apart, got .* from waypoint 1 to 2"
+    ):
         md.Waypoints(poses, times=[0.0, 1e-6, 1.0])
-    with pytest.raises(ManipDynError, match="expected a length 1"):
+    with pytest.raises(md.ManipDynError, match="must be a quaternion of length 1"):
         md.Line(([0.4, 0.0, 0.4], [0, 0, 0, 2]), poses[1])
 
 
@@ -204,12 +224,12 @@ def along_x(t, parameters, out):
     out[12] = parameters[0]
 
 
-def test_a_path_of_ones_own_says_its_function_as_it_is():
-    class Mine(md.Path):
+def test_a_user_defined_path_names_its_compiled_function():
+    class MyPath(md.Path):
         function = along_x
 
         def __init__(self):
             self.parameters, self.duration = np.array([0.1]), 5.0
 
-    np.testing.assert_allclose(Mine().pose(2.0).position, [0.2, 0.0, 0.0])
-    np.testing.assert_allclose(Mine().twist(2.0), [0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(MyPath().pose(2.0).position, [0.2, 0.0, 0.0])
+    np.testing.assert_allclose(MyPath().twist(2.0), [0.1, 0.0, 0.0, 0.0, 0.0, 0.0])

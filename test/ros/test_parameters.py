@@ -96,7 +96,7 @@ def test_a_refused_node_leaves_nothing_behind(ros):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"circle.normal": [0.0, 0.0, 0.0]}, ["normal", "parallel or zero"]),
+        ({"circle.normal": [0.0, 0.0, 0.0]}, ["normal", "span a plane"]),
         ({"circle.center": [3.0, 0.0, 0.0]}, ["not reached by 'pa10'"]),
         ({"circle.linear_speed": 0.0}, ["'circle.linear_speed' is 0"]),
         ({"circle.center": [0.5, 0.0]}, ["'circle.center'", "(2,)", "(3,)"]),
@@ -108,7 +108,7 @@ def test_a_refused_node_leaves_nothing_behind(ros):
                 "lissajous.amplitudes": [0.1, 0.1, 0.1],
                 "lissajous.frequencies": [1.5, 1.0, 1.0],
             },
-            ["'lissajous.*'", "whole numbers"],
+            ["'lissajous.*'", "must be integers"],
         ),
         ({"path": "waypoints", "waypoints.poses": [0.5] * 7}, ["'waypoints.poses'", "7 numbers"]),
         ({"path": "csv"}, ["'csv.file' is not set"]),
@@ -116,7 +116,7 @@ def test_a_refused_node_leaves_nothing_behind(ros):
         ({"method": "taylor"}, ["'method' is 'taylor'", "rk4"]),
         ({"inverse": "transpose"}, ["'inverse' is 'transpose'", "filtered"]),
         ({"gain": 50.0}, ["gain * step is 5", "rk4 is unstable above 2.785"]),
-        ({"posture_gain": 1.0}, ["posture_gain is 1 without a posture"]),
+        ({"posture_gain": 1.0}, ["posture must be joint positions"]),
         ({"controlled": [1.0, 0.0]}, ["'controlled'", "six numbers"]),
         ({"mode": "dynamic", "step": 0.001, "joint_damping": 3000.0}, ["joint_damping 3000"]),
     ],
@@ -132,7 +132,7 @@ def test_impossible_tracking_is_refused(ros, parameters, words):
     [
         ("gain", 4.0, True, ""),
         ("gain", 50.0, False, "unstable"),
-        ("posture_gain", 1.0, False, "without a posture"),
+        ("posture_gain", 1.0, False, "posture must be joint positions"),
         ("step", 0.01, False, "read-only"),
     ],
 )

@@ -23,8 +23,6 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-
 from manip_dyn.clik.law.settings import (
     CONSTANT,
     CONTROLLED,
@@ -40,14 +38,14 @@ from manip_dyn.clik.law.settings import (
 from manip_dyn.core.compiled import compiled, inlined, late
 
 SWEEPS = 30
-"""Sweeps before giving up; six rows need about six."""
+"""Largest number of sweeps; six rows need about six."""
 ORTHOGONAL = 1e-15
-"""Cosine of two rows that are orthogonal."""
+"""Largest cosine of two orthogonal rows."""
 
 
 @compiled
 def decompose(rows, basis, values):
-    """Turn `rows` (m, n) into B = U^T rows, whose rows are orthogonal, from long to short.
+    """Replace `rows` (m, n) by B = U^T rows with orthogonal rows, sorted by descending length.
 
     One-sided Jacobi rotations (Hestenes 1958; Golub, Van Loan, Matrix Computations, section
     8.6.3): the lengths of the rows of B are the singular values, `values` (m,), to high relative
@@ -73,7 +71,7 @@ def decompose(rows, basis, values):
 
 @inlined(always=True)
 def _rotate(rows, basis, a, b, width):
-    """Make rows a and b orthogonal, the longer one first; return whether anything changed."""
+    """Orthogonalize rows a and b, the longer one first; return whether they changed."""
     alpha = beta = gamma = 0.0
     for i in range(width):
         alpha += rows[a, i] * rows[a, i]
@@ -150,7 +148,7 @@ def inverse_trace(lower):
     n = lower.shape[0]
     total = 0.0
     for j in range(n):
-        # Column j of L^-1 by substitution; kept in scalars of a small triangle above the diagonal.
+        # Column j of L^-1 by substitution, stored above the diagonal.
         lower_jj = lower[j, j]
         total += lower_jj * lower_jj
         for i in range(j + 1, n):
@@ -164,12 +162,12 @@ def inverse_trace(lower):
 
 
 NEGLIGIBLE = 1e-12
-"""Singular values below this share of the largest are zero."""
+"""Singular values below this fraction of the largest are zero."""
 
 
 @inlined
 def factorize_damped(task, memory):
-    """Factorize J J^T + d^2 I; return whether that is the inverse, without singular values."""
+    """Factorize J J^T + d^2 I; return whether the inverse needs no singular values."""
     numbers = task.numbers
     task.report[DAMPED] = 0.0
     write_gram_matrix(task.jacobian, numbers, task.square)
@@ -178,8 +176,8 @@ def factorize_damped(task, memory):
         damping = numbers[DAMPING]
     elif kind == MANIPULABILITY:
         report_manipulability(memory)
-        share = 1.0 - task.report[MEASURED] / numbers[THRESHOLD]
-        damping = numbers[DAMPING] * (share if share > 0.0 else 0.0)
+        fraction = 1.0 - task.report[MEASURED] / numbers[THRESHOLD]
+        damping = numbers[DAMPING] * (fraction if fraction > 0.0 else 0.0)
     if not factorize(task.square, damping, task.factor):
         return False
     if kind == FILTERED:
@@ -242,17 +240,17 @@ def add_decomposed(task, v):
             continue
         squared = damping_of(value, task.numbers)
         task.report[DAMPED] = max(task.report[DAMPED], sqrt(squared))
-        share = 0.0
+        component = 0.0
         for r in range(6):
-            share += task.basis[r, k] * task.rest[r]
-        share /= value * value + squared
+            component += task.basis[r, k] * task.rest[r]
+        component /= value * value + squared
         for i in range(task.freedom.size):
-            v[i] += task.freedom[i] * share * task.rows[k, i]
+            v[i] += task.freedom[i] * component * task.rows[k, i]
 
 
 @inlined
 def damping_of(value, numbers):
-    """Return d^2 for a singular value when the Jacobian is decomposed."""
+    """Return d^2 for a singular value of the decomposed Jacobian."""
     kind, damping = numbers[INVERSE], numbers[DAMPING]
     if kind == CONSTANT:
         return damping * damping
@@ -264,7 +262,7 @@ def damping_of(value, numbers):
 
 @inlined
 def write_gram_matrix(jacobian, numbers, square):
-    """Write J J^T; a row that is not controlled becomes one of the unit matrix, scaled."""
+    """Write J J^T; rows that are not controlled become rows of a scaled unit matrix."""
     n, threshold = jacobian.shape[1], numbers[THRESHOLD]
     size = 0.0
     for r in range(6):
@@ -278,11 +276,3 @@ def write_gram_matrix(jacobian, numbers, square):
         if numbers[CONTROLLED + r] == 0.0:
             unit = 1e8 * (threshold * threshold)
             square[r, r] = size if size > unit else unit
-
-
-def singular_values(jacobian: np.ndarray) -> np.ndarray:
-    """Return the singular values (6,) of a matrix (6, n), falling."""
-    rows = np.array(jacobian, dtype=np.float64)
-    values = np.empty(6)
-    decompose(rows, np.empty((6, 6)), values)
-    return values

@@ -73,11 +73,11 @@ from manip_dyn.core.compiled import compiled, inlined, late
 
 @inlined
 def curvature(actual, u, n, i, k):
-    """Return u . dJ_i/dq_k, from the columns of J alone, which `actual` has from 12 on by rows.
+    """Return u . dJ_i/dq_k from the columns of J, which `actual` contains by rows from 12 on.
 
-    A column's linear part changes by the angular part of the one of both joints that is nearer
-    to the base, crossed with the linear part of the other; its angular part only with joints
-    before it. (Hourtash 2005 gives the kinematic Hessian; holds for prismatic joints too.)
+    The derivative of a linear column is the angular column of the joint nearer to the base,
+    crossed with the linear column of the other joint. An angular column changes only with joints
+    nearer to the base. (Kinematic Hessian: Hourtash 2005; valid for prismatic joints, too.)
     """
     low, high = (i, k) if i < k else (k, i)
     total = _triple(actual, u, 0, n, low, high, 0)
@@ -88,7 +88,7 @@ def curvature(actual, u, n, i, k):
 
 @inlined
 def _triple(actual, u, first, n, low, high, part):
-    """Return u[first:first + 3] . (angular part of J_low x part of J_high)."""
+    """Return u[first:first + 3] . (angular rows of J_low x rows of J_high from `part` on)."""
     a = 12 + 3 * n + low
     b = 12 + part * n + high
     ax, ay, az = actual[a], actual[a + n], actual[a + 2 * n]
@@ -101,12 +101,12 @@ def _triple(actual, u, first, n, low, high, part):
 
 
 MEASURE_FLOOR = 1e-3
-"""Share of the damping threshold that the gradient of w takes singular values for at least."""
+"""Damping for the gradient of w, as a fraction of the damping threshold."""
 
 
 @late
 def desired_null_velocity(q, memory):
-    """Write the wanted null-space velocities into ``task.wish`` (n,)."""
+    """Write the desired null-space velocities into ``task.wish`` (n,)."""
     task = task_of(memory)
     numbers, joints = task.numbers, task.joints
     posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
@@ -125,7 +125,7 @@ def desired_null_velocity(q, memory):
 
 @inlined
 def _add_manipulability_gradient(task):
-    """Add gain times dw/dq_k = w trace(J^T (J J^T)^-1 dJ/dq_k)."""
+    """Add gain times dw/dq_k = w trace(J^T (J J^T)^-1 dJ/dq_k) to ``task.wish``."""
     n, numbers = task.wish.size, task.numbers
     write_gram_matrix(task.jacobian, numbers, task.square)
     if not factorize(task.square, MEASURE_FLOOR * numbers[THRESHOLD], task.factor):
@@ -141,26 +141,26 @@ def _add_manipulability_gradient(task):
 
 
 NEGLIGIBLE_EIGENVALUE = 1e-9
-"""Share of the size of H below which an eigenvalue is zero."""
+"""Eigenvalues below this fraction of the norm of H are zero."""
 
 
 @late
 def add_escape(q, memory):
-    """Add to ``task.null`` what leads out of a singularity; needs the singular values.
+    """Add the escape from a singularity to ``task.null``; requires the singular values.
 
-    ``task.rest`` is the wanted twist x (6,).
+    ``task.rest`` is the required twist x (6,).
     """
     task = task_of(memory)
     threshold = task.numbers[THRESHOLD]
     lost, blocked = -1, 0.0
     for k in range(6):
         ratio = task.values[k] / threshold
-        share = 0.0
+        component = 0.0
         for r in range(6):
-            share += task.basis[r, k] * task.rest[r]
-        share *= max(1.0 - ratio * ratio, 0.0)
-        if abs(share) > abs(blocked):
-            lost, blocked = k, share
+            component += task.basis[r, k] * task.rest[r]
+        component *= max(1.0 - ratio * ratio, 0.0)
+        if abs(component) > abs(blocked):
+            lost, blocked = k, component
     if lost < 0:
         return
     _write_projector(task, threshold)
@@ -178,7 +178,7 @@ def add_escape(q, memory):
 
 @inlined
 def _write_projector(task, threshold):
-    """Write the projector on velocities that move the tool along lost directions only."""
+    """Write the projector onto velocities that move the tool along lost directions only."""
     projector = task.projector
     n = projector.shape[0]
     for i in range(n):
@@ -226,7 +226,7 @@ def _multiply_square(left, right, product):
 def _largest_eigenvector(matrix, vectors, values):
     """Return the column of `vectors` of the largest eigenvalue; -1 if none is above zero.
 
-    The matrix is shifted by its size, so that singular values are eigenvalues; it is overwritten.
+    The matrix is shifted by its norm to make its eigenvalues singular values, and overwritten.
     """
     n = matrix.shape[0]
     size = 0.0
@@ -245,10 +245,10 @@ def _largest_eigenvector(matrix, vectors, values):
 
 @inlined
 def _escape_side(q, task, sign, lost, column):
-    """Return 1 or -1: on which side of the singularity to leave it.
+    """Return 1 or -1: the side of the singularity on which to leave it.
 
-    On the side where the arm already is; exactly in it towards the middle of the joint ranges,
-    and if that does not decide, so that the largest component is positive.
+    The arm stays on its present side. Exactly in the singularity it moves towards the middle of
+    the joint ranges. If that does not decide, the largest component is positive.
     """
     joints, directions = task.joints, task.directions
     progress = middle = largest = 0.0
@@ -276,7 +276,7 @@ def joint_velocity(q, desired, memory, v):
     Args:
         q: Joint positions (n,) or longer.
         desired: Pose and twist (18,).
-        memory: Of `workspace`, with the kinematics at q in its part ``actual``.
+        memory: See `law_memory`, with the kinematics at q in ``actual``.
         v: Joint velocities (n,) or longer.
     """
     task = task_of(memory)
@@ -290,21 +290,22 @@ def joint_velocity(q, desired, memory, v):
         task.freedom[i] = task.joints[FREEDOM, i]
         task.held[i] = task.wish[i] = 0.0
     fill_jacobian(task)
-    wanted = numbers[POSTURE_GAIN] + numbers[AVOIDANCE_GAIN] + numbers[MANIPULABILITY_GAIN] != 0.0
-    if wanted:
+    gains = numbers[POSTURE_GAIN] + numbers[AVOIDANCE_GAIN] + numbers[MANIPULABILITY_GAIN]
+    null_motion = gains != 0.0
+    if null_motion:
         desired_null_velocity(q, memory)
     for _ in range(n + 1):
-        _solve(q, memory, task, wanted, v)
+        _solve(q, memory, task, null_motion, v)
         if not _hold_worst_joint(q, task, v):
             break
-        wanted = True
+        null_motion = True
         fill_jacobian(task)
     return _scale_to_speed_limits(task, v)
 
 
 @inlined
 def fill_jacobian(task):
-    """Write the Jacobian of joints and rows that are free into ``task.jacobian``."""
+    """Write the Jacobian of the free joints and the controlled rows into ``task.jacobian``."""
     n = task.freedom.size
     for r in range(6):
         for i in range(n):
@@ -313,8 +314,8 @@ def fill_jacobian(task):
 
 
 @inlined
-def _solve(q, memory, task, wanted, v):
-    """Write v_0 + J^+ (x - J v_0) into `v`; v_0 is 0 unless some is `wanted`."""
+def _solve(q, memory, task, null_motion, v):
+    """Write v_0 + J^+ (x - J v_0) into `v`; without `null_motion` v_0 is 0."""
     task.report[ESCAPING] = 0.0
     if not factorize_damped(task, memory):
         _solve_decomposed(q, memory, v)
@@ -323,14 +324,14 @@ def _solve(q, memory, task, wanted, v):
         task.null[i] = v[i] = task.wish[i]
     for r in range(6):
         task.rest[r] = task.twist[r]
-    if wanted:
+    if null_motion:
         _subtract_null_motion(task)
     add_factorized(task, v)
 
 
 @late
 def _solve_decomposed(q, memory, v):
-    """Do the same where the Jacobian is near singular, and leave a posture that blocks x."""
+    """Do the same near a singularity, with the escape from a posture that blocks x."""
     task = task_of(memory)
     n = task.freedom.size
     find_singular_values(task)
@@ -360,7 +361,7 @@ def _subtract_null_motion(task):
 
 @inlined
 def _hold_worst_joint(q, task, v):
-    """Hold the free joint that exceeds its position bounds most; return whether there is one."""
+    """Hold the free joint that exceeds its speed bound most; return whether there is one."""
     joints, rate = task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
     for i in range(task.freedom.size):
@@ -382,7 +383,7 @@ def _hold_worst_joint(q, task, v):
 
 @inlined
 def _scale_to_speed_limits(task, v):
-    """Scale `v` into the speed limits, its direction kept; return the scale."""
+    """Scale `v` to the speed limits without changing its direction; return the scale."""
     scale, joints = 1.0, task.joints
     for i in range(task.freedom.size):
         speed = abs(v[i])

@@ -37,9 +37,9 @@ from manip_dyn.core.compiled import compiled, inlined, late
 from manip_dyn.core.errors import ManipDynError, closest
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
-"""Where the parts of a desired pose begin, and its size."""
+"""Offsets of position, rotation and twist in a desired pose, and its size."""
 UNIT = 0.01
-"""How far from 1 the length of a quaternion may be."""
+"""Largest deviation of the length of a quaternion from 1."""
 
 
 class Pose(NamedTuple):
@@ -50,12 +50,12 @@ class Pose(NamedTuple):
 
 
 def checked_pose(name: str, value: Any) -> Pose:
-    """Return a pose of a position and an orientation as `checked_rotation` takes it."""
+    """Return a pair of a position and an orientation (see `checked_rotation`) as a `Pose`."""
     try:
         position, orientation = value
     except (TypeError, ValueError) as error:
         raise ManipDynError(
-            f"{name} is {value!r}; expected a pair of a position and an orientation"
+            f"{name} must be a pair of a position and an orientation, got {value!r}"
         ) from error
     return Pose(
         finite_vector(f"{name} position", position, 3),
@@ -64,13 +64,13 @@ def checked_pose(name: str, value: Any) -> Pose:
 
 
 def checked_rotation(name: str, value: ArrayLike) -> Matrix:
-    """Return a rotation matrix (3, 3) of one, or of a quaternion x, y, z, w (4,)."""
+    """Return a rotation matrix (3, 3) or a quaternion x, y, z, w (4,) as a rotation matrix."""
     if np.shape(value) != (4,):
         return rotation_matrix(name, value)
     quaternion = finite_vector(name, value, 4)
     if abs(np.linalg.norm(quaternion) - 1.0) > UNIT:
-        raise ManipDynError(f"{name} is the quaternion {quaternion.tolist()}; expected a length 1")
-    from scipy.spatial.transform import Rotation  # slow to load, as wherever it is imported so
+        raise ManipDynError(f"{name} must be a quaternion of length 1, got {quaternion.tolist()}")
+    from scipy.spatial.transform import Rotation  # slow to load
 
     return Rotation.from_quat(quaternion).as_matrix()
 
@@ -80,22 +80,25 @@ COLUMNS, QUATERNION, LOG = range(3)
 
 
 def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vector:
-    """Return position and orientation error (6,), base frame, m and (for small angles) rad."""
+    """Return the position and orientation error (6,) in the base frame, m and rad.
+
+    The module docstring defines the orientation errors; rad holds for small angles.
+    """
     if orientation not in ERRORS:
         hint = closest(str(orientation), ERRORS)
         raise ManipDynError(
-            f"orientation error is '{orientation}'; expected one of {', '.join(ERRORS)}{hint}"
+            f"orientation error must be one of {', '.join(ERRORS)}, got '{orientation}'{hint}"
         )
     target, pose, error = np.empty(12), np.empty(12), np.empty(6)
-    for array, each in ((target, desired), (pose, actual)):
-        array[:3], array[3:] = each.position, np.ravel(each.rotation)
+    for array, source in ((target, desired), (pose, actual)):
+        array[:3], array[3:] = source.position, np.ravel(source.rotation)
     pose_error(target, pose, float(ERRORS.index(orientation)), error)
     return error
 
 
 @compiled(short=True)
 def pose_error(desired, actual, kind, error):
-    """Write the error (6,) of two poses (12,) or longer; `kind` is an index of `ERRORS`."""
+    """Write the error (6,) between two poses (12,) or longer; `kind` is an index of `ERRORS`."""
     for i in range(3):
         error[i] = desired[i] - actual[i]
     # Entries of E = R_d R^T.
@@ -121,14 +124,14 @@ def _entry(desired, actual, i, j):
 
 @late
 def _scale(desired, actual, kind, cosine, error):
-    """Scale sin(theta) a, in ``error[3:6]``, to the error of another kind or a large angle."""
+    """Scale sin(theta) a in ``error[3:6]`` to another kind of error, or for a large angle."""
     if cosine > -0.5:
         # sin(theta) is well above 0, or theta is small.
         w = sqrt(0.5 * (1.0 + min(cosine, 1.0)))
         for i in range(3, 6):
             error[i] *= 0.5 / w
     else:
-        w = _turned_away(desired, actual, error)
+        w = _large_angle_quaternion(desired, actual, error)
     sine = sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
     factor = 2.0
     if kind == LOG and sine > 1e-9:
@@ -140,11 +143,11 @@ def _scale(desired, actual, kind, cosine, error):
 
 
 @inlined
-def _turned_away(desired, actual, error):
-    """Turn sin(theta) a in ``error[3:6]`` into the quaternion of an angle above 120 degrees.
+def _large_angle_quaternion(desired, actual, error):
+    """Replace sin(theta) a in ``error[3:6]`` by the vector part of the error quaternion.
 
-    Returns its scalar part, w >= 0. The largest component comes from the diagonal of E's
-    symmetric part (Shepperd 1978).
+    For angles above 120 degrees. Returns the scalar part, w >= 0. The largest component comes
+    from the diagonal of E's symmetric part (Shepperd 1978).
     """
     first, largest = 0, -1.0
     for i in range(3):

@@ -19,7 +19,7 @@ INVERSES = ("pseudo_inverse", "constant", "manipulability", "filtered")
 PSEUDO_INVERSE, CONSTANT, MANIPULABILITY, FILTERED = range(4)
 GAIN, ERROR, INVERSE, THRESHOLD, DAMPING, ESCAPE, LIMIT_GAIN = range(7)
 POSTURE_GAIN, AVOIDANCE_GAIN, MANIPULABILITY_GAIN, CONTROLLED = range(7, 11)
-"""Indices of the array of numbers; `CONTROLLED` begins six, one per row of the task."""
+"""Indices of the array of numbers. `CONTROLLED` is the first of six, one for each row."""
 Q_MIN, Q_MAX, V_MAX, FREEDOM, POSTURE = range(5)
 """Rows of the array of joint values (5, n)."""
 NUMBERS, ROWS = 16, 5
@@ -28,25 +28,27 @@ NUMBERS, ROWS = 16, 5
 
 @dataclass(frozen=True, eq=False)
 class ClikSettings:
-    """The CLIK law's constants.
+    """Constants of the CLIK law.
 
     Attributes:
         gain: Feedback K of the task error, 1/s.
         orientation_error: ``columns``, ``quaternion`` or ``log``, see `task_error`.
         inverse: ``pseudo_inverse``, ``constant``, ``manipulability`` or ``filtered``, see
-            `inverse`.
-        damping_threshold: Smallest singular value of J below which damping begins; for
-            ``manipulability`` the measure sqrt(det J J^T) below which it does.
-        max_damping: Damping at a singularity; for ``constant`` the damping.
-        escape: Whether ``filtered`` leaves singular postures that block the wanted twist.
-        weights: Of the joint velocities in the norm that the inverse minimizes (n,); default 1.
-        controlled: Which rows of the task are followed: x, y, z and rotations about them (6,).
-        posture: Joint positions (n,) that the null space is to keep, rad or m.
-        posture_gain: 1/s; 0 for none.
+            `manip_dyn.clik.law.inverses`.
+        damping_threshold: Singular value of J below which damping starts. For
+            ``manipulability``: value of sqrt(det J J^T) below which it starts.
+        max_damping: Damping at a singularity. For ``constant``: the damping.
+        escape: Whether ``filtered`` leaves singular postures that block the desired twist.
+        weights: Weights (n,) of the joint velocities in the norm that the inverse minimizes.
+            Default: 1.
+        controlled: Flags (6,) of the rows of the task that are followed: x, y, z and rotations
+            about them.
+        posture: Joint positions (n,) that the null-space motion approaches, rad or m.
+        posture_gain: Null-space gain towards `posture`, 1/s.
         limit_avoidance: Null-space gain towards the middle of the joint ranges, 1/s.
-        manipulability: Null-space gain up the gradient of sqrt(det J J^T).
-        limit_gain: A joint moves towards its limit at most at this rate times its distance,
-            1/s; default: half the reciprocal of the step, so that no step crosses a limit.
+        manipulability: Null-space gain along the gradient of sqrt(det J J^T).
+        limit_gain: Largest speed of a joint towards its limit divided by its distance from the
+            limit, 1/s. Default: half the reciprocal of the step, so that no step crosses a limit.
     """
 
     gain: float = 2.0
@@ -64,7 +66,7 @@ class ClikSettings:
     limit_gain: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse constants that make no law."""
+        """Check the constants."""
         positive("gain", self.gain, "1/s")
         _one_of("orientation_error", self.orientation_error, ERRORS)
         _one_of("inverse", self.inverse, INVERSES)
@@ -76,15 +78,16 @@ class ClikSettings:
             positive("limit_gain", self.limit_gain, "1/s")
         if np.shape(self.controlled) != (6,) or not any(self.controlled):
             raise ManipDynError(
-                f"controlled is {self.controlled!r}; expected six truth values, one of them true"
+                "controlled must be six truth values with at least one true, got "
+                f"{self.controlled!r}"
             )
         if self.posture_gain > 0.0 and self.posture is None:
             raise ManipDynError(
-                f"posture_gain is {self.posture_gain:g} without a posture; expected one"
+                f"posture must be joint positions for posture_gain {self.posture_gain:g}, got None"
             )
 
     def numbers(self, step: float) -> Vector:
-        """Return them as an array in the order of the indices above; `step` in s."""
+        """Return the constants as an array in the order of the indices above; `step` in s."""
         limit_gain = 0.5 / step if self.limit_gain is None else self.limit_gain
         return np.array(
             [
@@ -107,7 +110,7 @@ class ClikSettings:
         n = robot.n
         weights = np.ones(n) if self.weights is None else finite_vector("weights", self.weights, n)
         if weights.min() <= 0.0:
-            raise ManipDynError(f"weights are {weights.tolist()}; expected numbers above 0")
+            raise ManipDynError(f"weights must be above 0, got {weights.tolist()}")
         posture = np.zeros(n)
         if self.posture is not None:
             posture = finite_vector("posture", self.posture, n)
@@ -116,45 +119,45 @@ class ClikSettings:
 
 
 def checked_settings(settings: ClikSettings | None) -> ClikSettings:
-    """Return the settings, or the default ones; refuse what is none."""
+    """Return the settings, by default `ClikSettings()`, and check their type."""
     if settings is not None and not isinstance(settings, ClikSettings):
-        raise ManipDynError(f"settings are {settings!r}; expected md.ClikSettings")
+        raise ManipDynError(f"settings must be md.ClikSettings, got {settings!r}")
     return settings or ClikSettings()
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
     if value not in allowed:
         hint = closest(str(value), allowed)
-        raise ManipDynError(f"{name} is '{value}'; expected one of {', '.join(allowed)}{hint}")
+        raise ManipDynError(f"{name} must be one of {', '.join(allowed)}, got '{value}'{hint}")
 
 
 SCALE, DAMPED, ESCAPING, MEASURED = range(4)
-"""Indices of `report`: speed scale, largest damping used, joint speed of the escape,
-manipulability where the inverse asks for it."""
+"""Indices of `report`: speed scale, largest damping, joint speed of the escape, and manipulability
+if the inverse needs it."""
 
 
 class Task(Parts):
-    """What the law works with; n joints, six rows of the task.
+    """Working memory of the law for n joints and six rows of the task.
 
     Attributes:
-        numbers: Of `ClikSettings.numbers` (16,).
+        numbers: Constants from `ClikSettings.numbers` (16,).
         square: J J^T (6, 6).
         factor: Its Cholesky factor (6, 6).
         basis: Left singular vectors as columns (6, 6).
-        values: Singular values (6,), falling; of the last decomposition.
+        values: Singular values (6,) of the last decomposition, in descending order.
         error: Error of the pose (6,).
-        twist: Wanted twist: twist_d + K e (6,).
-        rest: What of it the joints have to add to the null-space motion, and solution (6,).
-        report: See the indices above (4,).
-        lost: The direction that a singularity takes away (6,).
-        desired: Desired pose and twist (18,), see `pose`.
-        actual: Of the kernel ``kinematics``: pose of the tool (12), Jacobian by rows (6 n).
-        jacobian: J times `freedom`, without the rows that are not controlled (6, n).
+        twist: Required twist: twist_d + K e (6,).
+        rest: Required twist minus the null-space motion's, and the solution of the inverse (6,).
+        report: Values for samples, see the indices above (4,).
+        lost: Lost direction of a singularity (6,).
+        desired: Desired pose and twist (18,), see `poses`.
+        actual: Output of the kernel ``kinematics``: pose of the tool (12), Jacobian by rows (6 n).
+        jacobian: J times `freedom`, zero in the rows that are not controlled (6, n).
         rows: The same, decomposed in place (6, n).
-        joints: Of `ClikSettings.joints` (5, n).
-        wish: Null-space velocity that is wanted (n,).
-        null: The same with what leads out of a singularity (n,).
-        freedom: 1 / sqrt(weight) of the joints, 0 where one is held at its limit (n,).
+        joints: Limits, weights and posture from `ClikSettings.joints` (5, n).
+        wish: Desired null-space velocity (n,).
+        null: The same with the escape from a singularity (n,).
+        freedom: 1 / sqrt(weight) of the joints, 0 for joints held at their limits (n,).
         held: 1 for joints held at their limits, 0 for others (n,).
         speeds: Eigenvalues of the escape (n,).
         hessian, directions, projector: Matrices of the escape (n, n).
@@ -212,18 +215,18 @@ class Task(Parts):
 
 
 task_of = reader(Task)
-"""``task_of(memory)``: its parts, in compiled code too."""
+"""``task_of(memory)``: the arrays of a `Task` by name, also in compiled code."""
 
 
 def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Vector:
-    """Return the memory of a law whose velocities hold for `step` s each."""
+    """Return working memory with the constants of a law; each velocity holds for `step` s."""
     memory = Task.allocate(robot.n)
     set_constants(memory, robot, settings, step)
     return memory
 
 
 def set_constants(memory: Vector, robot: Robot, settings: ClikSettings, step: float) -> None:
-    """Write the constants of a law; bad ones raise `ManipDynError` and change nothing."""
+    """Write the constants of a law. Invalid ones raise `ManipDynError` and change nothing."""
     numbers, joints = settings.numbers(step), settings.joints(robot)
     task = Task(memory)
     task.numbers[:], task.joints[:] = numbers, joints

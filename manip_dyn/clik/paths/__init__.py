@@ -1,8 +1,8 @@
-"""Paths of the tool: a geometric curve s -> pose, times a timing law s(t)."""
+"""Paths of the tool: geometric curves s -> pose with timing laws s(t), and moving targets."""
 
 from manip_dyn.clik.paths.curves import Circle, Line, Lissajous
 from manip_dyn.clik.paths.path import Path, Timing
-from manip_dyn.clik.paths.targets import Target
+from manip_dyn.clik.paths.targets import SmoothTarget, Target, TargetBounds
 from manip_dyn.clik.paths.waypoints import Waypoints, path_from_csv
 
 __all__ = [
@@ -10,7 +10,9 @@ __all__ = [
     "Line",
     "Lissajous",
     "Path",
+    "SmoothTarget",
     "Target",
+    "TargetBounds",
     "Timing",
     "Waypoints",
     "path_from_csv",

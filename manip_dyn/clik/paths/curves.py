@@ -14,7 +14,10 @@ from manip_dyn.core.errors import ManipDynError
 
 
 class Line(Path):
-    """A straight line between poses; the tool turns about a fixed axis, by half a turn at most."""
+    """A straight line between two poses.
+
+    The tool rotates about a fixed axis, by 180 degrees at most.
+    """
 
     def __init__(
         self,
@@ -29,9 +32,10 @@ class Line(Path):
 
         Args:
             start: Position (3,), m, and orientation: rotation matrix (3, 3) or quaternion (4,).
-            end: The same at the end.
-            linear_speed: Of the tool, at most, m/s.
-            angular_speed: Of the tool, at most, rad/s; one of the two speeds is reached.
+            end: Pose at the end, in the same form.
+            linear_speed: Largest linear speed of the tool, m/s.
+            angular_speed: Largest angular speed of the tool, rad/s. The tool reaches one of the
+                two speeds.
             ramp: Duration of the smooth start and of the stop, s; 0 for constant speed.
         """
         first, last = checked_pose("line start", start), checked_pose("line end", end)
@@ -44,7 +48,9 @@ class Line(Path):
         length, angle = float(np.linalg.norm(displacement)), float(np.linalg.norm(turn))
         time = max(length / linear_speed, angle / angular_speed)
         if time < 1e-9:
-            raise ManipDynError(f"the line from {first.position} ends where it starts")
+            raise ManipDynError(
+                f"line end must differ from the line start {first.position.tolist()}"
+            )
         timing = Timing(1.0 / time, ramp, 1.0)
         self.parameters = harmonic(
             timing, first.position, first.rotation, slope=displacement, turn=turn
@@ -54,10 +60,10 @@ class Line(Path):
 
 
 class Circle(Path):
-    """A circle with constant or tangent-following tool orientation.
+    """A circle in any plane, with constant or tangent-following tool orientation.
 
-    By default that of Sariyildiz et al. (2011): at full speed from the first moment on, lap
-    after lap. The radius follows from the two printed speeds: linear speed / angular speed.
+    The default is the endless circle of Sariyildiz et al. (2011), which starts at full speed. The
+    radius is linear speed / angular speed, the two printed speeds.
     """
 
     def __init__(
@@ -78,14 +84,14 @@ class Circle(Path):
         Args:
             center: Centre (3,), m.
             normal: Axis of rotation (3,), any length.
-            start: Direction (3,) from the centre to the first point; its part along the
+            start: Direction (3,) from the centre to the first point; its component along the
                 normal is ignored.
             rotation: Orientation of the tool at the start, rotation matrix (3, 3) or quaternion.
-            linear_speed: Of the tool, m/s.
-            angular_speed: Of the radius, rad/s.
-            ramp: Duration of a smooth start (and stop, if there is an end), s.
-            rounds: After how many to stop; default: never.
-            follow_tangent: Whether the tool turns with the radius.
+            linear_speed: Speed of the tool, m/s.
+            angular_speed: Angular speed of the radius, rad/s.
+            ramp: Duration of a smooth start (and of the stop, if `rounds` is set), s.
+            rounds: Number of laps. Default: endless.
+            follow_tangent: Whether the tool rotates with the radius.
         """
         middle = finite_vector("circle center", center, 3)
         axis = finite_vector("circle normal", normal, 3)
@@ -94,8 +100,8 @@ class Circle(Path):
         rate = positive("angular speed", angular_speed, "rad/s")
         if np.linalg.norm(np.cross(axis, outward)) < 1e-9:
             raise ManipDynError(
-                f"circle normal {axis.tolist()} and start {outward.tolist()} are parallel or "
-                "zero; expected two directions that span a plane"
+                "circle normal and start must be directions that span a plane, got "
+                f"{axis.tolist()} and {outward.tolist()}"
             )
         axis /= np.linalg.norm(axis)
         outward -= (outward @ axis) * axis
@@ -143,9 +149,9 @@ class Lissajous(Path):
             rotation: Orientation of the tool, rotation matrix (3, 3) or quaternion (4,).
             period: Time of one lap, s.
             phases: g (3,), rad.
-            axes: Directions of the three motions, the columns of a rotation matrix (3, 3).
-            ramp: Duration of the smooth start (and stop, if there is an end), s.
-            rounds: After how many to stop; default: never.
+            axes: Rotation matrix (3, 3) with the directions of the three motions as columns.
+            ramp: Duration of the smooth start (and of the stop, if `rounds` is set), s.
+            rounds: Number of laps. Default: endless.
         """
         middle = finite_vector("lissajous center", center, 3)
         sizes = finite_vector("lissajous amplitudes", amplitudes, 3)
@@ -154,8 +160,9 @@ class Lissajous(Path):
         columns = checked_rotation("lissajous axes", axes)
         if np.any(counts != np.round(counts)) or not np.any(counts * sizes):
             raise ManipDynError(
-                f"lissajous frequencies are {counts.tolist()} with amplitudes {sizes.tolist()}; "
-                "expected whole numbers that give a motion"
+                "lissajous frequencies must be integers, with at least one amplitude and "
+                f"frequency other than 0, got frequencies {counts.tolist()} and amplitudes "
+                f"{sizes.tolist()}"
             )
         end = inf if rounds is None else 2.0 * np.pi * positive("rounds", rounds)
         self.period = positive("period", period, "s")

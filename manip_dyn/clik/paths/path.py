@@ -39,12 +39,12 @@ from manip_dyn.core.compiled import compiled, inlined, late
 
 @dataclass(frozen=True)
 class Timing:
-    """How fast a path is run through.
+    """Timing law s(t) of a path.
 
     Attributes:
         rate: ds/dt between the ramps.
-        ramp: Duration of the smooth start, and of the stop, s; 0 for none.
-        end: Value of s at the end; infinite for a path without one.
+        ramp: Duration of the smooth start and of the stop, s; 0 for none.
+        end: Value of s at the end; infinite for an endless path.
     """
 
     rate: float
@@ -52,13 +52,13 @@ class Timing:
     end: float = inf
 
     def __post_init__(self) -> None:
-        """Refuse rates and ramps that give no motion."""
+        """Check rate and ramp."""
         positive("rate", self.rate)
         not_negative("ramp", self.ramp, "s")
 
     @property
     def cruise(self) -> float:
-        """ds/dt that is reached: less than `rate` where the path is over before."""
+        """Largest ds/dt: less than `rate` if the path is shorter than its ramps."""
         return min(self.rate, self.end / self.ramp) if self.ramp > 0.0 else self.rate
 
     @property
@@ -67,22 +67,22 @@ class Timing:
         return inf if isinf(self.end) else self.end / self.cruise + self.ramp
 
     def time_at(self, s: float) -> float:
-        """Return when an s is passed that lies behind the start's ramp, s."""
+        """Return the time at which `s`, after the ramp of the start, is reached, s."""
         return s / self.cruise + 0.5 * self.ramp
 
     def numbers(self) -> list[float]:
-        """Return the arguments of `evaluate.progress` after the time."""
+        """Return the arguments of `progress` after the time."""
         return [self.cruise, self.ramp, self.end, self.duration]
 
 
 HARMONIC, SPLINE = 0.0, 1.0
 CURVE = 5
-"""Where the numbers of the curve begin."""
+"""Offset of the curve's numbers."""
 
 
 @compiled(short=True)
 def evaluate_path(t, parameters, out):
-    """Write pose and twist at time `t`, s, into `out` (18,), see `clik.task.pose`."""
+    """Write pose and twist at time `t`, s, into `out` (18,), see `clik.law.poses`."""
     s, speed = progress(t, parameters[1], parameters[2], parameters[3], parameters[4])
     if parameters[0] == HARMONIC:
         _harmonic(s, speed, parameters, out)
@@ -93,8 +93,8 @@ def evaluate_path(t, parameters, out):
 @inlined
 def _harmonic(s, speed, p, out):
     for i in range(3):
-        place, slope = p[CURVE + i] + p[CURVE + 3 + i] * s, p[CURVE + 3 + i]
-        out[i], out[TWIST + i] = place, slope * speed
+        position, slope = p[CURVE + i] + p[CURVE + 3 + i] * s, p[CURVE + 3 + i]
+        out[i], out[TWIST + i] = position, slope * speed
     for j in range(3):
         frequency = p[CURVE + 15 + j]
         angle = frequency * s + p[CURVE + 18 + j]
@@ -104,7 +104,7 @@ def _harmonic(s, speed, p, out):
             out[i] += amplitude * sine
             out[TWIST + i] += amplitude * slope
     x, y, z = p[CURVE + 21], p[CURVE + 22], p[CURVE + 23]
-    _write_turned(x * s, y * s, z * s, p, CURVE + 24, True, out)
+    _write_rotation(x * s, y * s, z * s, p, CURVE + 24, True, out)
     out[TWIST + 3], out[TWIST + 4], out[TWIST + 5] = x * speed, y * speed, z * speed
 
 
@@ -125,13 +125,13 @@ def _spline(s, speed, p, out):
     rotation = knots + count + 1 + 24 * count + 9 * low
     stride = 3 * count
     for i in range(3):
-        place, slope = _cubic(p, position + i, stride, u)
-        out[i], out[TWIST + i] = place, slope * speed
+        value, slope = _cubic(p, position + i, stride, u)
+        out[i], out[TWIST + i] = value, slope * speed
     x, dx = _cubic(p, turn, stride, u)
     y, dy = _cubic(p, turn + 1, stride, u)
     z, dz = _cubic(p, turn + 2, stride, u)
-    _write_turned(x, y, z, p, rotation, False, out)
-    # Angular velocity in the tool's axes, w = J_r(r) r', and turned into the base frame.
+    _write_rotation(x, y, z, p, rotation, False, out)
+    # Angular velocity in the tool's axes, w = J_r(r) r', then rotated into the base frame.
     _, b, c = _rotation_factors(x * x + y * y + z * z)
     ax, ay, az = y * dz - z * dy, z * dx - x * dz, x * dy - y * dx
     wx = dx - b * ax + c * (y * az - z * ay)
@@ -144,14 +144,14 @@ def _spline(s, speed, p, out):
 
 @inlined
 def _cubic(p, first, stride, u):
-    """Return value and slope of a cubic whose coefficients are `stride` apart."""
+    """Return value and slope of a cubic with coefficients at a distance of `stride`."""
     a, b, c, d = p[first], p[first + stride], p[first + 2 * stride], p[first + 3 * stride]
     return d + u * (c + u * (b + u * a)), c + u * (2.0 * b + 3.0 * u * a)
 
 
 @inlined
 def _rotation_factors(squared):
-    """Return sin(x)/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x^2, by series where x is small."""
+    """Return sin(x)/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x^2, by series for small x."""
     if squared < 1e-2:
         a = 1.0 - squared / 6.0 * (1.0 - squared / 20.0 * (1.0 - squared / 42.0))
         b = 0.5 - squared / 24.0 * (1.0 - squared / 30.0 * (1.0 - squared / 56.0))
@@ -163,8 +163,8 @@ def _rotation_factors(squared):
 
 
 @inlined
-def _write_turned(x, y, z, p, first, before, out):
-    """Write exp(r) R or, if not `before`, R exp(r), with r = (x, y, z) and R = p[first:]."""
+def _write_rotation(x, y, z, p, first, before, out):
+    """Write exp(r) R if `before`, else R exp(r), with r = (x, y, z) and R = p[first:]."""
     a, b, _ = _rotation_factors(x * x + y * y + z * z)
     sign = 1.0 if before else -1.0
     # Rows of exp(r), or of its transpose.
@@ -211,24 +211,24 @@ def _unit_ramp(u):
 
 
 class Path:
-    """Where the tool should be; frames as in `clik.task.pose`.
+    """Desired pose and twist of the tool over time; frames as in `clik.law.poses`.
 
-    A path of your own is a subclass that sets `parameters`, `duration` and `function`: a global
+    A user-defined path is a subclass that sets `parameters`, `duration` and `function`: a global
     function compiled by numba, ``function(t, parameters, out)``, which writes position (3),
     rotation matrix by rows (9) and twist (6) at time t into `out`::
 
-        class Mine(md.Path):
+        class MyPath(md.Path):
             function = my_function
 
             def __init__(self):
                 self.parameters, self.duration = np.array([0.1]), 5.0
 
     Attributes:
-        parameters: Numbers of the path.
+        parameters: Parameters of `function`.
         duration: Time from start to end, or of one lap, s; infinite without either.
-        period: Time of one lap at full speed, s; None if there are no laps.
-        settled: When the path has come up to speed, s.
-        function: The compiled function.
+        period: Time of one lap at full speed, s; None for paths without laps.
+        settled: Time at which the path reaches its full speed, s.
+        function: Compiled function that evaluates the path.
     """
 
     parameters: Vector
@@ -238,10 +238,10 @@ class Path:
     function: Callable[..., None] = staticmethod(evaluate_path)
 
     def __init_subclass__(cls) -> None:
-        """Keep Python from handing the path itself to its function as the first argument."""
-        own = vars(cls).get("function")
-        if callable(own) and not isinstance(own, staticmethod):
-            cls.function = staticmethod(own)
+        """Make `function` a static method: it is called without the path."""
+        function = vars(cls).get("function")
+        if callable(function) and not isinstance(function, staticmethod):
+            cls.function = staticmethod(function)
 
     def pose(self, t: float) -> Pose:
         """Return the desired pose at time `t` in s."""
@@ -266,14 +266,14 @@ def harmonic(
     waves: Any = (),
     turn: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Vector:
-    """Return the parameters of a harmonic curve, see `evaluate`.
+    """Return the parameters of a harmonic curve, see the module docstring.
 
     Args:
-        timing: Its timing law.
+        timing: Timing law of the curve.
         center: c (3,), m.
         rotation: R_0 (3, 3).
         slope: d (3,), m per s.
-        waves: Up to three of amplitude (3,) in m, frequency, phase in rad.
+        waves: Up to three tuples of amplitude (3,), m, frequency, and phase, rad.
         turn: w (3,), rad per s.
     """
     amplitudes, frequencies, phases = np.zeros((3, 3)), np.zeros(3), np.zeros(3)

@@ -1,4 +1,10 @@
-"""Targets that move while they are followed."""
+"""Targets that move while they are followed.
+
+A smooth target moves towards its goal at the speed k e for small errors e and sqrt(2 a e) beyond,
+from which a constant deceleration a stops at the goal. Speed and acceleration are bounded. The
+desired pose stays within a leash of the tool: a goal out of reach pulls the arm as near to it as
+possible, and the arm reverses for a new goal without delay.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +19,10 @@ from manip_dyn.core.checks import Vector, finite_vector, positive
 
 
 class Target(Path):
-    """A pose that moves on with constant twist; `set` changes it, also while it is followed."""
+    """A pose that moves with a constant twist; `set` changes both while a follower runs."""
 
     def __init__(self, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6):
-        """Begin at a pose, position (3,) in m and orientation, with a twist (6,)."""
+        """Start at a pose, position (3,) in m and orientation, with a twist (6,)."""
         self.parameters = harmonic(Timing(1.0), np.zeros(3), np.eye(3))
         self.set(pose, twist)
 
@@ -26,27 +32,27 @@ class Target(Path):
         twist: ArrayLike = (0.0,) * 6,
         t: float = 0.0,
     ) -> None:
-        """Let the target be at `pose` at path time `t`, s, moving with `twist` (6,) from then on.
+        """Set the pose at path time `t`, s, and the twist (6,) from then on.
 
-        Bad values raise `ManipDynError` and leave the target as it was.
+        Invalid values raise `ManipDynError` and leave the target unchanged.
         """
-        now: Pose = checked_pose("target", pose)
+        start: Pose = checked_pose("target", pose)
         velocity = finite_vector("target twist", twist, 6)
         linear, angular = velocity[:3], velocity[3:]
         from scipy.spatial.transform import Rotation  # slow to load
 
         back = Rotation.from_rotvec(-t * angular).as_matrix()
         self.parameters[:] = harmonic(
-            Timing(1.0), now.position - t * linear, back @ now.rotation, linear, turn=angular
+            Timing(1.0), start.position - t * linear, back @ start.rotation, linear, turn=angular
         )
 
 
 RATE = 8.0
-"""k, how fast small errors fade, 1/s; less where the step is long."""
+"""Rate k at which small errors fade, 1/s; lower for long steps."""
 
 
-class Bounds(NamedTuple):
-    """Speeds, m/s and rad/s, accelerations, per s^2, and leashes, m and rad, of a follower."""
+class TargetBounds(NamedTuple):
+    """Bounds of a smooth target: speeds, per s, accelerations, per s^2, and leashes, m and rad."""
 
     linear_speed: float = 0.25
     angular_speed: float = 1.0
@@ -57,41 +63,42 @@ class Bounds(NamedTuple):
 
 
 class SmoothTarget(Target):
-    """The desired pose on its way to a goal, which moves on with a twist of its own.
+    """A target that moves smoothly to a goal, which may move with a constant twist.
 
     Attributes:
-        goal: The pose that is to be reached.
-        goal_twist: Its twist (6,), m/s and rad/s, base frame.
+        goal: Goal pose.
+        goal_twist: Twist (6,) of the goal, m/s and rad/s, base frame.
+        bounds: Bounds of speed, acceleration and distance from the tool.
     """
 
-    def __init__(self, pose: tuple[ArrayLike, ArrayLike], bounds: Bounds | None = None):
-        """Begin at rest at a pose, which is the first goal."""
+    def __init__(self, pose: tuple[ArrayLike, ArrayLike], bounds: TargetBounds | None = None):
+        """Start at rest at a pose, which is the first goal."""
         super().__init__(pose)
-        self.bounds = bounds or Bounds()
+        self.bounds = bounds or TargetBounds()
         for name, value in self.bounds._asdict().items():
             positive(name, value)
         self.begin(self.pose(0.0), 0.0)
 
     def begin(self, pose: Pose, t: float) -> None:
-        """Rest at a pose from path time `t` on; it is the goal."""
+        """Restart at rest at a pose, which is also the goal, at path time `t`, s."""
         self.goal, self.goal_twist = pose, np.zeros(6)
         self.set(pose, t=t)
 
     def aim(self, pose: tuple[ArrayLike, ArrayLike]) -> None:
-        """Take another goal; bad values raise `ManipDynError` and leave it as it was."""
+        """Set the goal. Invalid values raise `ManipDynError` and leave it unchanged."""
         self.goal = checked_pose("target", pose)
 
     def drift(self, twist: ArrayLike) -> None:
-        """Let the goal move on with a twist (6,), base frame."""
+        """Set the twist (6,) of the goal, base frame."""
         self.goal_twist = finite_vector("target twist", twist, 6)
 
     def advance(self, t: float, step: float, tool: Pose) -> None:
-        """Set where the desired pose moves in the `step` s after path time `t`.
+        """Set the twist of the desired pose for the `step` s after path time `t`.
 
         Args:
             t: Path time, s.
-            step: How long the twist will hold, s.
-            tool: Where the tool is.
+            step: Duration of the twist, s.
+            tool: Pose of the tool.
         """
         here = self._leashed(self.pose(t), tool)
         velocity = self.twist(t)
@@ -102,32 +109,32 @@ class SmoothTarget(Target):
             (slice(3, 6), bounds.angular_speed, bounds.angular_acceleration),
         ):
             rate = min(RATE, 0.5 / step)
-            wanted = self.goal_twist[part] + _approach_velocity(error[part], rate, acceleration)
-            change = _bounded(wanted, speed) - velocity[part]
+            desired = self.goal_twist[part] + _approach_velocity(error[part], rate, acceleration)
+            change = _bounded(desired, speed) - velocity[part]
             velocity[part] += _bounded(change, acceleration * step)
         self.set(here, velocity, t)
         self._move_goal(step, here)
 
     def _move_goal(self, step: float, here: Pose) -> None:
-        """Move the goal on by its twist, no further ahead than the leash."""
+        """Move the goal by its twist, no further than the leash allows."""
         if not self.goal_twist.any():
             return
         goal = displaced(self.goal, self.goal_twist * step)
         self.goal = self._leashed(goal, here)
 
     def _leashed(self, pose: Pose, anchor: Pose) -> Pose:
-        """Return `pose`, or what lies between where the leash from `anchor` ends."""
+        """Return `pose`, or the pose at the end of the leash from `anchor` to it."""
         ahead = task_error(pose, anchor, "log")
         leash = np.array([self.bounds.linear_leash, self.bounds.angular_leash])
         lengths = np.array([np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])])
         if np.all(lengths <= leash):
             return pose
-        share = np.minimum(1.0, leash / np.maximum(lengths, 1e-12))
-        return displaced(anchor, ahead * np.repeat(share, 3))
+        fraction = np.minimum(1.0, leash / np.maximum(lengths, 1e-12))
+        return displaced(anchor, ahead * np.repeat(fraction, 3))
 
 
 def displaced(pose: Pose, displacement: Vector) -> Pose:
-    """Return `pose` moved by `displacement` (6,): a translation, and a turn about a fixed axis."""
+    """Return `pose` displaced by (6,): a translation and a rotation vector, base frame."""
     from scipy.spatial.transform import Rotation  # slow to load
 
     turn = Rotation.from_rotvec(displacement[3:]).as_matrix()
@@ -144,6 +151,6 @@ def _approach_velocity(error: Vector, rate: float, acceleration: float) -> Vecto
 
 
 def _bounded(vector: Vector, length: float) -> Vector:
-    """Return `vector`, at most `length` long."""
+    """Return `vector` shortened to `length` if it is longer."""
     size = float(np.linalg.norm(vector))
     return vector if size <= length else vector * (length / size)

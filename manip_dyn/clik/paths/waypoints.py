@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
 
 SPEED_BOUNDS = (100.0, 1000.0)
-"""What is faster from one waypoint to the next is a jump, m/s and rad/s."""
+"""Largest speeds between waypoints, m/s and rad/s; faster motions are jumps."""
 
 
 class Waypoints(Path):
-    """A smooth curve through poses: cubic splines for position and rotation (scipy's)."""
+    """A smooth curve through poses: cubic splines for position and rotation (from SciPy)."""
 
     def __init__(
         self,
@@ -38,60 +38,61 @@ class Waypoints(Path):
         """Describe the curve in the base frame.
 
         Args:
-            poses: Two or more of position (3,), m, and orientation: rotation matrix (3, 3) or
-                quaternion (4,).
-            times: When they are passed (k,), s, rising; a ramp delays them. Default: from the
-                speeds along the straight lines between them.
-            linear_speed: For the default times, m/s.
-            angular_speed: For the default times, rad/s.
-            ramp: Duration of the smooth start and of the stop, s; 0 for the bare times.
-            rounds: How often a closed curve is run through.
+            poses: Two or more pairs of position (3,), m, and orientation: rotation matrix (3, 3)
+                or quaternion (4,).
+            times: Increasing times (k,) of the poses, s; a ramp delays them. Default: computed
+                from the speeds and the distances between the poses.
+            linear_speed: Linear speed for the default times, m/s.
+            angular_speed: Angular speed for the default times, rad/s.
+            ramp: Duration of the smooth start and of the stop, s; 0 for exact times.
+            rounds: Number of laps of a closed curve.
         """
         checked = [checked_pose(f"waypoint {i}", pose) for i, pose in enumerate(poses, start=1)]
         if len(checked) < 2:
-            raise ManipDynError(f"there are {len(checked)} waypoints; expected two or more")
-        places = np.array([pose.position for pose in checked])
+            raise ManipDynError(f"poses must be two or more waypoints, got {len(checked)}")
+        positions = np.array([pose.position for pose in checked])
         from scipy.spatial.transform import Rotation  # slow to load
 
         rotations = Rotation.from_matrix(np.array([pose.rotation for pose in checked]))
-        self.length, self.angle = displacements_between(places, rotations)
+        self.length, self.angle = displacements_between(positions, rotations)
         if times is None:
             speeds = (
                 positive("linear speed", linear_speed, "m/s"),
                 positive("angular speed", angular_speed, "rad/s"),
             )
-            passed = _default_times(self.length, self.angle, speeds)
+            knots = _default_times(self.length, self.angle, speeds)
         else:
-            passed = _increasing(finite_vector("times", times, len(checked)))
-            _check_jumps(passed, self.length, self.angle)
-        closed = _is_closed(places, rotations)
+            knots = _increasing(finite_vector("times", times, len(checked)))
+            _check_jumps(knots, self.length, self.angle)
+        closed = _is_closed(positions, rotations)
         if not isinstance(rounds, int) or rounds < 1 or (rounds > 1 and not closed):
             raise ManipDynError(
-                f"rounds is {rounds!r}; expected 1, or more where the last waypoint is the first"
+                "rounds must be 1, or an integer above 1 if the last waypoint equals the first, "
+                f"got {rounds!r}"
             )
-        self._set(passed - passed[0], places, rotations, closed, rounds, ramp)
+        self._set(knots - knots[0], positions, rotations, closed, rounds, ramp)
 
     def _set(
         self,
         times: Vector,
-        places: Vector,
+        positions: Vector,
         rotations: Rotation,
         closed: bool,
         rounds: int,
         ramp: float,
     ) -> None:
-        one_round = float(times[-1])
-        again = [times[1:] + lap * one_round for lap in range(1, rounds)]
-        knots = np.concatenate([times, *again])
+        lap_time = float(times[-1])
+        further_laps = [times[1:] + lap * lap_time for lap in range(1, rounds)]
+        knots = np.concatenate([times, *further_laps])
         order = [*range(len(times)), *(list(range(1, len(times))) * (rounds - 1))]
-        along, turns = places[order], rotations[order]
+        points, turns = positions[order], rotations[order]
         if closed:
-            along[-1] = along[0]
-        periodic = closed and len(along) > 3
+            points[-1] = points[0]
+        periodic = closed and len(points) > 3
         from scipy.interpolate import CubicSpline  # slow to load, and other paths need none
         from scipy.spatial.transform import RotationSpline
 
-        position = CubicSpline(knots, along, bc_type="periodic" if periodic else "natural")
+        position = CubicSpline(knots, points, bc_type="periodic" if periodic else "natural")
         rotation = RotationSpline(knots, turns)
         timing = Timing(1.0, ramp, float(knots[-1]))
         self.parameters = np.concatenate(
@@ -104,13 +105,13 @@ class Waypoints(Path):
             ]
         )
         self.duration = timing.duration
-        self.period = one_round if closed else None
+        self.period = lap_time if closed else None
         self.settled = timing.ramp
 
 
-def displacements_between(places: Vector, rotations: Rotation) -> tuple[Vector, Vector]:
+def displacements_between(positions: Vector, rotations: Rotation) -> tuple[Vector, Vector]:
     """Return distances, m, and angles, rad, from each waypoint to the next (k - 1,)."""
-    lengths = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    lengths = np.linalg.norm(np.diff(positions, axis=0), axis=1)
     return lengths, (rotations[:-1].inv() * rotations[1:]).magnitude()
 
 
@@ -119,7 +120,7 @@ def _default_times(lengths: Vector, angles: Vector, speeds: tuple[float, float])
     if spans.min() < 1e-9:
         i = int(np.argmin(spans)) + 1
         raise ManipDynError(
-            f"waypoints {i} and {i + 1} are the same pose; expected different ones"
+            f"consecutive waypoints must differ, got the same pose for waypoints {i} and {i + 1}"
         )
     return np.concatenate([[0.0], np.cumsum(spans)])
 
@@ -128,9 +129,8 @@ def _check_jumps(times: Vector, *steps: Vector) -> None:
     for step, limit, unit in zip(steps, SPEED_BOUNDS, ("m", "rad"), strict=True):
         for i in np.flatnonzero(step / np.diff(times) > limit)[:1]:
             raise ManipDynError(
-                f"waypoints {i + 1} and {i + 2} are {step[i]:.4g} {unit} apart in "
-                f"{times[i + 1] - times[i]:.4g} s; expected a continuous path of at most "
-                f"{limit:g} {unit}/s"
+                f"waypoints must be at most {limit:g} {unit}/s apart, got {step[i]:.4g} {unit} in "
+                f"{times[i + 1] - times[i]:.4g} s from waypoint {i + 1} to {i + 2}"
             )
 
 
@@ -139,14 +139,14 @@ def _increasing(times: Vector) -> Vector:
     if falls.size:
         i = int(falls[0])
         raise ManipDynError(
-            f"time {i + 2} is {times[i + 1]:g} s after {times[i]:g} s; expected rising times"
+            f"times must increase, got {times[i]:g} s followed by {times[i + 1]:g} s"
         )
     return times
 
 
-def _is_closed(places: Vector, rotations: Rotation) -> bool:
-    """Return whether the last waypoint is the first."""
-    gap = float(np.linalg.norm(places[-1] - places[0]))
+def _is_closed(positions: Vector, rotations: Rotation) -> bool:
+    """Return whether the last waypoint equals the first."""
+    gap = float(np.linalg.norm(positions[-1] - positions[0]))
     return gap < 1e-9 and float((rotations[0].inv() * rotations[-1]).magnitude()) < 1e-7
 
 
@@ -163,19 +163,19 @@ def path_from_csv(
 ) -> Waypoints:
     """Return the smooth path through the poses of a CSV file.
 
-    Each line is a time, s, a position in the base frame, m, and a quaternion; a first line with
-    the names of the columns and lines that begin with # are skipped.
+    The columns are t, x, y, z, qx, qy, qz, qw: a time, s, a position in the base frame, m, and a
+    quaternion. A header with these names and lines that start with # are skipped.
 
     Args:
-        file: Name of the file.
-        ramp: Duration of a smooth start and stop, s; 0: the times of the file.
-        rounds: How often a closed path is run through.
-        max_linear_speed: What is faster between two lines is a jump, m/s.
-        max_angular_speed: The same for the orientation, rad/s.
+        file: Path of the file.
+        ramp: Duration of a smooth start and stop, s; 0 for the times of the file.
+        rounds: Number of laps of a closed path.
+        max_linear_speed: Largest speed between two lines, m/s; faster motions are jumps.
+        max_angular_speed: Largest angular speed between two lines, rad/s.
 
     Raises:
-        ManipDynError: Naming line and column of what cannot be read, of times that do not rise, of
-            a quaternion that is not of length 1, and of a jump.
+        ManipDynError: With line and column if an entry is not a number, times do not increase, a
+            quaternion has not length 1, or the path jumps.
     """
     limits = (
         positive("max_linear_speed", max_linear_speed, "m/s"),
@@ -186,13 +186,13 @@ def path_from_csv(
     poses = [(row[1:4], row[4:] / np.linalg.norm(row[4:])) for row in rows]
     from scipy.spatial.transform import Rotation  # slow to load
 
-    ways = displacements_between(rows[:, 1:4], Rotation.from_quat(rows[:, 4:]))
-    _check_row_jumps(file, lines, rows[:, 0], ways, limits)
+    steps = displacements_between(rows[:, 1:4], Rotation.from_quat(rows[:, 4:]))
+    _check_row_jumps(file, lines, rows[:, 0], steps, limits)
     return Waypoints(poses, rows[:, 0], ramp=ramp, rounds=rounds)
 
 
 def _read_rows(file: File) -> tuple[list[int], Vector]:
-    """Return the numbers of the lines and what stands there (k, 8)."""
+    """Return the line numbers and their values (k, 8)."""
     lines: list[int] = []
     rows: list[list[float]] = []
     try:
@@ -207,15 +207,15 @@ def _read_rows(file: File) -> tuple[list[int], Vector]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ManipDynError(f"path file '{file}' cannot be read: {error}") from error
     if len(rows) < 2:
-        raise ManipDynError(f"path file '{file}' has {len(rows)} poses; expected two or more")
+        raise ManipDynError(f"path file '{file}' must have two or more poses, got {len(rows)}")
     return lines, np.array(rows)
 
 
 def _parsed_row(file: File, number: int, entries: list[str]) -> list[float]:
     if len(entries) != len(COLUMNS):
         raise ManipDynError(
-            f"path file '{file}', line {number} has {len(entries)} columns; expected "
-            f"{len(COLUMNS)}: {', '.join(COLUMNS)}"
+            f"path file '{file}', line {number} must have the columns {', '.join(COLUMNS)}, got "
+            f"{len(entries)} columns"
         )
     row = []
     for name, entry in zip(COLUMNS, entries, strict=True):
@@ -225,8 +225,8 @@ def _parsed_row(file: File, number: int, entries: list[str]) -> list[float]:
             value = np.nan
         if not np.isfinite(value):
             raise ManipDynError(
-                f"path file '{file}', line {number}, column {name} is '{entry.strip()}'; expected "
-                "a finite number"
+                f"path file '{file}', line {number}, column {name} must be a finite number, got "
+                f"'{entry.strip()}'"
             )
         row.append(value)
     return row
@@ -237,23 +237,23 @@ def _check_rows(file: str | File, lines: list[int], rows: Vector) -> None:
     for number, length in zip(lines, lengths, strict=True):
         if abs(length - 1.0) > UNIT:
             raise ManipDynError(
-                f"path file '{file}', line {number}, columns qx to qw are a quaternion of length "
-                f"{length:.4g}; expected 1"
+                f"path file '{file}', line {number}, columns qx to qw must be a quaternion of "
+                f"length 1, got length {length:.4g}"
             )
     for i in np.flatnonzero(np.diff(rows[:, 0]) <= 0.0)[:1]:
         raise ManipDynError(
-            f"path file '{file}', line {lines[i + 1]}, column t is {rows[i + 1, 0]:g} after "
-            f"{rows[i, 0]:g}; expected rising times"
+            f"path file '{file}', line {lines[i + 1]}, column t must increase, got "
+            f"{rows[i, 0]:g} followed by {rows[i + 1, 0]:g}"
         )
 
 
-def _check_row_jumps(file, lines: list[int], times: Vector, ways, limits) -> None:
-    kinds = zip(ways, limits, ("m", "rad"), ("x to z", "qx to qw"), strict=True)
+def _check_row_jumps(file, lines: list[int], times: Vector, steps, limits) -> None:
+    kinds = zip(steps, limits, ("m", "rad"), ("x to z", "qx to qw"), strict=True)
     for step, limit, unit, columns in kinds:
         speeds = step / np.diff(times)
         for i in np.flatnonzero(speeds > limit)[:1]:
             raise ManipDynError(
-                f"path file '{file}', line {lines[i + 1]}, columns {columns}: the path jumps by "
-                f"{step[i]:.4g} {unit} in {times[i + 1] - times[i]:.4g} s; expected a continuous "
-                f"path of at most {limit:g} {unit}/s"
+                f"path file '{file}', line {lines[i + 1]}, columns {columns}: the path must be "
+                f"continuous, at most {limit:g} {unit}/s, got a jump of {step[i]:.4g} {unit} in "
+                f"{times[i + 1] - times[i]:.4g} s"
             )

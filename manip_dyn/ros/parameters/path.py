@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from manip_dyn.clik import Circle, Line, Lissajous, Path, Pose, Waypoints, path_from_csv
-from manip_dyn.clik.paths.targets import Bounds, SmoothTarget
+from manip_dyn.clik.paths.targets import SmoothTarget, TargetBounds
 from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.parameters.declaration import Numbers, default_of, group, parameter
@@ -21,7 +21,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, default_of, group, par
 RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
 SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)
 """Ranges of speeds, and of accelerations and of what is no speed any more but a jump."""
-BOUNDS = Bounds()
+BOUNDS = TargetBounds()
 
 
 class PathKind(ABC):
@@ -247,7 +247,7 @@ class TargetParameters(PathKind):
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
         """Return a path that rests where the tool is until a target arrives."""
-        return SmoothTarget(tool, Bounds(**asdict(self)))
+        return SmoothTarget(tool, TargetBounds(**asdict(self)))
 
 
 KINDS: tuple[type[PathKind], ...] = (

@@ -407,7 +407,7 @@ class DynamicMode:
     def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:
         due = self._driver.steps % self._parameters.publish_every == 0
         if due and self._errors.get_subscription_count():
-            wanted = self._driver.wanted
+            wanted = self._driver.desired
             error = wanted.q - q, wanted.v - v, self._effort.tolist()
             self._errors.publish(joint_state(self._robot, stamp, *error))
 

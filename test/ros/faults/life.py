@@ -55,7 +55,7 @@ def reset_tracked(moving):
         system.until(lambda: taken_up_anew(system) > before, "it goes unnoticed")
         system.until(lambda: np.abs(system.q - BENT).max() < 10 * AT_GOAL, "not reset")
         system.goal = system.place(system.q)[:3, 3]
-        return system.values["clik_tracker"]["taken up anew because"]
+        return system.values["clik_tracker"]["reason of the last restart"]
 
     return do
 
