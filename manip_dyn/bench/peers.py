@@ -233,8 +233,7 @@ def rates_of(robot: Robot, sin: Callable, cos: Callable, number: Callable = floa
             else:
                 values[place] = _OPERATORS[kind](*given)
         return [
-            -values[each.place] if each.negative else values[each.place]
-            for each in function.outputs
+            -values[each.node] if each.negative else values[each.node] for each in function.outputs
         ]
 
     return rates

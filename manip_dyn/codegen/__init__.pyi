@@ -15,6 +15,9 @@ from manip_dyn.codegen.backend.straight_line import (
 from manip_dyn.codegen.backend.vectors import (
     LANES as LANES,
 )
+from manip_dyn.codegen.generation.kernel_modules import (
+    program_text as program_text,
+)
 from manip_dyn.codegen.kernel_addresses import (
     addresses as addresses,
 )

@@ -22,53 +22,54 @@ from manip_dyn.robot.model import checked_robot
 
 
 def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vector) -> Vector:
-    """Return what holds joints at rest (n,), 0 for the others; it is unique.
+    """Return the unique friction efforts (n,) of joints at rest; 0 for the other joints.
 
-    Those that are held do not accelerate; the others are at their static level, against the
-    direction in which they begin to slide. This is the least of f' A f / 2 - f' a over
-    |f| <= Fs, with A the part of M^-1 of the resting joints and a what they would accelerate by
-    (Moreau, "Unilateral contact and dry friction in finite freedom dynamics", 1988).
+    A joint either does not accelerate, or its friction has the static level, against the
+    direction in which the joint begins to slide. The efforts minimize f' A f / 2 - f' a over
+    |f| <= Fs. A contains the rows and columns of M^-1 of the resting joints, and a their
+    accelerations without friction (Moreau, "Unilateral contact and dry friction in finite freedom
+    dynamics", 1988).
 
     Args:
-        static: Greatest friction Fs (n,) at rest.
-        mass: M (n, n).
-        drive: Efforts less bias and friction of sliding joints (n,).
-        resting: Which joints rest (n,).
+        static: Static friction Fs (n,).
+        mass: Mass matrix M (n, n).
+        drive: Efforts minus bias and friction of sliding joints (n,).
+        resting: Mask of the joints at rest (n,).
     """
-    held = np.zeros_like(drive)
+    friction = np.zeros_like(drive)
     joints = np.flatnonzero(resting)
     if joints.size:
         inverse = np.linalg.inv(mass)
-        force, most = np.zeros(joints.size), np.ascontiguousarray(static[joints])
+        force, limit = np.zeros(joints.size), np.ascontiguousarray(static[joints])
         mobility = np.ascontiguousarray(inverse[np.ix_(joints, joints)])
-        box_minimum(mobility, -(inverse @ drive)[joints], -most, most, force)
-        held[joints] = force
-    return held
+        box_minimum(mobility, -(inverse @ drive)[joints], -limit, limit, force)
+        friction[joints] = force
+    return friction
 
 
 NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 
 
 class Unchecked:
-    """Every kernel under its name, with results in new arrays, for callers that know better.
+    """Every kernel under its name, without checks and with results in new arrays.
 
-    ``unchecked.forward_dynamics(q, v, tau)``; the arrays are not checked.
+    Call it as ``unchecked.forward_dynamics(q, v, tau)``.
     """
 
     def __init__(self, in_place: InPlace, n: int):
-        """Take the jitted kernels of a robot with n joints."""
+        """Initialize with the jitted kernels of a robot with n joints."""
         self.in_place = in_place
         self._n = n
 
     def __repr__(self) -> str:
-        """Say whose kernels they are."""
+        """Return the robot's name and its number of joints."""
         return repr(self.in_place).replace("InPlace", "Unchecked")
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
-        """Return a kernel's allocating twin."""
+        """Return a kernel that allocates its result."""
         kernel = getattr(self.in_place, name)
         if name not in BY_NAME:
-            raise AttributeError(f"there is no kernel '{name}' here")
+            raise AttributeError(f"There is no kernel '{name}'.")
         shape = BY_NAME[name].shape(self._n)
 
         def call(*arguments: Vector) -> Vector:
@@ -88,40 +89,41 @@ class Unchecked:
 class Kernels:
     """Checked functions of joint positions q, velocities v, accelerations a and efforts tau.
 
-    Each is an array of shape (n,) in rad or m (and per s, per s^2; N m or N). Results are new
-    arrays. A wrong shape or a number that is not finite raises `ManipDynError`.
+    All are arrays of shape (n,). Units are rad or m for q, rad/s or m/s for v, rad/s^2 or m/s^2
+    for a, and N m or N for tau. Results are new arrays. A wrong shape or a number that is not
+    finite raises `ManipDynError`.
 
-    A `payload` is fixed to the tool (`robot.tip`): mass, centre of mass (3) and the moments of
-    inertia about it, ixx, iyy, izz, ixy, ixz, iyz, all in the tool's axes, (10,). A `wrench` is
-    what acts on the tool from outside: force and moment at its origin, base axes, (6,).
+    A `payload` (10,) is fixed to the tool (`robot.tip`). It contains the mass, the centre of mass
+    (3) and the moments of inertia about it, ixx, iyy, izz, ixy, ixz, iyz, in the tool's axes. A
+    `wrench` (6,) is an external force and moment at the tool's origin, in base axes.
 
-    Of the methods here, `forward_dynamics` and `inverse_dynamics` have the dry friction of the
-    joints, see `manip_dyn.core.numerics`. All others, and all of `in_place`, `unchecked`
-    and `batch`, leave it to their callers.
+    The methods `forward_dynamics` and `inverse_dynamics` include the dry friction of the joints,
+    see `manip_dyn.core.numerics`. All others, and all of `in_place`, `unchecked`
+    and `batch`, omit it.
 
     Attributes:
         robot: The robot.
-        frame: The link whose pose and Jacobian these kernels give.
+        frame: Name of the link whose pose and Jacobian are computed.
         in_place: Jitted functions that write into ``out``.
-        unchecked: The same functions as here without checks.
-        batch: The same functions for many states side by side, arrays (n, m).
+        unchecked: The same functions without checks.
+        batch: The same functions for m states, with arrays (n, m).
     """
 
     def __init__(self, robot: Robot, frame: str):
-        """Make the kernels of `robot` with the kinematics of its link `frame`."""
+        """Initialize the kernels of `robot` with the kinematics of its link `frame`."""
         self.robot = robot
-        self.frame, self._rubs = frame, robot.rubs
+        self.frame, self._has_friction = frame, robot.rubs
         self.in_place = InPlace(robot, robot.frame(frame))
         self.unchecked = Unchecked(self.in_place, robot.n)
         self._checked = Checked(self.in_place, robot.n)
         self.batch = Batch(self.in_place, robot.n)
 
     def __repr__(self) -> str:
-        """Return robot and frame."""
+        """Return robot, number of joints and frame."""
         return f"Kernels(robot '{self.robot.name}', {self.robot.n} joints, frame '{self.frame}')"
 
     def __reduce__(self):
-        """Pickle as robot and frame; the functions are found again."""
+        """Pickle robot and frame; unpickling calls `customize`."""
         return customize, (self.robot, self.frame)
 
     # ------------------------------------------------------------------ kinematics
@@ -152,19 +154,20 @@ class Kernels:
     ) -> Vector:
         """Return the accelerations (n,) under the efforts `tau`.
 
-        Joints whose v is 0 rest; dry friction holds those that it can.
+        Joints with zero velocity are at rest; dry friction prevents their motion up to its static
+        level.
         """
         if payload is None and wrench is None:
-            if self._rubs:
+            if self._has_friction:
                 still = np.zeros(self.robot.n)
-                tau = self._rubbed(
+                tau = self._without_friction(
                     tau, self.mass_matrix(q), v, self._checked.inverse_dynamics(q, v, still)
                 )
             return self._checked.forward_dynamics(q, v, tau)
         load = _load(payload, wrench)
-        if self._rubs:
+        if self._has_friction:
             bias = self._checked.inverse_dynamics_loaded(q, v, np.zeros(self.robot.n), *load)
-            tau = self._rubbed(tau, self.mass_matrix(q, load[0]), v, bias)
+            tau = self._without_friction(tau, self.mass_matrix(q, load[0]), v, bias)
         return self._checked.forward_dynamics_loaded(q, v, tau, *load)
 
     def inverse_dynamics(
@@ -175,25 +178,27 @@ class Kernels:
         payload: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> Vector:
-        """Return the efforts (n,) that give the accelerations `a`.
+        """Return the efforts (n,) for the accelerations `a`.
 
-        Of joints whose v is 0 they are without dry friction, which then may be anything up to its
-        static level, in both directions: at rest that is the middle of all efforts that hold the
-        arm; joints that begin to slide need the static level more.
+        Dry friction of joints with zero velocity is omitted, because it may have any value up to
+        its static level. For an arm at rest, the result is the centre of the range of holding
+        efforts. A joint that begins to slide needs the static level in addition.
         """
         if payload is None and wrench is None:
             effort = self._checked.inverse_dynamics(q, v, a)
         else:
             effort = self._checked.inverse_dynamics_loaded(q, v, a, *_load(payload, wrench))
-        return effort + self._sliding(v) if self._rubs else effort
+        return effort + self._sliding_friction(v) if self._has_friction else effort
 
-    def _sliding(self, v: ArrayLike) -> Vector:
+    def _sliding_friction(self, v: ArrayLike) -> Vector:
         velocity = np.asarray(v, dtype=np.float64)
         return self.robot.friction.sliding(velocity, np.abs(velocity))
 
-    def _rubbed(self, tau: ArrayLike, mass: Matrix, v: ArrayLike, bias: Vector) -> Vector:
-        """Return the efforts `tau` less friction, with the mass matrix and the bias."""
-        drive = finite_vector("tau", tau, self.robot.n) - self._sliding(v)
+    def _without_friction(
+        self, tau: ArrayLike, mass: Matrix, v: ArrayLike, bias: Vector
+    ) -> Vector:
+        """Return the efforts `tau` minus dry friction, from mass matrix and bias."""
+        drive = finite_vector("tau", tau, self.robot.n) - self._sliding_friction(v)
         resting = (np.asarray(v) == 0.0) & (self.robot.static_friction > 0.0)
         static = self.robot.static_friction
         return drive - holding_friction(static, mass, drive - bias, resting)
@@ -207,8 +212,8 @@ class Kernels:
     def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
 
-        Rotors (armature) move and springs are stretched in it. Gravity's is zero at the base
-        origin and leaves out links that are fixed to the base.
+        They include rotors (armature) and springs. The potential energy of gravity is zero at the
+        base origin, and omits links that are fixed to the base.
         """
         kinetic, potential = self._checked.energy(q, v)
         return float(kinetic), float(potential)
@@ -240,46 +245,46 @@ class Kernels:
     ) -> Tensor:
         """Return the second derivatives (3, n, 3, n) of adjoint . acceleration.
 
-        Axes 0 and 2 choose q, v or tau, axes 1 and 3 the joint.
+        Axes 0 and 2 select q, v or tau, and axes 1 and 3 the joint.
         """
         return self._checked.forward_dynamics_second_derivatives(q, v, tau, adjoint)
 
     def switching_rates(
         self, q: ArrayLike, v: ArrayLike, p_q: ArrayLike, p_v: ArrayLike
     ) -> Vector:
-        """Return the rates of the switching functions M^-1 p_v and gradients, (n, 1 + 4 n).
+        """Return the rates of the switching functions M^-1 p_v and their gradients, (n, 1 + 4 n).
 
-        `p_q` and `p_v` are the costates of minimum time. Each row is the rate and its
-        derivatives by q, v, p_q and p_v.
+        `p_q` and `p_v` are the costates of the minimum-time problem. Each row contains the rate
+        and its derivatives by q, v, p_q and p_v.
         """
         return self._checked.switching_rates(q, v, p_q, p_v)
 
     # ---------------------------------------------------------------------- motion
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
-        """The motion as integrators take it: jitted ``rhs(t, y, p, out)``.
+        """The right-hand side of the motion for integrators: jitted ``rhs(t, y, p, out)``.
 
-        y is (q, v), (2 n,), p the efforts (n,); writes the rates (2 n,) of y.
+        y is (q, v), (2 n,), and p the efforts (n,). It writes the rates (2 n,) of y.
         """
         return self._motion_module.right_hand_side
 
     @cached_property
     def right_hand_side_with_work(self) -> Callable[..., None]:
-        """The same with the work of efforts and damping, J, as last entry of y, (2 n + 1,)."""
+        """The right-hand side with the work of efforts and damping, J, as last entry of y."""
         return self._motion_module.right_hand_side_with_work
 
     @cached_property
     def linearization(self) -> Callable[..., None]:
         """The derivatives of `right_hand_side`: jitted ``function(t, y, p, out, by_time)``.
 
-        Writes M da/dq, M da/dv and M into `out` (n, 3 n), zeros into `by_time` (n,): what an
-        `md.Jacobian` with ``positions=n, mass=True`` takes.
+        It writes M da/dq, M da/dv and M into `out` (n, 3 n), and zeros into `by_time` (n,), as
+        required by `md.Jacobian` with ``positions=n, mass=True``.
         """
         return self._linear_module.linearization
 
     @cached_property
     def linearization_with_work(self) -> Callable[..., None]:
-        """The same for `right_hand_side_with_work`: `out` (n + 1, 3 n + 1), `by_time` (n + 1,)."""
+        """The derivatives of `right_hand_side_with_work`: `out` (n + 1, 3 n + 1)."""
         return self._linear_module.linearization_with_work
 
     @cached_property
@@ -292,21 +297,21 @@ class Kernels:
 
     # ---------------------------------------------------------------------- series
     def taylor(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, order: int) -> Matrix:
-        """Return the Taylor coefficients (order + 1, n) of the motion q(t), from now on.
+        """Return the Taylor coefficients (order + 1, n) of the motion q(t) at t0.
 
-        Row k belongs to (t - t0)^k. `tau` is constant, (n,), or a polynomial in t - t0 whose
-        coefficients are the rows of an array (m, n).
+        Row k is the coefficient of (t - t0)^k. `tau` is constant, (n,), or a polynomial in
+        t - t0 with the rows of an array (m, n) as coefficients.
         """
         return self.series.coefficients(q, v, tau, order)
 
     @cached_property
     def series(self) -> Taylor:
-        """The recurrences for the Taylor coefficients of the motion; jitted inside."""
+        """The compiled recurrences for the Taylor coefficients of the motion."""
         return Taylor(self.robot)
 
     @cached_property
     def series_with_work(self) -> Taylor:
-        """The same with the work of efforts and damping, J, as last entry of the state."""
+        """The recurrences with the work of efforts and damping, J, as last entry of the state."""
         return Taylor(self.robot, "motion_and_work")
 
     # ---------------------------------------------------------------------- counts
@@ -323,18 +328,18 @@ def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> tuple[ArrayLik
 
 
 def checked_payload(payload: ArrayLike) -> Vector:
-    """Return what the tool carries (10,), see `Kernels`; refuse what is no rigid body."""
+    """Return a payload (10,) as an array; raise an error unless it is a rigid body."""
     checked = finite_vector("payload", payload, len(NO_PAYLOAD))
     mass, xx, yy, zz, xy, xz, yz = checked[0], *checked[4:]
     if mass < 0.0:
-        raise ManipDynError(f"payload has the mass {mass:g} kg; expected 0 or more")
+        raise ManipDynError(f"payload must have a mass of at least 0 kg, got {mass:g} kg.")
     check_inertia_tensor("payload", np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
     return checked
 
 
 @lru_cache(maxsize=64)
 def _kernels(robot: Robot, frame: str) -> Kernels:
-    """Return the one set of functions of a robot: they have no state, so all callers share it."""
+    """Return the kernels of a robot, which all callers share because they have no state."""
     return Kernels(robot, frame)
 
 
@@ -343,9 +348,9 @@ def customize(robot: Robot, frame: str | None = None) -> Kernels:
 
     Args:
         robot: From `load_robot`.
-        frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
+        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
     """
     checked_robot(robot)
     if frame is not None and not isinstance(frame, str):
-        raise ManipDynError(f"frame is {frame!r}; expected the name of a link")
+        raise ManipDynError(f"frame must be the name of a link, got {frame!r}.")
     return _kernels(robot, robot.tip if frame is None else frame)

@@ -1,4 +1,8 @@
-"""Operation counts of kernels before and after customization."""
+"""Operation counts of kernels before and after customization, as counted in the literature.
+
+Before: all additions and multiplications of the algorithms in loops, including those with zero
+and one. After: the operations in the generated code.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,12 @@ class Operations(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all operations."""
         return sum(self)
 
 
 class Row(NamedTuple):
-    """One kernel; `before` is None where there is no form of it in loops."""
+    """Counts of one kernel; `before` is None for a kernel without a form in loops."""
 
     kernel: str
     before: Operations | None
@@ -45,7 +49,7 @@ class Report(NamedTuple):
     rows: tuple[Row, ...]
 
     def __str__(self) -> str:
-        """Return the table: multiplications, additions, divisions, sines, and all of them."""
+        """Return a table of multiplications, additions, divisions, sines, and their sum."""
         heads = f"{'mult':>7}{'add':>7}{'div':>5}{'sin':>5}{'all':>7}"
         lines = [
             f"{self.robot}: operations before and after customization",
@@ -57,26 +61,28 @@ class Report(NamedTuple):
         return "\n".join(lines)
 
     def __getitem__(self, key):
-        """Return the row of a kernel by its name, or a field by its place."""
+        """Return the row of a kernel by its name, or a field by its index."""
         if isinstance(key, str):
             return next(row for row in self.rows if row.kernel == key)
         return tuple(self)[key]
 
 
 def operation_report(robot: Robot, frame: str) -> Report:
-    """Count the operations of every straight-line kernel but the second derivatives.
+    """Count the operations of every straight-line kernel.
 
-    Without the switching rates of long chains, which hold second derivatives too. The motion is
-    the forward dynamics once more.
+    Second derivatives are omitted, and so are the switching rates of long chains, which contain
+    second derivatives. The motion is omitted because it equals the forward dynamics.
     """
     equations = Equations(robot, robot.frame(frame))
-    left_out = {"motion", "second_derivatives"}
+    omitted = {"motion", "second_derivatives"}
     if robot.n > LONGEST:
-        left_out.add("switching")
+        omitted.add("switching")
     kernels = [
-        each for each in DECLARATIONS if robot.n <= each.longest and each.module not in left_out
+        kernel
+        for kernel in DECLARATIONS
+        if robot.n <= kernel.longest and kernel.module not in omitted
     ]
-    return Report(robot.name, tuple(_row(equations, each) for each in kernels))
+    return Report(robot.name, tuple(_row(equations, kernel) for kernel in kernels))
 
 
 def _row(equations: Equations, declaration: Declaration) -> Row:
@@ -113,13 +119,13 @@ def _columns(operations: Operations) -> str:
 
 
 class _Tally:
-    """A scalar without a value that counts what is done with it."""
+    """A scalar without a value that counts the operations on it."""
 
     def __init__(self, counts: Counter[str]):
         self._counts = counts
 
     def _counted(kind: str) -> Any:  # type: ignore[misc]  # noqa: N805
-        def operate(self, *_other):
+        def operate(self, *_operand):
             self._counts[kind] += 1
             return self
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.codegen.generation.taylor_series import LaneSeries, lane_series
-from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, regrouped, rigid_bodies
+from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, base_parameters, rigid_bodies
 from manip_dyn.core.arrays import MATRIX, address_for
 from manip_dyn.core.checks import Matrix, Tensor
 from manip_dyn.core.errors import ManipDynError
@@ -30,7 +30,7 @@ class ArmRows(NamedTuple):
         counts: How many rows each argument has.
         friction: Damping beside the robot's (1, n) or (N, n).
         bodies: `Rigid.numbers` of all bodies (1, 10 n) or (N, 10 n); (1, 0): the robot's.
-        inertias: The same regrouped to base parameters.
+        inertias: The base parameters of these bodies.
         motion: Address of the batched motion with work.
         inverse_dynamics: Address of the robot's own batched inverse dynamics.
     """
@@ -139,7 +139,7 @@ def _base(robot: Robot, bodies: Matrix) -> Matrix:
     each = bodies.reshape(len(bodies), robot.n, 10)
     rigid = [Rigid.of_numbers(list(each[:, i].T)) for i in range(robot.n)]
     zero = np.zeros(len(bodies))
-    numbers = [zero + x for body in regrouped(robot.bodies, rigid) for x in body.numbers]
+    numbers = [zero + x for body in base_parameters(robot.bodies, rigid) for x in body.numbers]
     return np.ascontiguousarray(np.stack(numbers, axis=1))
 
 

@@ -1,4 +1,4 @@
-"""Checked calls: what goes the short way and what goes the long way come out the same."""
+"""Checked calls: the compiled and the Python checks return the same results and errors."""
 
 import threading
 
@@ -49,7 +49,7 @@ def swapped(x):
 
 
 class Subclass(np.ndarray):
-    """An array that is not quite one."""
+    """A subclass of ndarray."""
 
 
 FORMS = {
@@ -61,7 +61,7 @@ FORMS = {
     "tuple": tuple,
     "objects": lambda x: x.astype(object),
     "subclass": lambda x: x.view(Subclass),
-    "masked, nothing of it": np.ma.asarray,
+    "masked array without masked entries": np.ma.asarray,
 }
 
 
@@ -72,12 +72,13 @@ def kernels():
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_form_of_the_arguments_gives_the_same(kernels, method, form):
+def test_results_do_not_depend_on_the_form_of_the_arguments(kernels, method, form):
     arguments = np.random.default_rng(0).normal(size=(METHODS[method], 2))
     expected = getattr(kernels, method)(*arguments)
-    given = [FORMS[form](each) for each in arguments]
-    np.testing.assert_array_equal(getattr(kernels, method)(*given), expected)
-    np.testing.assert_array_equal(getattr(kernels, method)(*arguments[:-1], given[-1]), expected)
+    converted = [FORMS[form](argument) for argument in arguments]
+    np.testing.assert_array_equal(getattr(kernels, method)(*converted), expected)
+    mixed = (*arguments[:-1], converted[-1])
+    np.testing.assert_array_equal(getattr(kernels, method)(*mixed), expected)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, np.uint16])
@@ -88,72 +89,71 @@ def test_other_types_of_numbers_are_converted(kernels, kind):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_checked_call_is_the_unchecked_one(kernels, method):
+def test_checked_and_unchecked_calls_agree(kernels, method):
     arguments = np.random.default_rng(1).normal(size=(METHODS[method], 2))
     expected = getattr(kernels.unchecked, method)(*arguments)
     np.testing.assert_array_equal(getattr(kernels, method)(*arguments), expected)
 
 
 @pytest.mark.parametrize("form", [np.copy, *FORMS.values()], ids=["array", *FORMS])
-@pytest.mark.parametrize("place", range(4))
-def test_every_way_says_the_same_of_a_bad_number(kernels, form, place):
+@pytest.mark.parametrize("index", range(4))
+def test_numbers_that_are_not_finite_raise_the_same_error_in_every_form(kernels, form, index):
     arguments = list(np.zeros((4, 2)))
-    arguments[place] = form(np.array([0.5, np.inf]))
-    name = ("q", "v", "tau", "adjoint")[place]
+    arguments[index] = form(np.array([0.5, np.inf]))
+    name = ("q", "v", "tau", "adjoint")[index]
     with pytest.raises(md.ManipDynError) as raised:
         kernels.forward_dynamics_adjoint(*arguments)
     assert str(raised.value) == f"{name} is [0.5, inf]; expected finite numbers"
 
 
 @pytest.mark.parametrize("form", [list, tuple, np.array])
-def test_an_entry_that_is_none_is_no_number(kernels, form):
-    """Seen: "q is [nan, ...]; expected finite numbers", which nobody had given."""
+def test_the_error_for_none_names_the_entry(kernels, form):
     with pytest.raises(md.ManipDynError) as caught:
         kernels.mass_matrix(form([0.0] * (kernels.robot.n - 1) + [None]))
-    said, n = str(caught.value), kernels.robot.n
-    assert said.endswith(f", whose entry {n - 1} is None; expected {n} numbers")
+    message, n = str(caught.value), kernels.robot.n
+    assert message.endswith(f", whose entry {n - 1} is None; expected {n} numbers")
     with pytest.raises(md.ManipDynError, match=r"entry \(1, 0\) is None; .* of shape \(2, 2\)"):
         finite_array("states", [[0.0, np.nan], [None, 0.0]], (2, 2))
 
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (0,), (2, 1), (1, 2)])
-def test_every_way_says_the_same_of_a_wrong_shape(kernels, shape):
+def test_wrong_shapes_raise_the_same_error_in_every_form(kernels, shape):
     for array in (np.zeros(shape), np.zeros(shape).tolist(), np.zeros(shape, np.float32)):
         with pytest.raises(md.ManipDynError) as raised:
             kernels.forward_dynamics(np.zeros(2), array, np.zeros(2))
         assert str(raised.value) == f"v has shape {shape}; expected (2,)"
 
 
-def test_every_way_says_the_same_of_a_single_number(kernels):
+def test_a_single_number_raises_the_same_error_in_every_form(kernels):
     for number in (0.5, 2, np.float32(0.5), np.zeros(())):
         with pytest.raises(md.ManipDynError) as raised:
             kernels.forward_dynamics(np.zeros(2), number, np.zeros(2))
         assert str(raised.value) == f"v is {number!r}; expected 2 numbers"
 
 
-def test_the_first_of_two_bad_arguments_is_named(kernels):
+def test_the_error_names_the_first_invalid_argument(kernels):
     with pytest.raises(md.ManipDynError, match=r"^v is \[nan, 0\.0\]"):
         kernels.forward_dynamics(np.zeros(2), np.array([np.nan, 0.0]), np.zeros(3))
 
 
-def test_loads_go_both_ways():
+def test_loads_are_checked_in_every_form():
     kernels = md.customize(md.load_robot("pa10"))
     q, v, tau = random_state(kernels.robot, np.random.default_rng(0))
     wrench = np.arange(6.0)
     for method in (kernels.forward_dynamics, kernels.inverse_dynamics):
         expected = method(q, v, tau, payload=np.array(PAYLOAD), wrench=wrench)
-        given = method(q.tolist(), v, tau, payload=PAYLOAD, wrench=strided(wrench))
-        np.testing.assert_array_equal(given, expected)
+        converted = method(q.tolist(), v, tau, payload=PAYLOAD, wrench=strided(wrench))
+        np.testing.assert_array_equal(converted, expected)
     expected = kernels.mass_matrix(q, payload=np.array(PAYLOAD))
     np.testing.assert_array_equal(kernels.mass_matrix(list(q), payload=PAYLOAD), expected)
-    for bad in (np.zeros(7), np.zeros(7).tolist()):
+    for invalid in (np.zeros(7), np.zeros(7).tolist()):
         with pytest.raises(md.ManipDynError, match=r"wrench has shape \(7,\); expected \(6,\)"):
-            kernels.forward_dynamics(q, v, tau, wrench=bad)
+            kernels.forward_dynamics(q, v, tau, wrench=invalid)
     with pytest.raises(md.ManipDynError, match=r"wrench is .*expected finite numbers"):
         kernels.forward_dynamics(q, v, tau, wrench=np.full(6, np.nan))
 
 
-def test_results_are_new_arrays_that_can_be_written(kernels):
+def test_results_are_new_writable_arrays(kernels):
     q, v, tau = np.random.default_rng(2).normal(size=(3, 2))
     first, second = kernels.forward_dynamics(q, v, tau), kernels.forward_dynamics(q, v, tau)
     assert not np.shares_memory(first, second)
@@ -162,7 +162,7 @@ def test_results_are_new_arrays_that_can_be_written(kernels):
     assert np.all(second != 0.0)
 
 
-def test_many_threads_may_make_the_first_call(tmp_path):
+def test_the_first_call_may_come_from_several_threads(tmp_path):
     kernels = md.customize(load("tree5", tmp_path))
     state = random_state(kernels.robot, np.random.default_rng(0))
     results = []

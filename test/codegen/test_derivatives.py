@@ -1,4 +1,4 @@
-"""Exact derivatives: against slopes, against each other, against pinocchio."""
+"""Exact derivatives agree with central differences, with one another and with pinocchio."""
 
 import numpy as np
 import pinocchio
@@ -6,8 +6,7 @@ import pytest
 from arms import load, random_state, random_tree
 
 import manip_dyn as md
-from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.codegen.rigid_body.graph import Graph, derivatives, gradient, rates
+from manip_dyn.codegen import Equations, Graph, derivatives, gradient, rates
 
 ROBOTS = ("rr", "ibm7535", "pa10", "ur5", "tree2")
 STEP = 1e-6
@@ -31,7 +30,7 @@ def close(actual, expected, bound):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=bound * scale)
 
 
-def test_jacobian_rate_is_pinocchios(case):
+def test_the_jacobian_rate_equals_that_of_pinocchio(case):
     kernels, q, v, _ = case
     model = kernels.robot.model
     data, tip = model.createData(), model.getFrameId(kernels.robot.tip)
@@ -43,14 +42,14 @@ def test_jacobian_rate_is_pinocchios(case):
     close(kernels.jacobian_rate(q, v), expected.reshape(6, -1), 1e-12)
 
 
-def test_jacobian_derivatives_are_its_slopes_and_make_its_rate(case):
+def test_jacobian_derivatives_equal_central_differences_and_give_its_rate(case):
     kernels, q, v, _ = case
     by_position = kernels.jacobian_derivatives(q)
     close(by_position, slope(kernels.jacobian, q), 1e-8)
     close(by_position @ v, kernels.jacobian_rate(q, v), 1e-13)
 
 
-def test_inverse_dynamics_derivatives_are_its_slopes(case):
+def test_inverse_dynamics_derivatives_equal_central_differences(case):
     kernels, q, v, a = case
     by_q, by_v, by_a = kernels.inverse_dynamics_derivatives(q, v, a)
     close(by_q, slope(lambda x: kernels.inverse_dynamics(x, v, a), q), 1e-7)
@@ -67,7 +66,7 @@ def test_the_adjoint_is_a_combination_of_the_derivatives(case):
         close(one, adjoint @ matrix, 1e-11)
 
 
-def test_second_derivatives_are_slopes_of_the_adjoint_and_symmetric(tmp_path):
+def test_second_derivatives_are_symmetric_and_equal_differences_of_the_adjoint(tmp_path):
     kernels = md.customize(md.load_robot(random_tree(tmp_path, 1, joints=3)))
     state = random_state(kernels.robot, np.random.default_rng(7))
     n = kernels.robot.n
@@ -84,8 +83,7 @@ def test_second_derivatives_are_slopes_of_the_adjoint_and_symmetric(tmp_path):
     close(second[2, :, 2, :], np.zeros((n, n)), 1e-14)
 
 
-def test_formulas_and_accumulation_agree(tmp_path):
-    """The closed form of the sensitivities against forward accumulation over the algorithm."""
+def test_closed_form_and_forward_accumulation_agree(tmp_path):
     robot = load("tree2", tmp_path)
     equations, graph, n = Equations(robot, robot.tip_frame), Graph(), robot.n
     inputs = [[graph.input(f"{name}[{i}]") for i in range(n)] for name in "qva"]
@@ -122,7 +120,7 @@ def evaluated(graph, numbers):
 
 
 def value_of(scalar, values):
-    return -values[scalar.place] if scalar.negative else values[scalar.place]
+    return -values[scalar.node] if scalar.negative else values[scalar.node]
 
 
 def test_forward_and_reverse_accumulation_agree():
@@ -136,14 +134,14 @@ def test_forward_and_reverse_accumulation_agree():
     for row, sign in zip(forward, (1.0, -1.0), strict=True):
         for a, b in zip(row, reverse, strict=True):
             assert value_of(a, values) == pytest.approx(sign * value_of(b, values), rel=1e-14)
-    by_x, by_y = (value_of(each, values) for each in reverse)
+    by_x, by_y = (value_of(scalar, values) for scalar in reverse)
     assert value_of(along[0], values) == pytest.approx(by_x * 0.4 + by_y * 0.7, rel=1e-14)
     x0, y0 = 0.7, 0.4
     exact = y0 * np.cos(x0 * y0) / (2 - y0**2) + np.sin(x0) * x0 - np.cos(x0)
     assert by_x == pytest.approx(exact, rel=1e-14)
 
 
-def test_an_input_that_does_not_matter_has_no_derivative():
+def test_derivatives_by_unused_inputs_are_zero():
     graph = Graph()
     x, y = graph.input("x"), graph.input("y")
     assert graph.value_of(derivatives([x * x], [y])[0][0]) == 0.0

@@ -1,4 +1,4 @@
-"""The kernels, and the equations they are traced from, against pinocchio."""
+"""The kernels and their equations agree with pinocchio."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from arms import SHIPPED, examples, load, random_state, random_tree
 from fresh import output_of
 
 import manip_dyn as md
-from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.codegen import Equations
 from manip_dyn.robot import Oracle
 
 ARMS = (*SHIPPED, "panda", "ur5", "tree2")
@@ -36,18 +36,18 @@ def test_kernels_agree_with_pinocchio(tmp_path, name):
 
 
 def agree(robot, states):
-    """Compare; pinocchio has no dry friction, whose efforts are taken from tau and added to it."""
+    """Compare kernels with pinocchio, without dry friction, which pinocchio does not model."""
     kernels, reference = md.customize(robot), Oracle(robot)
     rng = np.random.default_rng(4)
     for _ in range(states):
         state = random_state(robot, rng)
-        rubs = robot.friction.sliding(state[1], np.abs(state[1]))
+        friction = robot.friction.sliding(state[1], np.abs(state[1]))
         for function, count in (*DYNAMICS, *DERIVATIVES):
             ours = getattr(kernels, function)(*state[:count])
             if function == "forward_dynamics":
-                ours = kernels.forward_dynamics(state[0], state[1], state[2] + rubs)
+                ours = kernels.forward_dynamics(state[0], state[1], state[2] + friction)
             elif function == "inverse_dynamics":
-                ours = ours - rubs
+                ours = ours - friction
             theirs = getattr(reference, function)(*state[:count])
             assert relative(ours, theirs) < BOUND, function
         assert relative(kernels.energy(*state[:2]), reference.energy(*state[:2])) < BOUND
@@ -62,20 +62,20 @@ getattr(test_kernels_are_exact, sys.argv[3])(*sys.argv[4:])
 
 
 def as_plain_python(check, *arguments):
-    """Call a function of this file without the compiler: what LLVM makes of it is the same."""
+    """Call a function of this file without the compiler, which is faster for many robots."""
     folder = Path(__file__).parent
     output_of(PLAIN, folder.parent, folder, check.__name__, *arguments, NUMBA_DISABLE_JIT="1")
 
 
-def others_agree():
+def example_robots_agree():
     for name in OTHERS:
         agree(load(name, None), 2)
 
 
-def test_the_programs_of_other_arms_do_too():
+def test_kernels_of_example_robots_agree_with_pinocchio():
     if not examples():
         pytest.skip("example-robot-data is not installed; pip install '.[test]'")
-    as_plain_python(others_agree)
+    as_plain_python(example_robots_agree)
 
 
 def laws_hold_on_trees(folder):
@@ -84,13 +84,13 @@ def laws_hold_on_trees(folder):
 
 
 def test_laws_hold_on_random_trees(tmp_path):
-    """Compiled for the one that is compiled above; as plain Python for trees of all sizes."""
+    """Compiled for one tree, and as plain Python for trees of all sizes."""
     laws_hold(load("tree2", tmp_path))
     as_plain_python(laws_hold_on_trees, tmp_path)
 
 
 def laws_hold(robot):
-    """M is symmetric positive definite, ID undoes FD, and energy changes by the power."""
+    """Check that M is positive definite, ID inverts FD, and energy changes by the power."""
     kernels, reference = md.customize(robot), Oracle(robot)
     q, v, tau = random_state(robot, np.random.default_rng(robot.n))
     mass = kernels.mass_matrix(q)
@@ -108,18 +108,18 @@ def laws_hold(robot):
 
 @pytest.mark.parametrize("path", examples(), ids=lambda path: Path(path).stem)
 def test_every_example_robot_agrees_with_pinocchio(path):
-    """The same equations over floats, without compiling: whatever loads, hands and all.
+    """The equations over floats, without compilation, for all robots that can be loaded.
 
-    Humanoids and hands have mass matrices with condition numbers up to 1e7; accelerations,
-    pinocchio's as well as ours, cannot be better than that lets them.
+    Mass matrices of humanoids and hands have condition numbers up to 1e7, which limits the
+    accuracy of all accelerations.
     """
     try:
         robot = md.load_robot(path)
     except md.ManipDynError as error:
-        pytest.skip(f"refused: {error}")
+        pytest.skip(f"not supported: {error}")
     equations, reference = Equations(robot, robot.tip_frame), Oracle(robot)
     q, v, a = random_state(robot, np.random.default_rng(1))
-    # Efforts of a real motion: in light fingers any others make huge accelerations.
+    # Random efforts would cause huge accelerations of light fingers.
     tau = reference.inverse_dynamics(q, v, a)
     conditioned = max(5e-12, np.finfo(float).eps * np.linalg.cond(reference.mass_matrix(q)))
     states = {"forward_dynamics": (q, v, tau), "forward_dynamics_derivatives": (q, v, tau)}
@@ -130,8 +130,8 @@ def test_every_example_robot_agrees_with_pinocchio(path):
         assert relative(ours, getattr(reference, function)(*state)) < bound, function
 
 
-def test_long_chains_agree_with_their_derivatives_in_loops(tmp_path):
-    """Fourteen joints, whose derivatives are solved for in loops, alone and in a batch."""
+def test_derivatives_in_loops_agree_with_pinocchio(tmp_path):
+    """Fourteen joints, for one state and in a batch."""
     robot = md.load_robot(random_tree(tmp_path, 3, joints=14))
     kernels, reference = md.customize(robot), Oracle(robot)
     states = [random_state(robot, np.random.default_rng(k)) for k in range(70)]
@@ -143,7 +143,7 @@ def test_long_chains_agree_with_their_derivatives_in_loops(tmp_path):
     assert "forward_dynamics_derivatives" not in str(kernels.report())
 
 
-# VmHWM, because ru_maxrss would count the process that started this one.
+# VmHWM, because ru_maxrss includes the parent process.
 MEMORY = """
 import re, sys
 import numpy as np
@@ -156,14 +156,14 @@ print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(
 
 
 def test_thirty_joints_compile_in_less_than_a_gigabyte(tmp_path):
-    """With all derivatives; the robot is a branched one."""
+    """A branched robot, with all derivatives."""
     path = random_tree(tmp_path, 3, joints=30)
     assert float(output_of(MEMORY, path)) < 1e6
 
 
 @pytest.mark.parametrize("link", ["link_side", "link_3", "link_0"])
-def test_any_frame_has_its_kinematics(tmp_path, link):
-    """A link on a side branch, one in the middle, and the base, which does not move."""
+def test_pose_and_jacobian_are_those_of_the_frame(tmp_path, link):
+    """A link on a side branch, a link in the middle, and the base."""
     robot, step = load("tree2", tmp_path), 1e-6
     kernels = md.customize(robot, frame=link)
     q, v, _ = random_state(robot, np.random.default_rng(2))
@@ -173,6 +173,6 @@ def test_any_frame_has_its_kinematics(tmp_path, link):
     np.testing.assert_allclose((kernels.jacobian(q) @ v)[:3], rate[:3, 3], atol=1e-8)
 
 
-def test_an_unknown_frame_is_named():
+def test_an_unknown_frame_raises_an_error_that_suggests_a_name():
     with pytest.raises(md.ManipDynError, match="no link 'tol0'; did you mean 'tool0'"):
         md.customize(md.load_robot("pa10"), frame="tol0")

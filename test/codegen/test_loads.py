@@ -1,4 +1,4 @@
-"""A payload and a wrench at the tool, given at run time."""
+"""Payload and wrench at the tool as arguments of the dynamics."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ PAYLOAD = [2.5, 0.02, -0.03, 0.08, 0.012, 0.010, 0.007, 0.001, -0.002, 0.0005]
 
 @pytest.fixture
 def ur5(tmp_path):
-    """The UR5 without a payload, and the same arm with PAYLOAD in its YAML."""
+    """The UR5 without a payload, and the same arm with PAYLOAD in its YAML file."""
     text = example(UR5).read_text()
     robots = []
     for name, payload in (("plain", None), ("carrying", PAYLOAD)):
@@ -30,7 +30,7 @@ def ur5(tmp_path):
     return [md.customize(robot) for robot in robots]
 
 
-def test_a_payload_is_the_payload_of_the_yaml(ur5):
+def test_a_payload_argument_equals_a_payload_in_the_yaml_file(ur5):
     plain, carrying = ur5
     q, v, tau = random_state(plain.robot, np.random.default_rng(0))
     for ours, theirs in (
@@ -50,12 +50,12 @@ def test_a_wrench_acts_through_the_jacobian(tmp_path, name):
     pushed = kernels.forward_dynamics(q, v, tau, wrench=wrench)
     expected = kernels.forward_dynamics(q, v, tau + efforts)
     np.testing.assert_allclose(pushed, expected, rtol=1e-9, atol=1e-11)
-    held = kernels.inverse_dynamics(q, v, tau, wrench=wrench)
+    loaded = kernels.inverse_dynamics(q, v, tau, wrench=wrench)
     free = kernels.inverse_dynamics(q, v, tau)
-    np.testing.assert_allclose(held, free - efforts, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(loaded, free - efforts, rtol=1e-10, atol=1e-12)
 
 
-def test_inverse_undoes_forward_dynamics_with_both(ur5):
+def test_inverse_dynamics_inverts_forward_dynamics_with_payload_and_wrench(ur5):
     kernels, _ = ur5
     q, v, tau = random_state(kernels.robot, np.random.default_rng(3))
     load_ = {"payload": PAYLOAD, "wrench": [3.0, -2.0, 10.0, 0.1, 0.2, -0.3]}
@@ -63,7 +63,7 @@ def test_inverse_undoes_forward_dynamics_with_both(ur5):
     np.testing.assert_allclose(kernels.inverse_dynamics(q, v, a, **load_), tau, atol=1e-10)
 
 
-def test_no_load_is_no_change(ur5):
+def test_a_zero_load_does_not_change_the_accelerations(ur5):
     kernels, _ = ur5
     q, v, tau = random_state(kernels.robot, np.random.default_rng(4))
     loaded = kernels.forward_dynamics(q, v, tau, payload=np.zeros(10), wrench=np.zeros(6))
@@ -74,7 +74,7 @@ def test_no_load_is_no_change(ur5):
     ("load_", "message"),
     [
         ({"payload": [1.0, 0.0]}, r"payload has shape \(2,\); expected \(10,\)"),
-        ({"payload": [-1.0, *[0.0] * 9]}, "payload has the mass -1 kg; expected 0 or more"),
+        ({"payload": [-1.0, *[0.0] * 9]}, "payload must have a mass of at least 0 kg, got -1 kg"),
         (
             {"payload": [1, 0, 0, 0, -1, -1, -1, 0, 0, 0]},
             "payload has the non-physical",
@@ -84,7 +84,7 @@ def test_no_load_is_no_change(ur5):
         ({"wrench": "heavy"}, "wrench is 'heavy'"),
     ],
 )
-def test_bad_loads_are_named(load_, message):
+def test_invalid_loads_raise_an_error_that_names_the_argument(load_, message):
     zero = np.zeros(7)
     with pytest.raises(md.ManipDynError, match=message):
         md.customize(md.load_robot("pa10")).forward_dynamics(zero, zero, zero, **load_)

@@ -119,11 +119,11 @@ def test_a_batch_does_not_depend_on_the_number_of_threads():
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ([np.zeros((7, 4)), np.zeros((7, 4))], "got 2 arrays; expected q, v, tau"),
-        ([np.zeros(7)] * 3, r"q has shape \(7,\); expected \(7, m\)"),
-        ([None] * 3, r"q is None; expected \(7, m\)"),
+        ([np.zeros((7, 4)), np.zeros((7, 4))], "must be q, v, tau, got 2 array"),
+        ([np.zeros(7)] * 3, r"q must have shape \(7, m\) for m states, got shape \(7,\)"),
+        ([None] * 3, r"q must have shape \(7, m\) for m states, got None"),
         ([np.zeros((7, 4)), np.zeros((7, 5)), np.zeros((7, 4))], r"v has shape \(7, 5\)"),
-        ([np.zeros((4, 7))] * 3, r"q has shape \(4, 7\); expected \(7, m\)"),
+        ([np.zeros((4, 7))] * 3, r"q must have shape \(7, m\) for m states, got shape \(4, 7\)"),
         ([np.zeros((7, 4)), np.full((7, 4), np.nan), np.zeros((7, 4))], "v is .*finite"),
         (
             [np.zeros((7, 4)) * 1j, np.zeros((7, 4)), np.zeros((7, 4))],
@@ -138,7 +138,7 @@ def test_invalid_batches_raise_an_error_that_names_the_array(arrays, message):
 
 def test_a_batch_requires_a_thread():
     arrays = np.zeros((3, 7, 4))
-    with pytest.raises(md.ManipDynError, match="threads is 0; expected a whole number above 0"):
+    with pytest.raises(md.ManipDynError, match="threads must be a positive integer, got 0"):
         md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays, threads=0)
 
 
@@ -218,7 +218,7 @@ def test_batches_accept_keyword_arguments():
     q, v, tau = np.random.default_rng(0).normal(size=(3, 2, 5))
     named = kernels.batch.forward_dynamics(q, tau=tau, v=v)
     np.testing.assert_array_equal(named, kernels.batch.forward_dynamics(q, v, tau))
-    with pytest.raises(md.ManipDynError, match="got force; expected q, v, tau"):
+    with pytest.raises(md.ManipDynError, match="must be q, v, tau, got force"):
         kernels.batch.forward_dynamics(q, v, tau, force=tau)
 
 

@@ -1,29 +1,26 @@
-"""Taylor coefficients of the motion: they continue it, to any order."""
+"""Taylor coefficients of the motion, to any order."""
 
 import numpy as np
 import pytest
 from arms import load, random_state, random_tree
-from llvmlite import ir
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.codegen.backend.convolution import Factors, emit_sums
 from manip_dyn.core.compiled import is_cacheable
 
-INDEX = ir.IntType(64)
 ROBOTS = ("rr", "pa10", "tree", "one_link_vertical")
 
 
 def arm(name, folder):
-    """Return a robot; the tree has all kinds of joints, branches, and no more."""
+    """Return a robot; the tree has all types of joints, and branches."""
     return md.load_robot(random_tree(folder, 1, 5)) if name == "tree" else load(name, folder)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("degree", [0, 2])
-def test_the_series_continues_the_motion(tmp_path, name, degree):
-    """Order 24 over 30 ms against a general integrator, under a polynomial of efforts."""
+def test_the_series_equals_the_integrated_motion(tmp_path, name, degree):
+    """Order 24 over 30 ms, compared with a general integrator, for polynomial efforts."""
     robot = arm(name, tmp_path)
     kernels, n, step = md.customize(robot), robot.n, 0.03
     q, v, _ = random_state(robot, np.random.default_rng(3))
@@ -36,13 +33,12 @@ def test_the_series_continues_the_motion(tmp_path, name, degree):
     start = np.concatenate([q, v])
     exact = solve_ivp(motion, (0, step), start, method="DOP853", rtol=3e-14, atol=1e-14)
     series = kernels.taylor(q, v, efforts if degree else efforts[0], order=24)
-    reached = sum(row * step**k for k, row in enumerate(series))
-    np.testing.assert_allclose(reached, exact.y[:n, -1], rtol=2e-13, atol=2e-13)
+    final = sum(row * step**k for k, row in enumerate(series))
+    np.testing.assert_allclose(final, exact.y[:n, -1], rtol=2e-13, atol=2e-13)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_each_order_adds_one_power_of_the_step(tmp_path, name):
-    """The remainder after order p is proportional to step^(p + 1)."""
+def test_the_remainder_of_order_p_is_proportional_to_the_power_p_plus_one(tmp_path, name):
     robot = arm(name, tmp_path)
     kernels = md.customize(robot)
     q, v, tau = random_state(robot, np.random.default_rng(3))
@@ -55,13 +51,13 @@ def test_each_order_adds_one_power_of_the_step(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_machine_code_is_kept(tmp_path, name):
+def test_the_machine_code_is_cached(tmp_path, name):
     series = md.customize(arm(name, tmp_path)).series
     assert is_cacheable(series.in_place)
     assert is_cacheable(series.of_state)
 
 
-def test_low_orders_are_the_state_and_half_the_acceleration():
+def test_the_first_coefficients_are_the_state_and_half_the_acceleration():
     kernels = md.customize(md.load_robot("pa10"))
     q, v, tau = random_state(kernels.robot, np.random.default_rng(0))
     series = kernels.taylor(q, v, tau, order=2)
@@ -72,13 +68,13 @@ def test_low_orders_are_the_state_and_half_the_acceleration():
     np.testing.assert_array_equal(kernels.taylor(q, v, tau, order=1), [q, v])
 
 
-def test_orders_do_not_depend_on_the_last_one():
+def test_coefficients_do_not_depend_on_the_highest_order():
     kernels = md.customize(md.load_robot("pa10"))
     state = random_state(kernels.robot, np.random.default_rng(5))
     np.testing.assert_array_equal(kernels.taylor(*state, 9), kernels.taylor(*state, 20)[:10])
 
 
-def test_series_allocate_nothing():
+def test_series_allocate_no_memory():
     series = md.customize(md.load_robot("rr")).series
     q, v, tau = np.ones(2), np.ones(2), np.ones((1, 2))
     work, out = series.workspace(20), np.empty((21, 2))
@@ -92,36 +88,18 @@ def test_series_allocate_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.zeros(7), np.zeros(7), np.zeros(7), -1), "order is -1"),
-        ((np.zeros(7), np.zeros(7), np.zeros(7), 2.5), "order is 2.5"),
-        ((np.zeros(7), np.zeros(7), np.zeros(7), 10**12), "expected a whole number from 0 to 200"),
-        ((np.zeros(7), np.zeros(7), np.zeros(7), True), "order is True"),
-        ((np.zeros(7), np.zeros(7), np.zeros((2, 6)), 3), "tau has shape"),
-        ((np.zeros(7), np.zeros(7), np.zeros((0, 7)), 3), r"expected \(7,\), or \(m, 7\)"),
+        (
+            (np.zeros(7), np.zeros(7), np.zeros(7), -1),
+            "integer from 0 to 200, got -1",
+        ),
+        ((np.zeros(7), np.zeros(7), np.zeros(7), 2.5), "got 2.5"),
+        ((np.zeros(7), np.zeros(7), np.zeros(7), 10**12), "from 0 to 200"),
+        ((np.zeros(7), np.zeros(7), np.zeros(7), True), "got True"),
+        ((np.zeros(7), np.zeros(7), np.zeros((2, 6)), 3), "tau .*shape"),
+        ((np.zeros(7), np.zeros(7), np.zeros((0, 7)), 3), r"must have shape \(7,\) or \(m, 7\)"),
         ((np.zeros(7), np.full(7, np.nan), np.zeros(7), 3), "v is"),
     ],
 )
-def test_bad_input_is_named(arguments, message):
+def test_invalid_arguments_raise_an_error_that_names_them(arguments, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.customize(md.load_robot("pa10")).taylor(*arguments)
-
-
-def test_sums_of_more_products_are_no_more_code():
-    """Those of a chain of 30 joints were a hundred loops, 1.7 CPU s of compiling."""
-    few, many = (lines_of_sums(products) for products in (64, 3232))
-    assert few == many
-
-
-def lines_of_sums(products):
-    """Return how many lines of LLVM's the sums of so many products are."""
-    function = ir.Function(
-        ir.Module(),
-        ir.FunctionType(ir.VoidType(), [ir.PointerType(ir.DoubleType()), INDEX]),
-        "sums",
-    )
-    builder = ir.IRBuilder(function.append_basic_block())
-    emit_sums(
-        builder, function.args[0], Factors(3 * products, products, 0, 0, 0), function.args[1]
-    )
-    builder.ret_void()
-    return str(function).count("\n")

@@ -1,4 +1,4 @@
-"""Robot numbers, spatial vectors and scratch memory of the loops in `long_chain_dynamics`."""
+"""Robot parameters, spatial vectors and scratch memory for `long_chain_dynamics`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def transposed_times(matrix, a):
 
 @inlined(counted=False)
 def less_trace(matrix, turned, a):
-    """Return tr(A) a - A a, from A and `turned`, A a."""
+    """Return tr(A) a - A a from A and `turned` = A a."""
     trace = matrix[0, 0] + matrix[1, 1] + matrix[2, 2]
     return trace * a[0] - turned[0], trace * a[1] - turned[1], trace * a[2] - turned[2]
 
@@ -90,7 +90,7 @@ def keep(columns, i, angular, linear):
 
 @inlined(counted=False)
 def crossed(a, b):
-    """Return the rate of the motion b (two triples) that the motion a carries."""
+    """Return the rate of the motion b (two triples) in a frame with the motion a."""
     return cross(a[0], b[0]), added(cross(a[0], b[1]), cross(a[1], b[0]))
 
 
@@ -104,22 +104,23 @@ def accelerated(mass, moment, spread, motion):
 
 
 class Tree(NamedTuple):
-    """The numbers of a robot whose n joints have their descendants right behind them.
+    """The parameters of a robot with n joints; descendants of a joint follow it directly.
 
     Attributes:
-        parent: Number of each joint's parent, (n,); -1 at the base.
-        related: 1 where one of two joints carries the other, or both are one, else 0, (n, n).
+        parent: Index of each joint's parent, (n,); -1 at the base.
+        related: 1 if a joint is an ancestor or a descendant of the other, or the same, else 0,
+            (n, n).
         prismatic: 1 for prismatic joints, 0 for revolute ones, (n,).
-        rotation: Of the body in its parent's axes at q = 0, (n, 3, 3).
-        translation: Of the body's origin in its parent's axes at q = 0, (n, 3), m.
-        mass: kg, (n,).
+        rotation: Rotation of the body in its parent's axes at q = 0, (n, 3, 3).
+        translation: Origin of the body in its parent's axes at q = 0, (n, 3), m.
+        mass: Masses, (n,), kg.
         moment: First moments of mass about the body's origin, in its axes, (n, 3), kg m.
         spread: Second moments sum(m r r^T), (n, 3, 3), kg m^2.
-        gravity: In the base's axes, (3,), m/s^2.
+        gravity: Gravity in the base's axes, (3,), m/s^2.
         armature: Rotor inertias, (n,), kg m^2 or kg.
-        damping: (n,), N m s or N s/m.
-        stiffness: Of the springs, (n,), N m or N/m.
-        rest: Positions of the springs without effort, (n,), rad or m.
+        damping: Viscous damping, (n,), N m s or N s/m.
+        stiffness: Stiffness of the springs, (n,), N m or N/m.
+        rest: Rest positions of the springs, (n,), rad or m.
     """
 
     parent: Any
@@ -138,9 +139,9 @@ class Tree(NamedTuple):
 
 
 def tree_of(robot: Robot) -> Tree:
-    """Return the numbers of a robot."""
+    """Return the parameters of a robot."""
     bodies, rigid = robot.bodies, rigid_bodies(robot.bodies)
-    inertias: Vector = np.array([each.inertia for each in rigid])
+    inertias: Vector = np.array([body.inertia for body in rigid])
     traces = np.trace(inertias, axis1=1, axis2=2)
     parents = [body.parent for body in bodies]
     return Tree(
@@ -149,8 +150,8 @@ def tree_of(robot: Robot) -> Tree:
         prismatic=np.array([int(body.prismatic) for body in bodies]),
         rotation=np.array([body.rotation for body in bodies]),
         translation=np.array([body.translation for body in bodies]),
-        mass=np.array([each.mass for each in rigid]),
-        moment=np.array([each.moment for each in rigid]),
+        mass=np.array([body.mass for body in rigid]),
+        moment=np.array([body.moment for body in rigid]),
         spread=0.5 * traces[:, None, None] * np.eye(3) - inertias,
         gravity=np.array(robot.gravity),
         armature=np.array(robot.armature),
@@ -161,7 +162,7 @@ def tree_of(robot: Robot) -> Tree:
 
 
 def _related(parents: Sequence[int]) -> Vector:
-    """Return 1 where a joint is the other's ancestor or descendant, or both are one, else 0."""
+    """Return the matrix `Tree.related` (n, n)."""
     related = np.eye(len(parents))
     for joint in range(len(parents)):
         above = parents[joint]
@@ -172,38 +173,38 @@ def _related(parents: Sequence[int]) -> Vector:
 
 
 class Workspace(NamedTuple):
-    """What is known of the bodies in a state; all is seen from the base.
+    """Quantities of the bodies in a state, about the base origin and in base axes.
 
-    Rows of `width` joints are filled up with zeros. "Composite" is a body with all that it
-    carries. u is the velocity of a particle of mass m at r.
+    Rows of `width` numbers are padded with zeros. A composite body is a body with all its
+    descendants. u is the velocity of a particle of mass m at r.
 
     Attributes:
         rotation: Axes of the bodies, (n, 3, 3).
         origin: Origins of the bodies, (n, 3), m.
         velocity: Spatial velocities, (n, 6).
-        acceleration: Spatial accelerations, less gravity, (n, 6).
-        moment: First moments of the bodies alone, (n, 3).
-        spread: Second moments sum(m r r^T) of the bodies alone, (n, 3, 3).
+        acceleration: Spatial accelerations, minus gravity, (n, 6).
+        moment: First moments of single bodies, (n, 3).
+        spread: Second moments sum(m r r^T) of single bodies, (n, 3, 3).
         force: Spatial forces on the composite bodies, moments first, (n, 6).
-        composite_mass: (n,).
-        composite_moment: (n, 3).
-        composite_spread: (n, 3, 3).
+        composite_mass: Masses of the composite bodies, (n,).
+        composite_moment: Their first moments, (n, 3).
+        composite_spread: Their second moments, (n, 3, 3).
         momentum: 2 sum(m u) of the composite bodies, (n, 3).
         flow: 2 sum(m u r^T) of the composite bodies, (n, 3, 3).
         axis: Motions of the joints at unit velocity, (6, width).
-        rate: First rates of the axes as their parents carry them, (6, width).
+        rate: First rates of the axes, which move with their parents, (6, width).
         second_rate: Second rates, (6, width).
-        weight: Forces that unit accelerations of the joints take, (6, width).
+        weight: Forces for unit accelerations of the joints, (6, width).
         by_position: Forces on the ancestors per change of position, (6, width).
         by_velocity: Forces on the ancestors per change of velocity, (6, width).
         turned: Efforts of the joint per angular motion of its ancestors, (n, 3).
         factor: M, then D L, lower triangles, (n, width).
         lower: -L below the diagonal, 1 / D on it, (n, width).
-        sides: Derivatives by q and by v, and the identity, side by side, (n, 3 n filled up).
-        inner: Part of a row of the derivatives due to the joint's ancestors, (width,).
-        outer: Part due to the joint itself and what it carries, (width,).
-        effort: Of the joints, (n,).
-        joint_acceleration: Zero at first, (n,).
+        sides: Derivatives by q and by v, and the identity, (n, 3 n padded).
+        inner: Row of the derivatives from the joint's ancestors, (width,).
+        outer: Row of the derivatives from the joint and its descendants, (width,).
+        effort: Efforts of the joints, (n,).
+        joint_acceleration: Accelerations of the joints, initially zero, (n,).
     """
 
     rotation: Any
@@ -236,19 +237,19 @@ class Workspace(NamedTuple):
 
 @compiled(merge=True)
 def row_width(n):
-    """Return the length of a row of n numbers that is filled up to whole vectors."""
+    """Return the length of a row of n numbers with padding to whole vectors."""
     return (n + LANES - 1) // LANES * LANES
 
 
 @compiled(merge=True)
 def workspace_size(n):
-    """Return the numbers that `workspace` needs for n joints."""
+    """Return the size of the memory of `workspace` for n joints."""
     return 72 * n + (38 + 2 * n) * row_width(n) + n * row_width(3 * n)
 
 
 @inlined(counted=False)
 def clear(n, memory):
-    """Set what begins with zeros, in an array of `workspace_size` numbers."""
+    """Set the arrays to zero that the loops accumulate or read before writing."""
     rows = memory[72 * n :]
     rows[: 38 * row_width(n)] = 0.0
     memory[71 * n : 72 * n] = 0.0
@@ -256,7 +257,7 @@ def clear(n, memory):
 
 @inlined(counted=False)
 def matrices_in(n, memory):
-    """Return what kernels read of the workspace for n joints: `factor`, `lower` and `sides`."""
+    """Return the results in the workspace for n joints: `factor`, `lower` and `sides`."""
     width, wide = row_width(n), row_width(3 * n)
     matrices = memory[72 * n + 38 * width :]
     factor = matrices[: n * width].reshape((n, width))
@@ -267,7 +268,7 @@ def matrices_in(n, memory):
 
 @inlined(counted=False)
 def workspace(n, memory):
-    """Return the workspace for n joints in this memory."""
+    """Return the workspace for n joints as views of `memory`."""
     width = row_width(n)
     rows = memory[72 * n :]
     factor, lower, sides = matrices_in(n, memory)

@@ -1,7 +1,7 @@
-"""Taylor series of a robot's motion from one pass for each order; specialized for each robot.
+"""Template of a robot's Taylor series from one pass per order.
 
-A row of the workspace holds the coefficients of everything of one order: the state (SIZE), the
-efforts (N), the rates of the state (SIZE), and what the passes need.
+A row of the workspace contains all coefficients of one order: the state (SIZE), the efforts (N),
+the rates of the state (SIZE), and the intermediate results of the passes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from manip_dyn.core.arrays import unowned
 from manip_dyn.core.compiled import compiled, inlined
 
-# Bound for each robot.
+# Parameters of the template.
 N, SIZE, WIDTH = 1, 1, 3
 """Numbers of joints, of a state, and of a row of the workspace."""
 
 
 @inlined
 def no_passes(order, work):
-    """Fill rows 0 to `order` - 1 of a workspace whose row 0 has the state and all rows efforts."""
+    """Fill rows 0 to `order` - 1 of a workspace with the state in row 0, efforts in all rows."""
 
 
 fill: Any = no_passes
@@ -45,10 +45,10 @@ def taylor(q, v, tau, work, out):
 
 @compiled
 def series(t, y, p, order, work, out):
-    """Write the coefficients of the state into `out` (order + 1, m), see `integrate.Series`."""
+    """Write the coefficients of the state into `out` (order + 1, m), see `md.Series`."""
     y, p, work, out = unowned(y), unowned(p), unowned(work), unowned(out)
     if work.shape[0] < order or work.shape[1] != WIDTH:
-        for k in range(out.shape[0]):  # no room; the caller ends with a status
+        for k in range(out.shape[0]):  # too small; the caller returns a status
             for i in range(SIZE):
                 out[k, i] = nan
         return

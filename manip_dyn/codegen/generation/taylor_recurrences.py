@@ -14,12 +14,12 @@ SINES = ("sin", "cos")
 
 
 class Term(NamedTuple):
-    """One of the terms whose sum a coefficient is.
+    """A term of the sum that gives a coefficient.
 
     Attributes:
-        depth: Operations, one after the other, from the newest rates to its value.
+        depth: Length of the chain of operations from the newest rates to its value.
         negative: Whether it is subtracted.
-        text: The term itself.
+        text: The term as source.
     """
 
     depth: int
@@ -30,42 +30,41 @@ class Term(NamedTuple):
 class SeriesWriter:
     """Writes two passes over the graph of y' = f(y, tau): for values, and for coefficients.
 
-    A row of the workspace holds coefficient k of everything: the state y (m), tau (n), the rates
-    f (m); then, in row 0 only, the reciprocals of divisors and the sums of products; then the
-    products' first factors, and their second factors. Sums used once dissolve in the sum that
-    uses them, and every sum takes its latest term last, so that a pass is as short as its chain
-    of dependences.
+    Row k of the workspace contains the coefficients of order k: the state y (m), tau (n), and the
+    rates f (m). Reciprocals of divisors and sums of products follow, in row 0 only, then the first
+    and the second factors of products. A sum that is used once is merged into the sum that uses
+    it. The newest term of a sum is added last, which minimizes the chain of dependences.
 
     Attributes:
-        factors: Where the factors lie.
+        factors: Columns of the factors.
     """
 
-    def __init__(self, function: Function, n: int, still: tuple[str, ...] = ()):
-        """Give a place to every quantity that a recurrence looks back at.
+    def __init__(self, function: Function, n: int, constants: tuple[str, ...] = ()):
+        """Assign a column to every quantity with coefficients that a recurrence reads.
 
         Args:
             function: The graph.
             n: Number of joints.
-            still: Arguments that do not change with time, nor what is made of them alone.
+            constants: Arguments that do not change with time.
         """
         self._operations = function.graph.operations
-        self._place = function.graph.place
+        self._node = function.graph.node
         self._entries = function.entries
         self._size = size = len(function.entries)
         self._order: dict[int, None] = {}
         self._products: list[tuple[str, str]] = []
         self._divisors: list[int] = []
         needed = function.graph.needed_for(function.outputs)
-        self._still = self._still_places(needed, still)
-        for place in needed:
-            self._enter(place)
-        self._dissolved = self._used_in_one_sum(needed)
+        self._constant_nodes = self._nodes_of(needed, constants)
+        for node in needed:
+            self._enter(node)
+        self._merged = self._used_in_one_sum(needed)
         self._depth: dict[int, int] = {}
         self._columns: dict[str, list[int]] = {}
         self._lay_out(size, n)
 
     def _lay_out(self, size: int, n: int) -> None:
-        """Choose where in a row everything lies."""
+        """Choose the columns of all quantities in a row."""
         self._blocks = {"y": 0, "tau": size, "rate": size + n, "divisor": 2 * size + n}
         count = len(self._products)
         sums, length = padded(self._blocks["divisor"] + len(self._divisors)), padded(count)
@@ -75,123 +74,124 @@ class SeriesWriter:
             self._columns.setdefault(last, []).append(self.factors.last + i)
 
     def first_lines(self) -> list[str]:
-        """Return the assignments that make all quantities from y and tau."""
+        """Return the assignments of all quantities of order 0."""
         lines = []
-        for place in self._order:
-            given = self._operations[place].kind == "input"
-            value = self._input(place) if given else operation_text(self._operations, place)
-            lines += [f"x{place} = {value}", *self._kept(f"x{place}", 1)]
-        lines += [f"{self._reciprocal(place, 'out')} = 1.0 / x{place}" for place in self._divisors]
+        for node in self._order:
+            is_input = self._operations[node].kind == "input"
+            value = self._input(node) if is_input else operation_text(self._operations, node)
+            lines += [f"x{node} = {value}", *self._stores(f"x{node}", 1)]
+        lines += [f"{self._reciprocal(node, 'out')} = 1.0 / x{node}" for node in self._divisors]
         return lines + self._rates(first=True)
 
     def next_lines(self) -> list[str]:
-        """Return the assignments that make the coefficients of order k >= 1."""
+        """Return the assignments of all coefficients of order k >= 1."""
         lines = self.state_lines()
-        for place in self._order:
-            if place in self._dissolved or place in self._still:
+        for node in self._order:
+            if node in self._merged or node in self._constant_nodes:
                 continue
-            lines += [f"x{place} = {self._coefficient(place)}", *self._kept(f"x{place}")]
-            if f"d{place}" in self._columns:
-                lines += [f"d{place} = order * x{place}", *self._kept(f"d{place}")]
+            lines += [f"x{node} = {self._coefficient(node)}", *self._stores(f"x{node}")]
+            if f"d{node}" in self._columns:
+                lines += [f"d{node} = order * x{node}", *self._stores(f"d{node}")]
         return lines + self._rates()
 
     def state_lines(self) -> list[str]:
-        """Return the first of them, which make those of the state."""
+        """Return the assignments of the coefficients of the state."""
         rate = self._blocks["rate"]
         states = [f"out[{i}] = previous[{rate + i}] * reciprocal" for i in range(self._size)]
         return ["reciprocal = 1.0 / order", *states]
 
-    # ------------------------------------------------------------------------- places
-    def _enter(self, place: int) -> None:
-        kind, operands, _ = self._operations[place]
-        if kind == "constant" or place in self._order:
+    # -------------------------------------------------------------------------- graph
+    def _enter(self, node: int) -> None:
+        kind, operands, _ = self._operations[node]
+        if kind == "constant" or node in self._order:
             return
-        self._order[place] = None
-        if place in self._still:
+        self._order[node] = None
+        if node in self._constant_nodes:
             return
         if kind in SINES:
             sine, cosine = self._sine_and_cosine(operands[0])
             self._order |= {sine: None, cosine: None}
-            self._products += [(f"d{operands[0]}", f"x{each}") for each in (sine, cosine)]
+            self._products += [(f"d{operands[0]}", f"x{function}") for function in (sine, cosine)]
         elif kind == "divide":
             if not self._constant(operands[1]):
-                self._products.append((f"x{operands[1]}", f"x{place}"))
+                self._products.append((f"x{operands[1]}", f"x{node}"))
             if operands[1] not in self._divisors:
                 self._divisors.append(operands[1])
         elif kind == "multiply" and not any(map(self._constant, operands)):
             self._products.append((f"x{operands[0]}", f"x{operands[1]}"))
 
-    def _still_places(self, needed: list[int], arrays: tuple[str, ...]) -> set[int]:
-        """Return the places of what does not change with time, literal constants aside."""
-        still: set[int] = set()
-        for place in needed:
-            kind, operands, _ = self._operations[place]
+    def _nodes_of(self, needed: list[int], arrays: tuple[str, ...]) -> set[int]:
+        """Return the nodes, except literals, that depend on the arguments `arrays` only."""
+        constants: set[int] = set()
+        for node in needed:
+            kind, operands, _ = self._operations[node]
             if kind == "input":
-                if self._array_and_index(place)[0] in arrays:
-                    still.add(place)
+                if self._array_and_index(node)[0] in arrays:
+                    constants.add(node)
             elif kind != "constant" and all(
-                each in still or self._operations[each].kind == "constant" for each in operands
+                operand in constants or self._operations[operand].kind == "constant"
+                for operand in operands
             ):
-                still.add(place)
-        return still
+                constants.add(node)
+        return constants
 
     def _sine_and_cosine(self, argument: int) -> list[int]:
-        """Return the places of both: each recurrence needs the other."""
-        return [self._place(Operation(kind, (argument,))) for kind in SINES]
+        """Return the nodes of both, because their recurrences are coupled."""
+        return [self._node(Operation(kind, (argument,))) for kind in SINES]
 
     def _used_in_one_sum(self, needed: list[int]) -> set[int]:
-        """Return the places that are a term of one sum and nothing else."""
-        uses = Counter(operand for place in needed for operand in self._operations[place].operands)
-        uses.update(value.place for _, value in self._entries)
+        """Return the nodes that are used exactly once, as a term of a sum."""
+        uses = Counter(operand for node in needed for operand in self._operations[node].operands)
+        uses.update(value.node for _, value in self._entries)
         kinds = ("add", "subtract", "multiply")
         summands = {
             operand
-            for place in needed
-            for operand in self._operations[place].operands
-            if self._operations[place].kind in kinds[:2]
+            for node in needed
+            for operand in self._operations[node].operands
+            if self._operations[node].kind in kinds[:2]
         }
         return {
-            place
-            for place in summands - self._still
-            if uses[place] == 1 and self._operations[place].kind in kinds
+            node
+            for node in summands - self._constant_nodes
+            if uses[node] == 1 and self._operations[node].kind in kinds
         }
 
-    # ------------------------------------------------------------------------- text
-    def _kept(self, name: str, most: int | None = None) -> list[str]:
-        """Return the stores of a quantity into the factors that it is."""
-        return [f"out[{column}] = {name}" for column in self._columns.get(name, [])[:most]]
+    # ------------------------------------------------------------------------- source
+    def _stores(self, name: str, count: int | None = None) -> list[str]:
+        """Return the assignments of a quantity to its columns as a factor."""
+        return [f"out[{column}] = {name}" for column in self._columns.get(name, [])[:count]]
 
     def _rates(self, first: bool = False) -> list[str]:
         return [
-            f"out[{self._blocks['rate'] + i}] = {'-' if value.negative else ''}x{value.place}"
+            f"out[{self._blocks['rate'] + i}] = {'-' if value.negative else ''}x{value.node}"
             for (i,), value in self._entries
         ]
 
-    def _array_and_index(self, place: int) -> tuple[str, int]:
-        array, index = str(self._operations[place].value).rstrip("]").split("[")
+    def _array_and_index(self, node: int) -> tuple[str, int]:
+        array, index = str(self._operations[node].value).rstrip("]").split("[")
         return array, int(index)
 
-    def _input(self, place: int) -> str:
-        array, index = self._array_and_index(place)
+    def _input(self, node: int) -> str:
+        array, index = self._array_and_index(node)
         return f"out[{self._blocks[array] + index}]"
 
-    def _start(self, place: int) -> str:
-        return f"start[{self._columns[f'x{place}'][0]}]"
+    def _start(self, node: int) -> str:
+        return f"start[{self._columns[f'x{node}'][0]}]"
 
     def _sum(self, first: str, last: str) -> str:
         return f"start[{self.factors.sums + self._products.index((first, last))}]"
 
-    def _coefficient(self, place: int) -> str:
-        """Return the text of coefficient k of a place, and note its depth."""
-        kind, operands, _ = self._operations[place]
+    def _coefficient(self, node: int) -> str:
+        """Return coefficient k of a node as source, and record its depth."""
+        kind, operands, _ = self._operations[node]
         if kind == "input":
-            self._depth[place] = int(self._is_rate_of_a_sum(place))
-            return self._input(place)
-        terms = sorted(self._terms(place), key=lambda term: term.depth)
+            self._depth[node] = int(self._is_rate_of_a_sum(node))
+            return self._input(node)
+        terms = sorted(self._terms(node), key=lambda term: term.depth)
         depth = 0
         for term in terms:
             depth = max(depth, term.depth) + 1
-        self._depth[place] = depth + (kind == "divide")
+        self._depth[node] = depth + (kind == "divide")
         text = "".join((" - " if term.negative else " + ") + term.text for term in terms)
         text = text.removeprefix(" + ").lstrip()
         return f"({text}) * {self._reciprocal(operands[1])}" if kind == "divide" else text
@@ -199,65 +199,65 @@ class SeriesWriter:
     def _reciprocal(self, divisor: int, row: str = "start") -> str:
         return f"{row}[{self._blocks['divisor'] + self._divisors.index(divisor)}]"
 
-    def _factor(self, place: int) -> str:
-        """Return the text of a factor that does not change with time."""
-        return operand_text(self._operations, place)
+    def _factor(self, node: int) -> str:
+        """Return a factor that does not change with time as source."""
+        return operand_text(self._operations, node)
 
-    def _terms(self, place: int) -> list[Term]:
-        kind, operands, _ = self._operations[place]
+    def _terms(self, node: int) -> list[Term]:
+        kind, operands, _ = self._operations[node]
         a, b = operands[0], operands[-1]
         if kind in ("add", "subtract"):
             return self._operand(a) + self._operand(b, negative=kind == "subtract")
         if kind in SINES:
             negative = kind == "cos"
-            other = next(each for each in self._sine_and_cosine(a) if each != place)
-            inner = Term(0, negative, f"{self._sum(f'd{a}', f'x{other}')} * reciprocal")
-            return [inner, self._product(self._start(other), a, negative)]
+            partner = next(x for x in self._sine_and_cosine(a) if x != node)
+            inner = Term(0, negative, f"{self._sum(f'd{a}', f'x{partner}')} * reciprocal")
+            return [inner, self._product(self._start(partner), a, negative)]
         if kind == "divide":
             if self._constant(b):
                 return self._operand(a)
-            inner = Term(0, True, self._sum(f"x{b}", f"x{place}"))
-            return [*self._operand(a), inner, self._product(self._start(place), b, True)]
-        for one, other in ((a, b), (b, a)):
-            if self._constant(one):
-                return [self._product(self._factor(one), other)]
+            inner = Term(0, True, self._sum(f"x{b}", f"x{node}"))
+            return [*self._operand(a), inner, self._product(self._start(node), b, True)]
+        for factor, operand in ((a, b), (b, a)):
+            if self._constant(factor):
+                return [self._product(self._factor(factor), operand)]
         inner = Term(0, False, self._sum(f"x{a}", f"x{b}"))
         if a == b:
             return [inner, self._product(f"2.0 * {self._start(a)}", a)]
         return [inner, self._product(self._start(a), b), self._product(self._start(b), a)]
 
-    def _operand(self, place: int, negative: bool = False) -> list[Term]:
-        """Return the terms of a summand; a constant has no later coefficients."""
-        if self._constant(place):
+    def _operand(self, node: int, negative: bool = False) -> list[Term]:
+        """Return the terms of a summand; coefficients k >= 1 of a constant are zero."""
+        if self._constant(node):
             return []
-        if place in self._dissolved:
+        if node in self._merged:
             return [
-                term._replace(negative=term.negative != negative) for term in self._terms(place)
+                term._replace(negative=term.negative != negative) for term in self._terms(node)
             ]
-        return [Term(self._depth[place], negative, f"x{place}")]
+        return [Term(self._depth[node], negative, f"x{node}")]
 
-    def _product(self, factor: str, place: int, negative: bool = False) -> Term:
-        return Term(self._depth[place], negative, f"{factor} * x{place}")
+    def _product(self, factor: str, node: int, negative: bool = False) -> Term:
+        return Term(self._depth[node], negative, f"{factor} * x{node}")
 
-    def _is_rate_of_a_sum(self, place: int) -> bool:
-        """Whether an input is a state whose rate is computed, not another input."""
-        array, index = self._array_and_index(place)
+    def _is_rate_of_a_sum(self, node: int) -> bool:
+        """Whether an input is a state whose rate is not itself an input."""
+        array, index = self._array_and_index(node)
         if array != "y":
             return False
         rate = {i: value for (i,), value in self._entries}[index]
-        return self._operations[rate.place].kind != "input"
+        return self._operations[rate.node].kind != "input"
 
-    def _constant(self, place: int) -> bool:
-        return self._operations[place].kind == "constant" or place in self._still
+    def _constant(self, node: int) -> bool:
+        return self._operations[node].kind == "constant" or node in self._constant_nodes
 
 
 class LaneColumns(NamedTuple):
-    """Where everything of a series lies.
+    """Columns of the quantities of a series.
 
     Attributes:
-        width: Columns of a row, one row per coefficient; the state has the first.
-        fixed: Columns of what there is once.
-        sums: The first of them with the sum of a product; the others follow.
+        width: Columns of a row, one row per coefficient; the state is first.
+        fixed: Rows of the array ``fixed``, whose numbers do not depend on the order.
+        sums: Row of the first product's sum in ``fixed``; those of the other products follow.
         products: Columns of the factors of each product.
     """
 
@@ -268,91 +268,91 @@ class LaneColumns(NamedTuple):
 
 
 class LaneSeriesWriter(SeriesWriter):
-    """Writes the passes of a series whose quantities are vectors, a number for each motion.
+    """Writes the passes of a series of vectors with a number per motion.
 
-    In their lines ``out``, ``previous`` and ``start`` are this row, the one before and the first;
-    ``fixed`` is what there is once, and ``sums[i]`` the sum of product i.
+    ``out``, ``previous`` and ``start`` denote the current, the previous and the first row.
+    ``fixed`` contains numbers that do not depend on the order, and ``sums[i]`` is the sum of
+    product i.
 
     Attributes:
-        columns: Where everything lies.
+        columns: Columns of the quantities.
     """
 
     def __init__(self, function: Function, n: int):
-        """Take the graph of the rate of a state y under efforts and parameters that are held."""
+        """Initialize with the graph of the rate of a state y; other arguments are constant."""
         super().__init__(function, n, function.declaration.arguments[1:])
 
     def _lay_out(self, size: int, n: int) -> None:
         self._states = {
-            place: self._array_and_index(place)[1]
-            for place in self._order
-            if place not in self._still and self._operations[place].kind == "input"
+            node: self._array_and_index(node)[1]
+            for node in self._order
+            if node not in self._constant_nodes and self._operations[node].kind == "input"
         }
-        rates = [i for i in range(size) if self._entries[i][1].place not in self._states]
+        rates = [i for i in range(size) if self._entries[i][1].node not in self._states]
         self._rate_columns = {i: size + k for k, i in enumerate(rates)}
         width = size + len(rates)
-        for place, i in self._states.items():
-            self._columns[f"x{place}"] = [i]
+        for node, i in self._states.items():
+            self._columns[f"x{node}"] = [i]
         for product in self._products:
             for name in product:
                 if name not in self._columns:
                     self._columns[name] = [width]
                     width += 1
-        self._constants = self._still_factors()
-        count = len(self._divisors) + len(self._constants)
+        self._constant_columns = self._constant_factors()
+        count = len(self._divisors) + len(self._constant_columns)
         products = tuple(
             (self._columns[first][0], self._columns[last][0]) for first, last in self._products
         )
         self.columns = LaneColumns(width, max(count + len(products), 1), count, products)
 
-    def _still_factors(self) -> list[int]:
-        """Return the places of computed factors that do not change with time."""
-        found: dict[int, None] = {}
-        for place in self._order:
-            kind, operands, _ = self._operations[place]
-            if kind == "multiply" and place not in self._still:
-                found |= {each: None for each in operands if each in self._still}
-        return [place for place in found if self._operations[place].kind != "input"]
+    def _constant_factors(self) -> list[int]:
+        """Return the nodes of computed factors that do not change with time."""
+        factors: dict[int, None] = {}
+        for node in self._order:
+            kind, operands, _ = self._operations[node]
+            if kind == "multiply" and node not in self._constant_nodes:
+                factors |= {x: None for x in operands if x in self._constant_nodes}
+        return [node for node in factors if self._operations[node].kind != "input"]
 
     def first_lines(self) -> list[str]:
-        """Return the assignments that make all quantities from y and what is held."""
+        """Return the assignments of all quantities of order 0."""
         lines = super().first_lines()
         first = len(self._divisors)
-        lines += [f"fixed[{first + i}] = x{place}" for i, place in enumerate(self._constants)]
+        lines += [f"fixed[{first + i}] = x{node}" for i, node in enumerate(self._constant_columns)]
         return lines
 
     def state_lines(self) -> list[str]:
-        """Return the assignments that make the coefficients of the state alone."""
+        """Return the assignments of the coefficients of the state."""
         lines = ["reciprocal = 1.0 / order"]
         for i, (_, value) in enumerate(self._entries):
-            column = self._rate_columns.get(i, self._states.get(value.place))
+            column = self._rate_columns.get(i, self._states.get(value.node))
             sign = "-" if value.negative and i not in self._rate_columns else ""
             lines += [f"y{i} = {sign}previous[{column}] * reciprocal", f"out[{i}] = y{i}"]
         return lines
 
-    def _kept(self, name: str, most: int | None = None) -> list[str]:
-        """Return nothing for coefficients of the state, which are kept as they are made."""
-        made = most is None and name in {f"x{place}" for place in self._states}
-        return [] if made else super()._kept(name, most)
+    def _stores(self, name: str, count: int | None = None) -> list[str]:
+        """Return no assignments for the state, which `state_lines` assigns."""
+        assigned = count is None and name in {f"x{node}" for node in self._states}
+        return [] if assigned else super()._stores(name, count)
 
     def _rates(self, first: bool = False) -> list[str]:
         lines = []
         for i, column in self._rate_columns.items():
             _, value = self._entries[i]
-            text = f"{'-' if value.negative else ''}{operand_text(self._operations, value.place)}"
-            lines.append(
-                f"out[{column}] = {text if first or value.place not in self._still else 0.0}"
-            )
+            text = f"{'-' if value.negative else ''}{operand_text(self._operations, value.node)}"
+            is_zero = not first and value.node in self._constant_nodes
+            lines.append(f"out[{column}] = {0.0 if is_zero else text}")
         return lines
 
-    def _input(self, place: int) -> str:
-        """Return the input itself in the first pass, and in others what its pass has made."""
-        return str(self._operations[place].value)
+    def _input(self, node: int) -> str:
+        """Return the input as source."""
+        return str(self._operations[node].value)
 
-    def _coefficient(self, place: int) -> str:
-        if place in self._states:
-            super()._coefficient(place)  # notes its depth
-            return f"y{self._states[place]}"
-        return super()._coefficient(place)
+    def _coefficient(self, node: int) -> str:
+        if node in self._states:
+            super()._coefficient(node)  # records its depth
+            return f"y{self._states[node]}"
+        return super()._coefficient(node)
 
     def _sum(self, first: str, last: str) -> str:
         return f"sums[{self._products.index((first, last))}]"
@@ -360,10 +360,10 @@ class LaneSeriesWriter(SeriesWriter):
     def _reciprocal(self, divisor: int, row: str = "start") -> str:
         return f"fixed[{self._divisors.index(divisor)}]"
 
-    def _factor(self, place: int) -> str:
-        operation = self._operations[place]
-        if place not in self._still:
-            return operand_text(self._operations, place)
+    def _factor(self, node: int) -> str:
+        operation = self._operations[node]
+        if node not in self._constant_nodes:
+            return operand_text(self._operations, node)
         if operation.kind == "input":
             return str(operation.value)
-        return f"fixed[{len(self._divisors) + self._constants.index(place)}]"
+        return f"fixed[{len(self._divisors) + self._constant_columns.index(node)}]"

@@ -1,1 +1,1 @@
-"""Rigid-body dynamics over any scalar, and the catalogue of what is generated from it."""
+"""Rigid-body dynamics over any scalar, and the catalogue of generated kernels."""

@@ -24,7 +24,7 @@ from manip_dyn.robot import Body, Frame
 
 
 class JointPose(NamedTuple):
-    """A body's frame in its parent's: a fixed rotation, a turn about z, and the origin."""
+    """Pose of a body in its parent: a fixed rotation, a rotation about z, and the origin."""
 
     rotation: vec.Matrix3
     cosine: Any
@@ -112,12 +112,12 @@ def jacobian(
 
 
 class Rigid(NamedTuple):
-    """The ten inertial parameters of a rigid body, about its frame's origin, in its axes.
+    """The ten inertial parameters of a rigid body about its origin, in its axes.
 
     Attributes:
-        mass: kg.
-        moment: First moment of mass, mass times the centre's position, (3,), kg m.
-        inertia: About the origin, symmetric (3, 3), kg m^2.
+        mass: Mass, kg.
+        moment: First moment of mass, mass times position of the centre, (3,), kg m.
+        inertia: Inertia about the origin, symmetric (3, 3), kg m^2.
     """
 
     mass: Any
@@ -132,26 +132,26 @@ class Rigid(NamedTuple):
 
     @property
     def numbers(self) -> list[Any]:
-        """The parameters in this order."""
+        """The parameters in the order of `of_numbers`."""
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.inertia
         return [self.mass, *self.moment, xx, yy, zz, xy, xz, yz]
 
-    def plus(self, other: Rigid) -> Rigid:
-        """Return both bodies as one."""
+    def plus(self, body: Rigid) -> Rigid:
+        """Return the parameters of both bodies as one rigid body."""
         return Rigid(
-            self.mass + other.mass,
-            vec.add(self.moment, other.moment),
-            vec.add_matrices(self.inertia, other.inertia),
+            self.mass + body.mass,
+            vec.add(self.moment, body.moment),
+            vec.add_matrices(self.inertia, body.inertia),
         )
 
     def seen_from(self, pose: JointPose) -> Rigid:
-        """Return the body in the parent's axes, about the parent's origin."""
+        """Return the parameters in the parent's axes, about the parent's origin."""
         moment = pose.to_parent(self.moment)
         inertia = pose.turn_symmetric(self.inertia)
         return Rigid(self.mass, moment, inertia).moved(pose.origin)
 
     def moved(self, origin: Sequence[Any]) -> Rigid:
-        """Return the body about the point from which its origin is seen at `origin`."""
+        """Return the parameters about a point; `origin` is the body's origin relative to it."""
         mass, moment, inertia = self
         twice = [2.0 * h + mass * p for h, p in zip(moment, origin, strict=True)]
         across = vec.dot(origin, twice)
@@ -186,18 +186,18 @@ def rigid_bodies(bodies: Sequence[Body]) -> list[Rigid]:
 
 
 class Articulated:
-    """A spatial inertia at a body's origin: blocks angular (symmetric), coupling, linear.
+    """A spatial inertia at a body's origin: angular (symmetric), coupling and linear block.
 
     moment = angular @ alpha + coupling @ a; force = coupling^T @ alpha + linear @ a.
     """
 
     def __init__(self, angular: vec.Matrix3, coupling: vec.Matrix3, linear: vec.Matrix3):
-        """Take the three blocks, each (3, 3)."""
+        """Initialize with the three blocks, each (3, 3)."""
         self.angular, self.coupling, self.linear = angular, coupling, linear
 
     @classmethod
     def of(cls, rigid: Rigid, zero: Any) -> Articulated:
-        """Return a rigid body's inertia; `zero` is the scalars' zero."""
+        """Return the inertia of a rigid body; `zero` is zero of the scalar type."""
         unit = [[float(i == j) for j in range(3)] for i in range(3)]
         linear = [vec.scale(zero + rigid.mass, row) for row in unit]
         coupling = vec.skew([zero + h for h in rigid.moment])
@@ -209,34 +209,38 @@ class Articulated:
             return [row[2] for row in self.coupling], [row[2] for row in self.linear]
         return [row[2] for row in self.angular], list(self.coupling[2])
 
-    def plus(self, other: Articulated) -> Articulated:
-        """Return the sum."""
+    def plus(self, inertia: Articulated) -> Articulated:
+        """Return the sum of both inertias."""
         return Articulated(
-            vec.add_matrices(self.angular, other.angular),
-            vec.add_matrices(self.coupling, other.coupling),
-            vec.add_matrices(self.linear, other.linear),
+            vec.add_matrices(self.angular, inertia.angular),
+            vec.add_matrices(self.coupling, inertia.coupling),
+            vec.add_matrices(self.linear, inertia.linear),
         )
 
     def without(self, moment, force, inverse, prismatic: bool, armature: float) -> Articulated:
-        """Return what is left when the joint gives way: self - (m, f)(m, f)^T * inverse."""
-        moment_share, force_share = vec.scale(inverse, moment), vec.scale(inverse, force)
+        """Return the inertia with a free joint: self - (m, f)(m, f)^T * inverse."""
+        moment_scaled, force_scaled = vec.scale(inverse, moment), vec.scale(inverse, force)
         if armature == 0.0:
-            (force_share if prismatic else moment_share)[2] = 1.0
+            (force_scaled if prismatic else moment_scaled)[2] = 1.0
         return Articulated(
             [
-                [self.angular[i][j] - _symmetric(moment, moment_share, i, j) for j in range(3)]
+                [self.angular[i][j] - _symmetric(moment, moment_scaled, i, j) for j in range(3)]
                 for i in range(3)
             ],
             [
                 [
                     self.coupling[i][j]
-                    - (moment_share[i] * force[j] if not prismatic else moment[i] * force_share[j])
+                    - (
+                        moment_scaled[i] * force[j]
+                        if not prismatic
+                        else moment[i] * force_scaled[j]
+                    )
                     for j in range(3)
                 ]
                 for i in range(3)
             ],
             [
-                [self.linear[i][j] - _symmetric(force, force_share, i, j) for j in range(3)]
+                [self.linear[i][j] - _symmetric(force, force_scaled, i, j) for j in range(3)]
                 for i in range(3)
             ],
         )
@@ -258,55 +262,55 @@ class Articulated:
         return Articulated(vec.mirrored(angular), across, linear)
 
 
-def _symmetric(a, share, i: int, j: int) -> Any:
-    """Return a_i share_j by the same operation for (i, j) and (j, i)."""
+def _symmetric(a, b, i: int, j: int) -> Any:
+    """Return a_i b_j for parallel a and b, by the same operation for (i, j) and (j, i)."""
     low, high = min(i, j), max(i, j)
-    return a[low] * share[high]
+    return a[low] * b[high]
 
 
 def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
-    """Return equivalent parameters (floats) of the bodies, base to tips.
+    """Return the base parameters (floats) of the bodies, base to tips.
 
-    What reaches the base drops out: it never moves, so only the potential energy, and that by
-    a constant, would know it.
+    Parameters that are added to the base are dropped. They change only the potential energy, by a
+    constant.
     """
-    return [_without_noise(each) for each in regrouped(bodies, rigid)]
+    return [_without_noise(body) for body in base_parameters(bodies, rigid)]
 
 
-def regrouped(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
-    """Return equivalent parameters of the bodies, numbers or arrays; rounding leaves its noise."""
-    left = list(rigid)
+def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
+    """Return the base parameters of the bodies, numbers or arrays, with rounding errors."""
+    parameters = list(rigid)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
-        left[i], given = _split(left[i], body.prismatic)
+        parameters[i], shifted = _split(parameters[i], body.prismatic)
         if body.parent >= 0:
             pose = JointPose(body.rotation.tolist(), 1.0, 0.0, body.translation.tolist())
-            left[body.parent] = left[body.parent].plus(given.seen_from(pose))
-    return left
+            parameters[body.parent] = parameters[body.parent].plus(shifted.seen_from(pose))
+    return parameters
 
 
-def kept_parameters(prismatic: bool) -> list[bool]:
-    """Return which of a body's ten parameters, as `Rigid.numbers`, regrouping leaves to it."""
+def base_parameter_mask(prismatic: bool) -> list[bool]:
+    """Return a mask of a body's parameters `Rigid.numbers` that are base parameters."""
     moments = [not prismatic, False, *[not prismatic] * 4]
     return [prismatic, True, True, prismatic, *moments]
 
 
 def _split(rigid: Rigid, prismatic: bool) -> tuple[Rigid, Rigid]:
-    """Return what stays with the body and what its parent takes over."""
+    """Return the parameters that remain with the body, and those added to its parent."""
     mass, moment, inertia = rigid
-    none = [[0.0] * 3 for _ in range(3)]
+    zeros = [[0.0] * 3 for _ in range(3)]
     if prismatic:
-        return Rigid(mass, moment, none), Rigid(0.0, [0.0] * 3, inertia)
+        return Rigid(mass, moment, zeros), Rigid(0.0, [0.0] * 3, inertia)
     across = inertia[1][1]
     rest = [list(row) for row in inertia]
-    rest[0][0] = rest[0][0] - across  # of arrays, the caller's stays
+    rest[0][0] = rest[0][0] - across  # not in place: entries may be the caller's arrays
     rest[1][1] = 0.0
-    given = [[across, 0.0, 0.0], [0.0, across, 0.0], [0.0, 0.0, 0.0]]
-    return Rigid(0.0, [*moment[:2], 0.0], rest), Rigid(mass, [0.0, 0.0, moment[2]], given)
+    shifted = [[across, 0.0, 0.0], [0.0, across, 0.0], [0.0, 0.0, 0.0]]
+    return Rigid(0.0, [*moment[:2], 0.0], rest), Rigid(mass, [0.0, 0.0, moment[2]], shifted)
 
 
 def _without_noise(rigid: Rigid) -> Rigid:
-    """Return the parameters with what rounding left of zeros removed."""
+    """Return the parameters with zeros instead of rounding errors."""
     inertia: Vector = np.array(rigid.inertia)
     moment: Vector = np.array(rigid.moment)
     inertia[np.abs(inertia) < 1e-15 * np.abs(inertia).max(initial=0.0)] = 0.0

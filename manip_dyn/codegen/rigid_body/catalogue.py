@@ -17,11 +17,11 @@ class Declaration(NamedTuple):
     """A kernel to generate.
 
     Attributes:
-        name: Of the method of `Equations` and of the generated function.
-        module: Kernels of one module are generated together.
-        arguments: Names of its array arguments.
-        shape: The output's shape for n joints.
-        longest: Number of joints up to which it is a straight line; for more it is in loops.
+        name: Name of the method of `Equations` and of the generated function.
+        module: Name of the generated module; its kernels are generated together.
+        arguments: Names of the array arguments.
+        shape: Function that returns the shape of the result for n joints.
+        longest: Greatest number of joints for straight-line code; longer chains use loops.
     """
 
     name: str
@@ -45,9 +45,9 @@ def _cube(n: int) -> Shape:
 
 _LOAD = ("payload", "wrench")
 BATCH = "_batch"
-"""What the names of batched kernels end in."""
+"""Suffix of the names of batched kernels."""
 LONGEST, LONGEST_MASS = 12, 30
-"""Joints up to which the derivatives of the dynamics, and the mass matrix, are straight lines."""
+"""Joints up to which derivatives of the dynamics, and the mass matrix, are straight-line code."""
 DECLARATIONS = (
     Declaration("forward_dynamics", "dynamics", ("q", "v", "tau"), _vector),
     Declaration("inverse_dynamics", "dynamics", ("q", "v", "a"), _vector),
@@ -92,7 +92,7 @@ DECLARATIONS = (
         "switching_rates", "switching", ("q", "v", "p_q", "p_v"), lambda n: (n, 1 + 4 * n)
     ),
 )
-BY_NAME = {each.name: each for each in DECLARATIONS}
+BY_NAME = {declaration.name: declaration for declaration in DECLARATIONS}
 
 
 def argument_size(argument: str, n: int) -> int:
@@ -102,11 +102,11 @@ def argument_size(argument: str, n: int) -> int:
 
 
 Entry = tuple[tuple[int, ...], Scalar]
-"""Where a value goes in the output array, and the value."""
+"""Index in the output array, and value."""
 
 
 class Function(NamedTuple):
-    """A kernel's graph: its declaration, the arrays it reads, the output's shape and entries."""
+    """A kernel as an expression graph: declaration, graph, and the output's shape and entries."""
 
     declaration: Declaration
     graph: Graph
@@ -115,17 +115,17 @@ class Function(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The function's name."""
+        """The name of the kernel."""
         return self.declaration.name
 
     @property
     def outputs(self) -> list[Scalar]:
-        """The values alone."""
+        """The values of the entries."""
         return [value for _, value in self.entries]
 
 
 def trace(equations: Equations, declaration: Declaration) -> Function:
-    """Run a kernel's equations over expressions."""
+    """Return a kernel's equations as an expression graph."""
     graph, n = Graph(), equations.n
     inputs = [
         [graph.input(f"{name}[{i}]") for i in range(argument_size(name, n))]
@@ -133,9 +133,9 @@ def trace(equations: Equations, declaration: Declaration) -> Function:
     ]
     result = getattr(equations, declaration.name)(*inputs)
     shape = declaration.shape(n)
-    places = itertools.product(*map(range, shape))
+    indices = itertools.product(*map(range, shape))
     values = [graph.lift(value) for value in _flat(result)]
-    return Function(declaration, graph, shape, list(zip(places, values, strict=True)))
+    return Function(declaration, graph, shape, list(zip(indices, values, strict=True)))
 
 
 def _flat(values: Any) -> Iterator[Any]:

@@ -17,13 +17,13 @@ from manip_dyn.robot import Body
 
 
 class BodyMotion(NamedTuple):
-    """How a body moves, in its own axes; `carried` is what it would do with its joint at rest.
+    """Motion of a body in its axes; `carried` is its motion with the joint at rest.
 
     Attributes:
         omega: Angular velocity (3,), rad/s.
         alpha: Angular acceleration (3,), rad/s^2.
         spin: U = [alpha] + [omega][omega], (3, 3).
-        linear: Acceleration of the origin (3,), less gravity, m/s^2.
+        linear: Acceleration of the origin (3,) minus gravity, m/s^2.
         carried: Angular velocity, angular and linear acceleration of the parent at the origin.
     """
 
@@ -68,14 +68,14 @@ def inverse_dynamics(
     a: Sequence[Any],
     gravity: Sequence[float],
 ) -> list[Any]:
-    """Return the efforts (n,) for velocities and accelerations, by Newton and Euler.
+    """Return the efforts (n,) for velocities and accelerations, by the Newton-Euler method.
 
-    Luh, Walker, Paul (1980), with the matrix U = [alpha] + [omega][omega] shared by all that
-    a body's points need (Balafoutis, Patel 1989).
+    Luh, Walker, Paul (1980), with the matrix U = [alpha] + [omega][omega] for the accelerations
+    of all points of a body (Balafoutis, Patel 1989).
     """
     forces, moments = [], []
-    for each, motion in zip(rigid, body_motions(bodies, poses, v, a, gravity), strict=True):
-        moment, force = force_on(each, motion)
+    for body, motion in zip(rigid, body_motions(bodies, poses, v, a, gravity), strict=True):
+        moment, force = force_on(body, motion)
         moments.append(moment)
         forces.append(force)
     return _backward(bodies, poses, forces, moments)
@@ -87,7 +87,7 @@ def mass_matrix(
     poses: Sequence[JointPose],
     armature: Sequence[float],
 ) -> list[list[Any]]:
-    """Return the joint-space inertia matrix (n, n), by composite rigid bodies.
+    """Return the joint-space inertia matrix (n, n), by the composite-rigid-body method.
 
     Walker, Orin (1982), method 3; Featherstone (2008), table 6.2.
     """
@@ -114,10 +114,10 @@ def kinetic_energy(
     poses: Sequence[JointPose],
     v: Sequence[Any],
 ) -> Any:
-    """Return the kinetic energy of the bodies, J, from body to body in O(n)."""
+    """Return the kinetic energy of the bodies, J, body by body in O(n)."""
     total = 0.0 * v[0]
     states: list[tuple[vec.Vector3, vec.Vector3]] = []
-    for i, (body, each, pose) in enumerate(zip(bodies, rigid, poses, strict=True)):
+    for i, (body, parameters, pose) in enumerate(zip(bodies, rigid, poses, strict=True)):
         omega, linear = states[body.parent] if body.parent >= 0 else ([total * 0.0] * 3,) * 2
         linear = pose.to_body(vec.add(linear, vec.cross(omega, pose.origin)))
         omega = pose.to_body(omega)
@@ -126,9 +126,10 @@ def kinetic_energy(
         else:
             omega = [omega[0], omega[1], omega[2] + v[i]]
         states.append((omega, linear))
-        momentum = vec.add(vec.scale(0.5 * each.mass, linear), vec.cross(omega, each.moment))
+        half = vec.scale(0.5 * parameters.mass, linear)
+        momentum = vec.add(half, vec.cross(omega, parameters.moment))
         total = total + vec.dot(linear, momentum)
-        total = total + 0.5 * vec.dot(omega, vec.times(each.inertia, omega))
+        total = total + 0.5 * vec.dot(omega, vec.times(parameters.inertia, omega))
     return total
 
 
@@ -139,21 +140,21 @@ def solve_by_articulated_bodies(
     armature: Sequence[float],
     efforts: Sequence[Any],
 ) -> list[Any]:
-    """Return the accelerations (n,) that resting bodies without gravity get from `efforts`.
+    """Return the accelerations (n,) of bodies at rest without gravity under `efforts`.
 
-    This solves M(q) a = efforts in O(n). Featherstone (2008), table 7.1, without the velocity
-    terms: those are in the efforts, from `inverse_dynamics` at zero acceleration.
+    This solves M(q) a = efforts in O(n). Featherstone (2008), table 7.1, without velocity terms,
+    which are part of the efforts (`inverse_dynamics` at zero acceleration).
     """
     zero = 0.0 * efforts[0]
     n = len(bodies)
-    articulated = [Articulated.of(each, zero) for each in rigid]
+    articulated = [Articulated.of(body, zero) for body in rigid]
     bias = [([zero] * 3, [zero] * 3) for _ in bodies]
     steps: list[tuple] = [()] * n
     for i in reversed(range(n)):
         body, pose = bodies[i], poses[i]
         moment, force = articulated[i].column(body.prismatic)
-        held = force[2] if body.prismatic else moment[2]
-        inverse = 1.0 / (held + armature[i])
+        inertia = force[2] if body.prismatic else moment[2]
+        inverse = 1.0 / (inertia + armature[i])
         left = efforts[i] - (bias[i][1][2] if body.prismatic else bias[i][0][2])
         steps[i] = (moment, force, inverse, left)
         if body.parent < 0:
@@ -172,7 +173,7 @@ def solve_by_articulated_bodies(
 
 
 def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
-    """Return U = [alpha] + [omega][omega]: the acceleration of a body's points is a + U r."""
+    """Return U = [alpha] + [omega][omega]; a point r of a body has the acceleration a + U r."""
     xx, yy, zz = omega[0] * omega[0], omega[1] * omega[1], omega[2] * omega[2]
     xy, xz, yz = omega[0] * omega[1], omega[0] * omega[2], omega[1] * omega[2]
     return [
@@ -183,7 +184,7 @@ def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
 
 
 def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return moment (about the origin) and force that give a body its motion."""
+    """Return the moment about the origin and the force on a body with a motion."""
     omega, alpha, spin, linear, _ = motion
     force = vec.add(vec.scale(rigid.mass, linear), vec.times(spin, rigid.moment))
     momentum = vec.times(rigid.inertia, omega)
@@ -196,7 +197,7 @@ def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3
 
 
 def to_parent(pose: JointPose, moment, force) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return moment and force on the body as seen at the parent's origin."""
+    """Return moment and force on a body about the parent's origin, in its axes."""
     force = pose.to_parent(force)
     return vec.add(pose.to_parent(moment), vec.cross(pose.origin, force)), force
 
@@ -238,7 +239,13 @@ Matrix = list[list[Any]]
 
 
 class Factors(NamedTuple):
-    """L below its diagonal, (n, n); 1/D, (n,); the ancestors of each joint, nearest first."""
+    """Factors of M = L^T D L, with the sparsity of a tree.
+
+    Attributes:
+        lower: L below its diagonal, (n, n).
+        inverse: 1 / D, (n,).
+        ancestors: Ancestors of each joint, nearest first.
+    """
 
     lower: Matrix
     inverse: list[Any]
@@ -246,7 +253,11 @@ class Factors(NamedTuple):
 
 
 def factorized(mass: Sequence[Sequence[Any]], parents: Sequence[int]) -> Factors:
-    """Return the factors of a mass matrix (n, n)."""
+    """Return the factors of a mass matrix (n, n).
+
+    Featherstone (2005), Efficient factorization of the joint-space inertia matrix for branched
+    kinematic trees.
+    """
     n = len(parents)
     rest = [list(row) for row in mass]
     lower: Matrix = [[0.0] * n for _ in range(n)]
@@ -254,9 +265,9 @@ def factorized(mass: Sequence[Sequence[Any]], parents: Sequence[int]) -> Factors
     ancestors = [_ancestors(parents, k) for k in range(n)]
     for k in reversed(range(n)):
         inverse[k] = 1.0 / rest[k][k]
-        for place, i in enumerate(ancestors[k]):
+        for depth, i in enumerate(ancestors[k]):
             lower[k][i] = rest[k][i] * inverse[k]
-            for j in ancestors[k][place:]:
+            for j in ancestors[k][depth:]:
                 rest[i][j] = rest[i][j] - lower[k][i] * rest[k][j]
     return Factors(lower, inverse, ancestors)
 
@@ -290,8 +301,8 @@ def inverted(factors: Factors) -> Matrix:
         for j in range(i + 1):
             common = [k for k in [j, *ancestors[j]] if k in [i, *ancestors[i]]]
             for k in common:
-                share = left[j][k] * inverse[k]
-                result[i][j] = result[i][j] + left[i][k] * share
+                scaled = left[j][k] * inverse[k]
+                result[i][j] = result[i][j] + left[i][k] * scaled
             result[j][i] = result[i][j]
     return result
 
@@ -313,7 +324,7 @@ class Sensitivities(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """The first two rates of a joint's axis as a motion: angular and linear part (3,) each."""
+    """First and second rate of a joint's axis as a motion: angular and linear part (3,) each."""
 
     rate: tuple[vec.Vector3, vec.Vector3]
     second_rate: tuple[vec.Vector3, vec.Vector3]
@@ -325,9 +336,9 @@ class _Flow(NamedTuple):
     momentum: vec.Vector3
     spread: vec.Matrix3
 
-    def plus(self, other: _Flow) -> _Flow:
+    def plus(self, flow: _Flow) -> _Flow:
         return _Flow(
-            vec.add(self.momentum, other.momentum), vec.add_matrices(self.spread, other.spread)
+            vec.add(self.momentum, flow.momentum), vec.add_matrices(self.spread, flow.spread)
         )
 
     def seen_from(self, pose: JointPose) -> _Flow:
@@ -343,7 +354,7 @@ class _Flow(NamedTuple):
         return vec.times(rows, alpha)
 
     def row(self, prismatic: bool) -> vec.Vector3:
-        """Return the moment that 2 B transposed gives the joint's axis; it gives no force."""
+        """Return the moment of 2 B^T for a unit motion of the joint; the force is zero."""
         w, p = self.spread, self.momentum
         if prismatic:
             return [p[1], -p[0], 0.0 * p[0]]
@@ -358,7 +369,16 @@ def inverse_dynamics_sensitivities(
     a: Sequence[Any],
     gravity: Sequence[float],
 ) -> Sensitivities:
-    """Return the derivatives of `algorithms.inverse_dynamics` by q, v and a, each (n, n)."""
+    """Return the derivatives of `inverse_dynamics` by q, v and a, each (n, n).
+
+    Singh, Russell, Wensing (2022), Efficient analytical derivatives of rigid-body dynamics using
+    spatial vector algebra, eqs. 46-49. The matrix 2 B of the Coriolis force acts on the angular
+    part alpha of a motion only. For particles with velocities u at r,
+
+        force = 2 alpha x sum(m u),    moment = 2 (tr(W) 1 - W) alpha,    W = sum(m u r^T),
+
+    so it is stored as momentum and W, both doubled (`_Flow`).
+    """
     n, zero = len(bodies), 0.0 * v[0]
     motions = body_motions(bodies, poses, v, a, gravity)
     velocities = _velocities(bodies, poses, motions, v)
@@ -368,10 +388,10 @@ def inverse_dynamics_sensitivities(
     ]
     composite = list(rigid)
     flows = [
-        _flow(each, motion.omega, velocity)
-        for each, motion, velocity in zip(rigid, motions, velocities, strict=True)
+        _flow(body, motion.omega, velocity)
+        for body, motion, velocity in zip(rigid, motions, velocities, strict=True)
     ]
-    loads = [force_on(each, motion) for each, motion in zip(rigid, motions, strict=True)]
+    loads = [force_on(body, motion) for body, motion in zip(rigid, motions, strict=True)]
     result = Sensitivities(*([[zero] * n for _ in range(n)] for _ in range(3)))
     for i in reversed(range(n)):
         _fill(result, i, bodies, poses, axes, composite[i], flows[i], loads[i])
@@ -385,7 +405,7 @@ def inverse_dynamics_sensitivities(
 
 
 def _velocities(bodies, poses, motions, v) -> list[vec.Vector3]:
-    """Return the velocities (3,) of the bodies' origins, in their own axes."""
+    """Return the velocities (3,) of the bodies' origins, in the bodies' axes."""
     still = [0.0 * v[0]] * 3
     velocities: list[vec.Vector3] = []
     for i, (body, pose) in enumerate(zip(bodies, poses, strict=True)):
@@ -400,7 +420,7 @@ def _velocities(bodies, poses, motions, v) -> list[vec.Vector3]:
 
 
 def _axis(body: Body, motion: BodyMotion, velocity: vec.Vector3) -> _Axis:
-    """Return how the parent's motion carries the joint's axis."""
+    """Return the rates of a joint's axis, which moves with the parent."""
     omega, alpha, linear = motion.carried
     zero = 0.0 * omega[0]
     still = [zero] * 3
@@ -440,26 +460,26 @@ def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
     axis = [zero, zero, zero + 1.0]
     unit = composite.column(prismatic)
     row = flow.row(prismatic)
-    doubled = [vec.scale(2.0, part) for part in _accelerated(composite, axes[i].rate)]
+    doubled = [vec.scale(2.0, vector) for vector in _accelerated(composite, axes[i].rate)]
     if prismatic:
-        by_velocity, held = tuple(doubled), (vec.cross(axis, load[1]), [zero] * 3)
+        by_velocity, load_rate = tuple(doubled), (vec.cross(axis, load[1]), [zero] * 3)
     else:
         moment, force = flow.moment(axis), vec.cross(axis, flow.momentum)
         by_velocity = (vec.add(moment, doubled[0]), vec.add(force, doubled[1]))
-        held = (vec.cross(axis, load[0]), vec.cross(axis, load[1]))
+        load_rate = (vec.cross(axis, load[0]), vec.cross(axis, load[1]))
     turning = axes[i].rate[0]
     pushed = _accelerated(composite, axes[i].second_rate)
     by_position = (
-        vec.add(flow.moment(turning), pushed[0], held[0]),
-        vec.add(vec.cross(turning, flow.momentum), pushed[1], held[1]),
+        vec.add(flow.moment(turning), pushed[0], load_rate[0]),
+        vec.add(vec.cross(turning, flow.momentum), pushed[1], load_rate[1]),
     )
     j = i
     while True:
-        place = 1 if bodies[j].prismatic else 0
+        block = 1 if bodies[j].prismatic else 0
         rate, second = axes[j]
-        result.by_acceleration[i][j] = result.by_acceleration[j][i] = unit[place][2]
-        result.by_position[j][i] = by_position[place][2]
-        result.by_velocity[j][i] = by_velocity[place][2]
+        result.by_acceleration[i][j] = result.by_acceleration[j][i] = unit[block][2]
+        result.by_position[j][i] = by_position[block][2]
+        result.by_velocity[j][i] = by_velocity[block][2]
         result.by_position[i][j] = vec.dot(row, rate[0]) + _power(unit, second)
         along = zero if bodies[j].prismatic else row[2]
         result.by_velocity[i][j] = along + 2.0 * _power(unit, rate)

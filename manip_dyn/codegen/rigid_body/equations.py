@@ -1,7 +1,7 @@
-"""A robot's equations over any scalar: its own numbers put into the dynamics.
+"""The equations of a robot over any scalar: rigid-body algorithms with the robot's numbers.
 
-Joint vectors are lists of n scalars. Over floats these are the slow reference; over
-expressions they are what the generated kernels compute.
+Joint vectors are lists of n scalars. With floats, the equations are a slow reference. With
+expressions, they define the generated kernels.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from manip_dyn.codegen.rigid_body import bodies, dynamics, vectors
 from manip_dyn.codegen.rigid_body.bodies import (
     JointPose,
     Rigid,
-    kept_parameters,
+    base_parameter_mask,
     rigid_bodies,
     with_base_parameters,
 )
@@ -30,14 +30,14 @@ from manip_dyn.robot import Frame, Robot
 
 Matrix = list[list[Any]]
 LONGEST_MASS_ENERGY = 12
-"""Joints up to which the energy takes the mass matrix, whose entries grow with their square."""
+"""Joints up to which the kinetic energy is computed from the mass matrix."""
 
 
 class Equations:
     """The functions of one robot, with the kinematics of one of its frames."""
 
     def __init__(self, robot: Robot, frame: Frame):
-        """Take the robot's numbers."""
+        """Initialize with the numbers of a robot."""
         self.n = robot.n
         self.bodies, self.frame = robot.bodies, frame
         self.parents = [body.parent for body in robot.bodies]
@@ -61,7 +61,7 @@ class Equations:
     def kinematics(self, q: Sequence[Any]) -> list[Any]:
         """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
 
-        For closed-loop inverse kinematics: sines, cosines and poses are computed once for all.
+        For closed-loop inverse kinematics, which needs all of them at the same positions.
         """
         world = self._world(q)
         rotation, origin = bodies.frame_pose(self.frame, world)
@@ -82,7 +82,7 @@ class Equations:
         return self._accelerations(q, v, tau, self.rigid)
 
     def inverse_dynamics(self, q, v, a) -> list[Any]:
-        """Return the efforts (n,), N m or N, that give the accelerations `a`."""
+        """Return the efforts (n,), N m or N, for the accelerations `a`."""
         return self._efforts(q, v, a, self.rigid)
 
     def mass_matrix(self, q) -> Matrix:
@@ -90,7 +90,7 @@ class Equations:
         return self._mass_matrix(q, self.rigid)
 
     def energy(self, q, v) -> list[Any]:
-        """Return kinetic and potential energy, J; gravity's is zero at the base origin."""
+        """Return kinetic and potential energy, J; that of gravity is zero at the base origin."""
         kinetic = self._kinetic_energy(q, v)
         potential = 0.0 * q[0]
         for body, (rotation, origin) in zip(self.bodies, self._world(q), strict=True):
@@ -132,7 +132,7 @@ class Equations:
         return [*v, *self._locked_accelerations(q, v, drive)]
 
     def locked_joint_efforts(self, y, drive) -> list[Any]:
-        """Return the efforts (n,) of the driven joints and those that lock the others."""
+        """Return the efforts (n,) of driven joints and the constraint efforts of locked joints."""
         q, v = y[: self.n], y[self.n : 2 * self.n]
         return self.inverse_dynamics(q, v, self._locked_accelerations(q, v, drive))
 
@@ -151,17 +151,17 @@ class Equations:
         """Return the joint-space inertia matrix (n, n) with a payload."""
         return self._mass_matrix(q, self._rigid_with(payload))
 
-    # ------------------------------------------------- dynamics with other inertial parameters
+    # ------------------------------------------------- dynamics with variable inertial parameters
     def motion_with_inertias(self, y, tau, inertias) -> list[Any]:
         """Return the rate (2 n + 1,) of (q, v, work) with base parameters of the bodies (10 n,).
 
-        They are `Rigid.numbers` of the regrouped bodies; what regrouping makes zero is not read.
+        They are `Rigid.numbers` of the bodies; entries that are no base parameters are not read.
         """
         zero, rigid = 0.0 * y[0], []
         for i, body in enumerate(self.bodies):
-            kept = kept_parameters(body.prismatic)
-            given = inertias[10 * i : 10 * i + 10]
-            numbers = [x if wanted else zero for x, wanted in zip(given, kept, strict=True)]
+            mask = base_parameter_mask(body.prismatic)
+            parameters = inertias[10 * i : 10 * i + 10]
+            numbers = [x if used else zero for x, used in zip(parameters, mask, strict=True)]
             rigid.append(Rigid.of_numbers(numbers))
         q, v = y[: self.n], y[self.n : 2 * self.n]
         power = [tau[i] - self.damping[i] * v[i] for i in range(self.n)]
@@ -169,15 +169,14 @@ class Equations:
 
     def energy_with_inertias(self, q, v, inertias) -> list[Any]:
         """Return kinetic and potential energy, J, with `Rigid.numbers` of the bodies (10 n,)."""
-        places = [slice(10 * i, 10 * i + 10) for i in range(self.n)]
-        rigid = [Rigid.of_numbers(inertias[place]) for place in places]
+        rigid = [Rigid.of_numbers(inertias[10 * i : 10 * i + 10]) for i in range(self.n)]
         poses = bodies.joint_poses(self.bodies, q)
         kinetic = dynamics.kinetic_energy(self.bodies, rigid, poses, v)
-        rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
+        rotors = vectors.dot([0.5 * inertia for inertia in self.armature], [x * x for x in v])
         potential = 0.0 * q[0]
-        for each, (rotation, origin) in zip(rigid, self._world(q), strict=True):
+        for body, (rotation, origin) in zip(rigid, self._world(q), strict=True):
             moment = vectors.add(
-                vectors.scale(each.mass, origin), vectors.times(rotation, each.moment)
+                vectors.scale(body.mass, origin), vectors.times(rotation, body.moment)
             )
             potential -= vectors.dot(self.gravity, moment)
         return [kinetic + rotors, self._with_springs(potential, q)]
@@ -206,7 +205,8 @@ class Equations:
     def forward_dynamics_adjoint(self, q, v, tau, adjoint) -> Matrix:
         """Return the gradients (3, n) of adjoint . a by q, v and tau.
 
-        With mu = M^-1 adjoint they are those of -mu . ID(q, v, a) at fixed a and mu, and mu.
+        With mu = M^-1 adjoint they are the gradients of -mu . ID(q, v, a) by q and v at fixed a
+        and mu, and mu.
         """
         graph = q[0].graph
         a = [graph.input(f"fixed a {i}") for i in range(self.n)]
@@ -226,18 +226,18 @@ class Equations:
     def switching_rates(self, q, v, p_q, p_v) -> Matrix:
         """Return the rates of the switching functions and their gradients, (n, 1 + 4 n).
 
-        Switching functions are S = M^-1 p_v for the costates (p_q, p_v) of minimum time; their
-        first rates do not depend on the efforts. Each row is S' and its derivatives by q, v,
-        p_q and p_v.
+        The switching functions are S = M^-1 p_v for the costates (p_q, p_v) of the minimum-time
+        problem. Their first rates do not depend on the efforts. Each row contains S' and its
+        derivatives by q, v, p_q and p_v.
         """
-        still = [0.0 * each for each in v]
+        still = [0.0 * velocity for velocity in v]
         _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)
         falls = [-(p + slope) for p, slope in zip(p_q, by_v, strict=True)]
         first = rates(self._lifted(q, [switching]), [*q, *p_v], [*v, *falls])
         gradients = derivatives(first, [*q, *v, *p_q, *p_v])
         return [[rate, *row] for rate, row in zip(first, gradients, strict=True)]
 
-    # --------------------------------------------------------------------- the parts
+    # ---------------------------------------------------------------------- internal
     def _world(self, q) -> list:
         return bodies.world_poses(self.bodies, bodies.joint_poses(self.bodies, q))
 
@@ -263,9 +263,10 @@ class Equations:
     def _accelerations(self, q, v, tau, rigid: Sequence[Rigid]) -> list[Any]:
         """Return M^-1 (tau - bias), by factors of M or by articulated bodies.
 
-        Whichever leaves fewer operations: factors for arms, articulated bodies for long chains.
+        The variant with fewer operations is chosen: factors for arms, articulated bodies for long
+        chains.
         """
-        resting = [0.0 * each for each in v]
+        resting = [0.0 * velocity for velocity in v]
         bias = self._efforts(q, v, resting, rigid)
         left = vectors.subtract(tau, bias)
         factored = solved(self._factors(q, rigid), left)
@@ -276,15 +277,15 @@ class Equations:
             self.bodies, rigid, poses, self.armature, left
         )
         graph = q[0].graph
-        return min(factored, articulated, key=lambda each: graph.count(each).total())
+        return min(factored, articulated, key=lambda values: graph.count(values).total())
 
     def _locked_accelerations(self, q, v, drive) -> list[Any]:
-        """Solve M_dd a_d = tau_d - h_d for the driven joints d; the locked ones get 0.
+        """Solve M_dd a_d = tau_d - h_d for the driven joints d; locked joints have a = 0.
 
-        For that, their rows and columns of M are made those of the identity.
+        The rows and columns of locked joints in M are replaced by those of the identity.
         """
         tau, driven = drive[: self.n], drive[self.n : 2 * self.n]
-        mass, bias = self.mass_matrix(q), self.inverse_dynamics(q, v, [0.0 * each for each in v])
+        mass, bias = self.mass_matrix(q), self.inverse_dynamics(q, v, [0.0 * x for x in v])
         for i in range(self.n):
             for j in range(self.n):
                 mass[i][j] = driven[i] * mass[i][j] * driven[j]
@@ -297,10 +298,10 @@ class Equations:
         return dynamics.mass_matrix(self.bodies, rigid, poses, self.armature)
 
     def _kinetic_energy(self, q, v) -> Any:
-        """Return the kinetic energy by the mass matrix; that of long chains from body to body."""
+        """Return the kinetic energy from the mass matrix, or body by body for long chains."""
         if self.n <= LONGEST_MASS_ENERGY:
             return 0.5 * vectors.dot(v, [vectors.dot(row, v) for row in self.mass_matrix(q)])
-        rotors = vectors.dot([0.5 * each for each in self.armature], [x * x for x in v])
+        rotors = vectors.dot([0.5 * inertia for inertia in self.armature], [x * x for x in v])
         poses = bodies.joint_poses(self.bodies, q)
         return rotors + dynamics.kinetic_energy(self.bodies, self.rigid, poses, v)
 
@@ -317,9 +318,9 @@ class Equations:
         return result
 
     def _rigid_with(self, payload: Sequence[Any]) -> list[Rigid]:
-        """Return the bodies with a payload at the tool: mass, centre (3), inertia about it.
+        """Return the bodies with a payload at the tool: mass, centre (3) and inertia about it.
 
-        The inertia is ixx, iyy, izz, ixy, ixz, iyz; all is in the tool's axes.
+        The inertia is ixx, iyy, izz, ixy, ixz, iyz. All numbers are in the tool's axes.
         """
         mass, center, (xx, yy, zz, xy, xz, yz) = payload[0], payload[1:4], payload[4:10]
         still = [0.0 * mass] * 3

@@ -1,4 +1,4 @@
-"""Three-dimensional vector algebra over any scalar: floats or expressions, in plain lists."""
+"""Three-dimensional vector algebra over any scalar, floats or expressions, in lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Matrix3 = list[list[Any]]
 
 
 def add(*vectors: Sequence[Any]) -> Vector3:
-    """Return the sum."""
+    """Return the sum of vectors."""
     total = list(vectors[0])
     for vector in vectors[1:]:
         total = [a + b for a, b in zip(total, vector, strict=True)]
@@ -74,15 +74,15 @@ def mirrored(matrix: Sequence[Sequence[Any]]) -> Matrix3:
 
 
 def about_z(c: Any, s: Any, a: Sequence[Any]) -> Vector3:
-    """Return `a` turned about z by the angle of cosine c and sine s."""
+    """Return `a` rotated about z by the angle with cosine c and sine s."""
     return [c * a[0] - s * a[1], s * a[0] + c * a[1], a[2]]
 
 
 def matrix_about_z(c: Any, s: Any, m: Sequence[Sequence[Any]]) -> Matrix3:
-    """Return R m R^T for the turn R about z by the angle of cosine c and sine s.
+    """Return R m R^T for the rotation R about z by the angle with cosine c and sine s.
 
-    Trace and difference across the diagonal of the block (x, y) do not change; the rest of it
-    turns by twice the angle. A symmetric `m` costs 19 operations, any other 26.
+    The trace and the antisymmetric part of the block (x, y) are invariant; the rest of the block
+    rotates by twice the angle. A symmetric `m` costs 19 operations, any other 26.
     """
     along, across = m[0][0] - m[1][1], m[0][1] + m[1][0]
     first, second = s * along + c * across, c * along - s * across

@@ -1,4 +1,4 @@
-"""Expressions simplify to what their inputs need, and keep their value."""
+"""Expressions simplify themselves and preserve their value."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, cosine, sine
+from manip_dyn.codegen import Graph, Scalar, cosine, sine
 
 
 @pytest.fixture
@@ -31,15 +31,15 @@ def value(scalar, inputs):
         if kind in ("constant", "input"):
             results.append(inputs[content] if kind == "input" else float(content))
         else:
-            results.append(EVALUATE[kind](*(results[place] for place in operands)))
-    return -results[scalar.place] if scalar.negative else results[scalar.place]
+            results.append(EVALUATE[kind](*(results[node] for node in operands)))
+    return -results[scalar.node] if scalar.negative else results[scalar.node]
 
 
 def same(a, b):
-    return a.place == b.place and a.negative == b.negative
+    return a.node == b.node and a.negative == b.negative
 
 
-def test_zeros_and_ones_vanish(graph):
+def test_zeros_and_ones_are_removed(graph):
     x = graph.input("x")
     assert same(x + 0.0, x)
     assert same(x - 0.0, x)
@@ -52,7 +52,7 @@ def test_zeros_and_ones_vanish(graph):
     assert graph.count([x]) == {}
 
 
-def test_constants_fold(graph):
+def test_constants_are_folded(graph):
     two, three = graph.constant(2.0), graph.constant(-3.0)
     for scalar, expected in (
         (two + three, -1.0),
@@ -65,7 +65,7 @@ def test_constants_fold(graph):
         assert graph.value_of(scalar) == pytest.approx(expected, abs=1e-16)
 
 
-def test_equal_subexpressions_are_one(graph):
+def test_equal_subexpressions_share_an_operation(graph):
     x, y = graph.input("x"), graph.input("y")
     assert same(x + y, y + x)
     assert same(x * y, y * x)
@@ -102,12 +102,12 @@ OPERATIONS = {
         max_size=30,
     )
 )
-def test_any_expression_has_the_value_of_the_floats(steps):
+def test_expressions_have_the_values_of_floats(steps):
     inputs = {"x": 0.7, "y": -1.3}
     graph = Graph()
     floats: list[float] = [0.7, -1.3, 0.0, 1.0, -2.5]
     scalars: list[Scalar] = [graph.input("x"), graph.input("y")]
-    scalars += [graph.constant(each) for each in floats[2:]]
+    scalars += [graph.constant(number) for number in floats[2:]]
     for kind, i, j in steps:
         i, j = i % len(floats), j % len(floats)
         floats.append(OPERATIONS[kind](floats[i], floats[j]))

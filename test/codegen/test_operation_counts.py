@@ -1,4 +1,4 @@
-"""Operation counts: what customization leaves, and what the generated text really contains."""
+"""Operation counts before and after customization."""
 
 import re
 
@@ -7,13 +7,10 @@ import pytest
 from arms import load
 
 import manip_dyn as md
-from manip_dyn.codegen.generation.kernel_modules import module_text
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
-from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.codegen.rigid_body.graph import Graph
+from manip_dyn.codegen import BY_NAME, Equations, Graph, program_text, trace
 
 
-def by_hand():
+def manual_solution():
     """Return Galhano, Machado (1994), eq. 6, solved for the accelerations by hand."""
     graph = Graph()
     (q1, q2), (v1, v2), (t1, t2) = ([graph.input(f"{x}[{i}]") for i in range(2)] for x in "qvt")
@@ -31,17 +28,17 @@ def by_hand():
     return graph, [a1, a2]
 
 
-def test_the_rr_arm_is_as_lean_as_its_equations_solved_by_hand():
-    graph, accelerations = by_hand()
+def test_the_rr_arm_needs_few_more_operations_than_its_manual_solution():
+    graph, accelerations = manual_solution()
     hand = graph.count(accelerations).total()
     report = md.customize(md.load_robot("rr")).report()
     assert report["forward_dynamics"].after.total <= 1.2 * hand
-    # In loops the same algorithm costs about twenty times as much.
+    # The same algorithm in loops needs about twenty times the operations.
     assert report["forward_dynamics"].before.total > 15 * hand
 
 
-def test_the_hand_written_equations_are_the_robots(tmp_path):
-    """Eq. 6 with the numbers of rr.urdf gives the robot's accelerations."""
+def test_accelerations_of_the_rr_arm_equal_its_manual_solution():
+    """Eq. 6 with the numbers of rr.urdf."""
     kernels = md.customize(md.load_robot("rr"))
     q, v, tau = np.array([0.3, 0.9]), np.array([1.5, -2.0]), np.array([4.0, 7.0])
     m1, m2, r1, r2, motor, g = 0.5, 6.25, 1.0, 0.8, np.eye(2), 9.81
@@ -56,11 +53,11 @@ def test_the_hand_written_equations_are_the_robots(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ibm7535", "pa10", "tree2"])
-def test_the_counts_are_those_of_the_generated_text(tmp_path, name):
+def test_the_counts_equal_those_of_the_generated_source(tmp_path, name):
     robot = load(name, tmp_path)
     report = md.customize(robot).report()
     function = trace(Equations(robot, robot.tip_frame), BY_NAME["forward_dynamics"])
-    body = module_text("arm", [function]).split('"""')[3]
+    body = program_text(function)
     after = report["forward_dynamics"].after
     assert len(re.findall(r" \* ", body)) == after.multiplications
     assert len(re.findall(r" [+-] ", body)) == after.additions
@@ -68,7 +65,7 @@ def test_the_counts_are_those_of_the_generated_text(tmp_path, name):
     assert len(re.findall(r"= (?:sin|cos)\(", body)) == after.sines
 
 
-def test_a_planar_arm_keeps_one_sine_and_one_cosine():
+def test_a_planar_arm_needs_one_sine_and_one_cosine():
     """Fan (2003), eqs. 6.21-6.22: a horizontal double link."""
     report = md.customize(md.load_robot("ibm7535")).report()
     assert report["inverse_dynamics"].after.sines == 2
