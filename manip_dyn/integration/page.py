@@ -1,13 +1,22 @@
-"""The table of methods for people, from the registry: ``python -m manip_dyn.integration.page``."""
+"""Tables of the registered methods for the documentation.
+
+``python -m manip_dyn.integration.page docs/integrators.md`` writes them into the page between
+``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Without a file it prints
+them.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 from manip_dyn.core.compiled import compiled
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration.engine import compile_engine
 from manip_dyn.integration.methods.method import Method, Options
 from manip_dyn.integration.methods.registry import ALIASES, METHODS
@@ -19,22 +28,22 @@ EVALUATIONS, DURATION, TAYLOR_ORDER = 2000, 10.0, 20
 
 @compiled(merge=True)
 def swing(t, y, p, out):
-    """Write the rates of a shaken pendulum, (2,): what the methods are measured on."""
+    """Write the rates (2,) of a forced pendulum, on which the methods are measured."""
     out[0] = y[1]
     out[1] = -np.sin(y[0]) + 0.5 * np.cos(2.0 * t)
 
 
 @compiled(merge=True)
 def swing_series(t, y, p, order, work, out):
-    """Write the coefficients (order + 1, 2) of its motion; those of sine and cosine into work."""
+    """Write the Taylor coefficients (order + 1, 2) of `swing`; of sine and cosine into `work`."""
     sine, cosine = work[:, 0], work[:, 1]
     out[0, 0], out[0, 1] = y[0], y[1]
     sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
-    shake = 0.5  # times 2^k / k!; the derivatives of cos(2 t) run through four phases
+    force = 0.5  # times 2^k / k!; the derivatives of cos(2 t) have four phases
     for k in range(order):
         out[k + 1, 0] = out[k, 1] / (k + 1)
-        out[k + 1, 1] = (-sine[k] + shake * np.cos(2.0 * t + 0.5 * np.pi * k)) / (k + 1)
-        shake *= 2.0 / (k + 1)
+        out[k + 1, 1] = (-sine[k] + force * np.cos(2.0 * t + 0.5 * np.pi * k)) / (k + 1)
+        force *= 2.0 / (k + 1)
         sine[k + 1] = cosine[k + 1] = 0.0
         for j in range(1, k + 2):
             sine[k + 1] += j * out[j, 0] * cosine[k + 1 - j] / (k + 1)
@@ -42,15 +51,15 @@ def swing_series(t, y, p, order, work, out):
 
 
 def method_table() -> str:
-    """Return the table as Markdown, one row per method."""
+    """Return the table of properties as Markdown, one row per method."""
     return _table((_HEAD, *(_row(method) for method in _methods())))
 
 
 def measured_table() -> str:
-    """Return what each method does on a shaken pendulum of 10 s.
+    """Return the table of errors and times on a forced pendulum over 10 s.
 
-    The error is that of the final state after about 2000 evaluations, or coefficients of a
-    series, at fixed steps.
+    The error is that of the final state with fixed steps and about 2000 evaluations, or series
+    coefficients.
     """
     exact = solved(METHODS["rkdp87"], 40_000)[0]
     rows = [("method", *_MEASURED)]
@@ -61,6 +70,21 @@ def measured_table() -> str:
         label = f"`{method.name}`" + (f", order {TAYLOR_ORDER}" if method.order is None else "")
         rows.append((label, f"{error:.0e}", f"{seconds / steps * 1e9:.0f}"))
     return _table(rows)
+
+
+def updated(page: str, measure: bool = True) -> str:
+    """Return the text of the page with new tables, measured again if `measure`."""
+    tables = {"methods": method_table}
+    if measure:
+        tables["measurements"] = measured_table
+    for name, table in tables.items():
+        content = table()
+        pattern = re.compile(rf"(<!-- {name} -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+        count = len(pattern.findall(page))
+        if count != 1:
+            raise ManipDynError(f"page must have one table after <!-- {name} -->, got {count}.")
+        page = pattern.sub(lambda match, text=content: match[1] + text + match[2], page)
+    return page
 
 
 def _methods() -> list[Method]:
@@ -77,7 +101,7 @@ def _evaluations(method: Method) -> int:
 
 
 def solved(method: Method, steps: int) -> tuple[np.ndarray, float]:
-    """Return the final state after fixed steps, and the least time that it took, s."""
+    """Return the final state after fixed steps and the shortest time of five runs, s."""
     series = method.order is None
     rhs = swing_series if series else swing
     engine = compile_engine(rhs, method, Options(size=2), scratch=2 if series else 0)
@@ -101,7 +125,7 @@ def _row(method: Method) -> tuple[str, ...]:
         "yes" if method.fsal else "",
         _number(method.dense_order, "any"),
         "" if interval is None else f"{interval:.2f}",
-        _source(method),
+        method.source,
     )
 
 
@@ -109,11 +133,14 @@ def _number(value: int | None, otherwise: str) -> str:
     return otherwise if value is None else str(value)
 
 
-def _source(method: Method) -> str:
-    constructed = method.source.startswith("CONSTRUCTED")
-    return "constructed with the stages of Butcher (1987)" if constructed else method.source
+def main(arguments: list[str]) -> None:
+    """Write the tables into the pages that `arguments` name, or print them."""
+    for name in arguments:
+        path = Path(name)
+        path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")
+    if not arguments:
+        print(f"{method_table()}\n{measured_table()}", end="")
 
 
 if __name__ == "__main__":
-    print(method_table())
-    print(measured_table(), end="")
+    main(sys.argv[1:])

@@ -63,7 +63,7 @@ class SimulatorParameters(
         dynamic=True,
     )
     taylor_order: int = parameter(
-        Integrator.order,
+        0,
         "Order of the integrator taylor; 0: what the tolerances ask for",
         "",
         0,
