@@ -27,7 +27,7 @@ from manip_dyn.bench.peers import bare_urdf, installed, rates_of
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.core.checks import Matrix
 from manip_dyn.ensembles import simulate_many
-from manip_dyn.ensembles.running import checked_threads
+from manip_dyn.ensembles.batch_simulation import checked_threads
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import simulate
 

@@ -77,7 +77,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 def configure_sweep(command: argparse.ArgumentParser) -> None:
     """Add description and options of `manip_dyn sweep`."""
-    from manip_dyn.ensembles.sweeps.file import shipped_sweeps
+    from manip_dyn.ensembles.sweeps.sweep_file import shipped_sweeps
 
     command.description = (
         "Plan, simulate, track or execute the cases of a file, on all cores or on a Dask cluster. "
@@ -104,9 +104,9 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
 
 def _sweep(options: argparse.Namespace) -> int:
     from manip_dyn.ensembles.sweeps import sweep
-    from manip_dyn.ensembles.sweeps.file import read_file, sweep_file
+    from manip_dyn.ensembles.sweeps.sweep_file import read_sweep_file, sweep_file
 
-    plan = read_file(options.file)
+    plan = read_sweep_file(options.file)
     out = Path(options.out or f"{sweep_file(options.file).stem}_sweep")
     bar = None
     if not options.json:

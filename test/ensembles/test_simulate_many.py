@@ -9,8 +9,8 @@ import pytest
 from fresh import output_of
 
 import manip_dyn as md
-from manip_dyn.ensembles import running
-from manip_dyn.ensembles.lanes.loop import run
+from manip_dyn.ensembles import batch_simulation
+from manip_dyn.ensembles.lanes.runge_kutta_loop import run_lanes
 
 N, DURATION, PERIOD = 11, 0.2, 0.05
 """More motions than lanes, so that lanes take a second one."""
@@ -219,7 +219,7 @@ def test_one_time_loop_is_compiled_whatever_is_given():
     """Seen: one more for every mixture of rows for each motion and rows for all."""
     for effort in (TAU[0], md.PDControl(Q0[0], 1.0, GAINS), md.PDControl(Q0, GAINS[0], 1.0)):
         assert many(effort).success.all()
-    assert len(run.overloads) == 1
+    assert len(run_lanes.overloads) == 1
 
 
 def test_gravity_compensation_is_the_same_law():
@@ -283,9 +283,9 @@ def test_the_loop_is_compiled_before_threads_begin(monkeypatch):
 
     def recorded(*given):
         begun.append((threading.current_thread() is threading.main_thread(), *given[-2:]))
-        return run(*given)
+        return run_lanes(*given)
 
-    monkeypatch.setattr(running, "run", recorded)
+    monkeypatch.setattr(batch_simulation, "run_lanes", recorded)
     many(threads=2)
     in_main, first, last = begun[0]
     assert in_main

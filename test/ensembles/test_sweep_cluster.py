@@ -104,7 +104,7 @@ def test_a_sweep_that_was_killed_goes_on_with_its_scheduler(cluster, tmp_path):
 
 
 def test_a_scheduler_that_cannot_be_reached_is_one_sentence(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("manip_dyn.ensembles.sweeps.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("manip_dyn.ensembles.sweeps.workers.CONNECT_TIMEOUT", 1.0)
     file = tmp_path / "file.yaml"
     file.write_text("{task: simulate, robot: rr, cases: {grid: {duration: [0.1]}}}")
     out = str(tmp_path / "out")

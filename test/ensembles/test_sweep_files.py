@@ -8,8 +8,8 @@ import pytest
 import manip_dyn as md
 from manip_dyn.cli import main
 from manip_dyn.core.files import share_directory
-from manip_dyn.ensembles.sweeps.file import read_file, shipped_sweeps
-from manip_dyn.ensembles.sweeps.tasks.task import TASKS, Task
+from manip_dyn.ensembles.sweeps.sweep_file import read_sweep_file, shipped_sweeps
+from manip_dyn.ensembles.sweeps.tasks import TASKS, Task
 
 pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
 EXECUTION = """
@@ -67,7 +67,11 @@ def test_a_tracked_case_is_that_motion():
 
 def test_cases_that_cannot_be_done_are_rows_that_say_why():
     for name, case, said in (
-        ("plan", {"method": "pd", "goal": [0.2, 0.1]}, "method is 'pd'; expected one of"),
+        (
+            "plan",
+            {"method": "pd", "goal": [0.2, 0.1]},
+            "method must be one of zero_net_work",
+        ),
         ("plan", {"method": "minimum_time", "goal": [9.0, 0.0]}, "joint 'shoulder' is 9"),
         ("plan", {"method": "minimum_time", "goal": [0.0]}, r"shape (1,)"),
         ("simulate", {"duration": -1.0}, "duration is -1"),
@@ -100,7 +104,7 @@ def test_a_file_gives_the_same_rows_from_two_processes_as_from_one(file, tmp_pat
 
 @pytest.mark.parametrize("name", shipped_sweeps())
 def test_shipped_sweeps_can_be_read(name):
-    described = read_file(name)
+    described = read_sweep_file(name)
     assert described.task.name in TASKS
     assert described.task.robot == {"source": "ibm7535"}
     if name == "ibm7535_mass_error":
@@ -119,17 +123,20 @@ def test_shipped_sweeps_can_be_read(name):
         ("{task: plam, robot: rr, cases: {grid: {goal: [[0, 0]]}}}", "did you mean 'plan'"),
         ("{task: plan, robot: xx, cases: {grid: {goal: [[0, 0]]}}}", "xx"),
         ("{task: plan, robot: rr, cases: {grid: {gaol: [1]}}}", "did you mean 'goal'"),
-        ("{task: plan, robot: rr, cases: {grid: {method: [pd]}}}", "has no 'goal'"),
-        ("{task: plan, robot: rr, fixed: {goal: 1}, cases: {grid: {goal: [1]}}}", "fixed and var"),
+        ("{task: plan, robot: rr, cases: {grid: {method: [pd]}}}", "requires the setting 'goal'"),
+        (
+            "{task: plan, robot: rr, fixed: {goal: 1}, cases: {grid: {goal: [1]}}}",
+            "either fixed or var",
+        ),
         ("{task: simulate, robot: rr, cases: {grid: {duration: {from: 1}}}}", "has no 'to'"),
         ("{task: simulate, robot: rr, cases: {grid: {duration: 1}}}", "expected a list"),
         ("{task: simulate, robot: rr, cases: {sobol: {duration: [0, 1]}}}", "has no 'count'"),
         ("{task: simulate, robot: rr, cases: {sobol: 3}}", "sobol is 3"),
         ("{task: simulate, robot: rr, cases: {list: {duration: 1}}}", "expected cases, each"),
         ("{task: simulate, robot: rr, cases: {list: [1, 2]}}", "expected cases, each"),
-        ("{task: simulate, robot: rr, fixed: {step: 2020-01-01}, cases: {}}", "fixed is"),
-        ("{task: simulate, robot: {source: rr, lock: 2020-01-01}, cases: {}}", "robot is"),
-        ("{task: [plan], robot: rr, cases: {}}", "task is '['plan']'"),
+        ("{task: simulate, robot: rr, fixed: {step: 2020-01-01}, cases: {}}", "fixed must map"),
+        ("{task: simulate, robot: {source: rr, lock: 2020-01-01}, cases: {}}", "robot must map"),
+        ("{task: [plan], robot: rr, cases: {}}", "no task '['plan']'"),
         (
             "{task: simulate, robot: rr, cases: {grid: {duration: {from: 0, to: 1, count: 1}}}}",
             "count 1; expected 2",
@@ -217,7 +224,7 @@ def test_libraries_that_are_missing_are_told(file, monkeypatch, capsys, tmp_path
             patch.setitem(__import__("sys").modules, library, None)
             assert main(["sweep", file(EXECUTION), *more]) == 2
         said = capsys.readouterr().err
-        assert f"needs {library}; expected pip install 'manip_dyn[sweep]'" in said
+        assert f"{library}; expected pip install 'manip_dyn[sweep]'" in said
 
 
 def test_pd_is_the_same_arm_without_a_plan():

@@ -3,17 +3,266 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.codegen import customize
+from manip_dyn.codegen.kernel_addresses import addresses
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
-from manip_dyn.ensembles.sweeps.closed_loop.closed_loop import ClosedLoop
 from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions
-from manip_dyn.planning import Plan, Tuning
+from manip_dyn.ensembles.sweeps.closed_loop.feedback import Law, Reference, SwitchedJoint
+from manip_dyn.ensembles.sweeps.closed_loop.loop import (
+    DIVERGED,
+    FINISHED,
+    SWITCH,
+    TRACK,
+    Arm,
+    Kernels,
+    Loop,
+    Scratch,
+    one_period,
+    run_loop,
+)
+from manip_dyn.planning import Plan, PlanExecutor, Tuning
+from manip_dyn.planning.execution.braking import BrakingCurve
+from manip_dyn.planning.execution.executor import Tracking
+from manip_dyn.planning.execution.online_switching import OnlineSwitching
+from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.robot import Robot
 
-LASTING = 0.1
+CURVE_CELLS = 1000
+"""Cells of a braking curve; between them it is cubic, which is exact for constant efforts."""
+
+
+@lru_cache(maxsize=64)
+def kernels_of(robot: Robot) -> Kernels:
+    """Return the addresses of a robot's kernels; compiled at need."""
+    return Kernels(*addresses(robot, *Kernels._fields))
+
+
+def arm_of(robot: Robot, about: Conditions) -> Arm:
+    """Return the arm that is really there."""
+    given, n = about.disturbance, robot.n
+    push = np.full(n, given) if np.ndim(given) == 0 else given
+    payload = np.zeros(10)
+    payload[0] = about.payload / about.mass_scale
+    return Arm(
+        mass_scale=float(about.mass_scale),
+        payload=payload,
+        wrench=np.zeros(6),
+        damping=np.array(robot.damping),
+        stiffness=np.array(robot.stiffness),
+        rest=np.array(robot.rest),
+        armature=np.array(robot.armature),
+        push=finite_vector("disturbance", push, n),
+        push_begin=float(about.disturbance_start),
+        push_end=float(about.disturbance_start + about.disturbance_duration),
+        step=float(about.step),
+    )
+
+
+def scratch_of(n: int) -> Scratch:
+    """Return memory for an arm of n joints."""
+    return Scratch(
+        **{name: np.zeros(n) for name in ("q", "v", "zero", "bias", "pivots", "tau")},
+        mass=np.zeros((n, n)),
+        place=np.zeros(2 * n),
+        rates=np.zeros((4, 2 * n)),
+    )
+
+
+def law_of(robot: Robot, tuning: Tuning) -> Law:
+    """Return the feedback, with an integral of zero."""
+    n = robot.n
+    arrays = ("sum", "wanted", "asked", "there", "zero", "lack", "pivots")
+    return Law(
+        stiffness=float(tuning.stiffness),
+        damping=float(tuning.damping),
+        integral=float(tuning.integral),
+        tolerance=float(tuning.tolerance),
+        limit=np.array(robot.tau_max),
+        saturated=np.zeros(1),
+        mass=np.zeros((n, n)),
+        part=np.zeros((n, n)),
+        **{name: np.zeros(n) for name in arrays},
+    )
+
+
+def empty_tracking(n: int) -> Tracking:
+    """Return what stands for a reference while a joint is switched."""
+    standing = SampledMotion.standing(np.zeros(n), np.zeros(n))
+    return Tracking(standing, 0.0, np.zeros(n), 0.0, False, None, np.zeros(n), False, None)
+
+
+def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
+    """Return the reference of an executor that has needed so many other motions."""
+    heard = np.nan if tracking.heard is None else tracking.heard
+    reference = tracking.reference._asdict()
+    return Reference(
+        **{name: np.array(value, dtype=np.float64) for name, value in reference.items()},
+        goal=np.array(tracking.goal),
+        begin=float(tracking.begin),
+        off_plan=float(tracking.off_plan),
+        stopping=bool(tracking.stopping),
+        integrates=returns > 0,
+        heard=np.array([heard, np.nan]),
+        q_ref=np.zeros(n),
+        v_ref=np.zeros(n),
+        correction=np.zeros(n),
+    )
+
+
+def switched_joint_of(switching: OnlineSwitching, tracking: Tracking) -> SwitchedJoint:
+    """Return the joint that is switched, with its braking curve."""
+    curve, (rows, spacing) = switching.curve, _curve_rows(switching.curve)
+    n = len(tracking.goal)
+    return empty_switched_joint(n)._replace(
+        joint=int(switching.joint),
+        sign=float(curve.sign),
+        drive=float(curve.drive),
+        inertia=float(curve.motion.inertia),
+        damping=float(curve.motion.damping),
+        off_plan=float(tracking.off_plan),
+        goal=np.array(tracking.goal),
+        posture=np.array(tracking.goal),
+        curve=rows,
+        spacing=spacing,
+    )
+
+
+@lru_cache(maxsize=8)
+def _curve_rows(curve: BrakingCurve) -> tuple[Matrix, float]:
+    """Return a curve as `Switched` has it."""
+    times = np.linspace(0.0, curve.duration, CURVE_CELLS + 1)
+    states = [curve.state(t) for t in times]
+    rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
+    return np.array(rows), float(times[1])
+
+
+def empty_switched_joint(n: int) -> SwitchedJoint:
+    """Return what stands for a joint that is switched where none is."""
+    numbers: dict[str, Any] = dict.fromkeys(SwitchedJoint._fields, 0.0)
+    numbers |= {name: np.zeros(n) for name in ("goal", "posture", "load", "q", "v", "bias")}
+    numbers |= {"joint": 0, "curve": np.zeros((1, 3)), "mass": np.zeros((n, n))}
+    return SwitchedJoint(**numbers)
+
+
+MOST_SEGMENTS = 32
+MOST_PERIODS = 10_000_000
+WATCH_TIME = 1.0
+"""For how long an arm is watched beyond the plan's end, where nothing is said, s."""
+
+
+class ClosedLoop:
+    """One run: the compiled loop, and the executor where that has to be asked."""
+
+    def __init__(self, plan: Plan, about: Conditions, tuning: Tuning):
+        """Lay out the memory."""
+        robot, n, period = plan.robot, plan.robot.n, about.control_period
+        assumed = about.delay if about.assumed_delay is None else about.assumed_delay
+        self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period)
+        duration = about.duration or plan.t_final + about.delay + WATCH_TIME
+        self.last, ring = max(round(duration / period), 1), int(about.delay / period + 1e-9) + 3
+        if self.last + ring > MOST_PERIODS:
+            raise ManipDynError(
+                f"duration and delay are {duration:g} s and {about.delay:g} s, with a control "
+                f"period of {period:g} s; expected {MOST_PERIODS} periods at most"
+            )
+        self._kernels = kernels_of(robot)
+        self._arm = arm_of(robot, about)
+        self._scratch = scratch_of(n)
+        self._law = law_of(robot, tuning)
+        noise = np.zeros((self.last, 2 * n))
+        if about.position_noise or about.velocity_noise:
+            deviations = np.repeat([about.position_noise, about.velocity_noise], n)
+            noise += deviations * np.random.default_rng(about.seed).standard_normal(noise.shape)
+        self.loop = Loop(
+            period=period,
+            delay=about.delay,
+            lead=assumed if self.executor.timed else 0.0,
+            horizon=period + assumed,
+            offsets=np.zeros((ring, MOST_SEGMENTS)),
+            efforts=np.zeros((ring, MOST_SEGMENTS, n)),
+            counts=np.ones(ring),
+            noise=noise,
+            states=np.zeros((self.last + 1, 2 * n)),
+            q=np.zeros(n),
+            v=np.zeros(n),
+        )
+        self._y = np.concatenate([plan.q0, np.zeros(n)])
+        zero = np.zeros(n)
+        self.loop.efforts[:, 0] = customize(robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
+        self._followed, self._switched = (
+            reference_of(empty_tracking(n), 0, n),
+            empty_switched_joint(n),
+        )
+
+    def go(self, compiled: bool) -> int:
+        """Run; return at which measurement it ended."""
+        number = 0
+        while True:
+            tracking = self.executor.tracking if compiled else None
+            if tracking is not None:
+                code, number = self._compiled(tracking, number)
+                if code in (FINISHED, DIVERGED):
+                    return number
+            elif number == self.last:
+                self.loop.states[number] = self._y
+                return number
+            number = self._asked(number, tracking is None)
+
+    def _compiled(self, tracking: Tracking, number: int) -> tuple[int, int]:
+        """Go on until something happens that is not usual."""
+        law, switching = self._law, tracking.switching
+        law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
+        if switching is None:
+            self._followed = reference_of(tracking, self.executor.returns, len(law.sum))
+            arrival = self.executor.arrival_time
+            self._followed.heard[1] = np.nan if arrival is None else arrival
+        elif self._switched.curve.shape[0] == 1:
+            self._switched = switched_joint_of(switching, tracking)
+        code, number = run_loop(
+            self._kernels,
+            self._arm,
+            law,
+            self._followed,
+            self._switched,
+            self.loop,
+            self._scratch,
+            TRACK if switching is None else SWITCH,
+            number,
+            self._y,
+        )
+        heard = self._followed.heard
+        if switching is None:
+            last, arrival = (None if np.isnan(each) else float(each) for each in heard)
+        else:
+            last, arrival = tracking.heard, None
+        self.executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
+        return code, number
+
+    def _asked(self, number: int, measure: bool) -> int:
+        """Ask the executor at one measurement; return the next one's number."""
+        loop, n = self.loop, len(self.loop.q)
+        if measure:
+            loop.states[number] = self._y
+            loop.q[:] = self._y[:n] + loop.noise[number, :n]
+            loop.v[:] = self._y[n:] + loop.noise[number, n:]
+        t = number * loop.period - loop.lead
+        segments = self.executor.segments(t, loop.q.copy(), loop.v.copy())[:MOST_SEGMENTS]
+        place = number % len(loop.counts)
+        loop.counts[place] = len(segments)
+        for k, segment in enumerate(segments):
+            loop.offsets[place, k], loop.efforts[place, k] = segment.offset, segment.effort
+        one_period(self._kernels, self._arm, loop, number, self._y, self._scratch)
+        return number + 1
+
+
+REST_TIME = 0.1
 """For how long an arm has to be at its goal at last, s."""
 
 
@@ -78,19 +327,19 @@ def execute(
     states = closed.loop.states[: count + 1]
     t: Vector = about.control_period * np.arange(count + 1.0)
     q, v = states[:, : robot.n], states[:, robot.n :]
-    arrival = _arrival(t, np.abs(q - plan.qf).max(axis=1), about.tolerance)
+    arrival = _arrival_time(t, np.abs(q - plan.qf).max(axis=1), about.tolerance)
     returns = closed.executor.returns
     if count < closed.last:
         reason = f"the arm's state had no bounds at {t[-1]:.3f} s"
         return Execution(t, q, v, np.nan, returns, "diverged", reason)
-    if t[-1] - arrival >= LASTING:
+    if t[-1] - arrival >= REST_TIME:
         reason = f"at the goal from {arrival:.3f} s on"
         return Execution(t, q, v, arrival, returns, "arrived", reason)
     off = float(np.abs(q[-1] - plan.qf).max())
-    reason = f"{off:.3g} from the goal after {t[-1]:.3f} s, or not there for {LASTING:g} s"
+    reason = f"{off:.3g} from the goal after {t[-1]:.3f} s, or not there for {REST_TIME:g} s"
     return Execution(t, q, v, np.nan, returns, "missed", reason)
 
 
-def _arrival(t: Vector, off: Vector, tolerance: float) -> float:
+def _arrival_time(t: Vector, off: Vector, tolerance: float) -> float:
     away = np.flatnonzero(~(off <= tolerance))
     return float(t[0] if away.size == 0 else t[min(away[-1] + 1, len(t) - 1)])

@@ -14,9 +14,9 @@ from manip_dyn.core.arrays import MATRIX, VECTOR, address_for
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
-from manip_dyn.ensembles.lanes import function
-from manip_dyn.ensembles.lanes.law import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
-from manip_dyn.ensembles.rows import listed, rows_of, width_of
+from manip_dyn.ensembles.lanes import user_law as function
+from manip_dyn.ensembles.lanes.laws import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
+from manip_dyn.ensembles.motion_parameters import as_sequence, parameter_count, per_motion_rows
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
@@ -81,31 +81,31 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
     if parameters is not None and not callable(effort):
         raise ManipDynError("parameters are given, but effort is no function that takes them")
     if isinstance(effort, PDControl):
-        return _feedback(robot, effort, period)
+        return _feedback_law(robot, effort, period)
     if isinstance(effort, Feedback):
         if effort.weightless:
-            return _state_dependent(robot, GRAVITY)
+            return _state_law(robot, GRAVITY)
         if not effort.compilable:
             raise ManipDynError(f"effort calls a {type(effort.function).__name__}; {EXPECTED}")
-        return _function(robot, effort.function, effort.parameters)
-    plans = listed(effort, Plan)
+        return _function_law(robot, effort.function, effort.parameters)
+    plans = as_sequence(effort, Plan)
     if plans is not None:
-        return _plain(robot, [schedule_of(robot, each, period) for each in plans])
-    schedules = listed(effort, Schedule)
+        return _schedule_law(robot, [schedule_of(robot, each, period) for each in plans])
+    schedules = as_sequence(effort, Schedule)
     if schedules is not None:
-        return _plain(robot, schedules)
+        return _schedule_law(robot, schedules)
     if isinstance(getattr(effort, "py_func", effort), FunctionType):
-        return _function(robot, effort, parameters)
+        return _function_law(robot, effort, parameters)
     if hasattr(effort, "next_switch") or callable(effort):
         raise ManipDynError(f"effort is a {type(effort).__name__}; {EXPECTED}")
-    wanted = rows_of("effort", effort, robot.n)
+    wanted = per_motion_rows("effort", effort, robot.n)
     efforts = np.clip(wanted, -robot.tau_max, robot.tau_max)
     cut_off = np.array([beyond(robot, each[None]) for each in wanted])
     times_ns = np.zeros(len(efforts), np.int64)
-    return _of_table(robot, times_ns, efforts, _ones(len(efforts)), cut_off)
+    return _table_law(robot, times_ns, efforts, _single_rows(len(efforts)), cut_off)
 
 
-def _plain(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
+def _schedule_law(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
     for each in schedules:
         each.check_for(robot)
     times = np.concatenate([np.array(each.times_ns, np.int64) for each in schedules])
@@ -113,16 +113,16 @@ def _plain(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
     ends = np.cumsum([len(each.times_ns) for each in schedules])
     begins = np.concatenate([[0], ends[:-1]])
     cut_off = np.array([each.cut_off for each in schedules])
-    return _of_table(robot, times, efforts, np.stack([begins, ends], axis=1), cut_off)
+    return _table_law(robot, times, efforts, np.stack([begins, ends], axis=1), cut_off)
 
 
-def _state_dependent(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
+def _state_law(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
     """Return a law beside schedules; default: none of them acts."""
-    beside = _plain(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
+    beside = _schedule_law(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
     return beside._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
 
 
-def _of_table(
+def _table_law(
     robot: Robot, times_ns: Any, efforts: Matrix, schedules: Vector, cut_off: Any
 ) -> LaneLaw:
     none = np.zeros((1, robot.n))
@@ -141,16 +141,16 @@ def _of_table(
     )
 
 
-def _ones(count: int) -> Vector:
+def _single_rows(count: int) -> Vector:
     places = np.arange(count)
     return np.stack([places, places + 1], axis=1)
 
 
-def _feedback(robot: Robot, control: PDControl, period: float) -> LaneLaw:
+def _feedback_law(robot: Robot, control: PDControl, period: float) -> LaneLaw:
     law = dict(zip(COMPENSATIONS, (PD, GRAVITY, COMPUTED), strict=True))[control.compensation]
-    plans = listed(control.target, Plan)
+    plans = as_sequence(control.target, Plan)
     if plans is None:
-        references = targets(rows_of("target", control.target, robot.n))
+        references = targets(per_motion_rows("target", control.target, robot.n))
     else:
         references = references_of(robot, plans, period)
     schedules: list[Schedule] = []
@@ -158,15 +158,15 @@ def _feedback(robot: Robot, control: PDControl, period: float) -> LaneLaw:
         schedules = [schedule_of(robot, each, period) for each in plans]
     elif plans is not None:
         schedules = [stops_of(robot, each) for each in plans]
-    return _state_dependent(robot, law, schedules)._replace(
+    return _state_law(robot, law, schedules)._replace(
         timed=plans is not None,
-        stiffness=rows_of("stiffness", control.stiffness, robot.n),
-        damping=rows_of("damping", control.damping, robot.n),
+        stiffness=per_motion_rows("stiffness", control.stiffness, robot.n),
+        damping=per_motion_rows("damping", control.damping, robot.n),
         references=references,
     )
 
 
-def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
+def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     plain = getattr(law, "py_func", law)
     count = len(inspect.signature(plain).parameters)
     if count not in (3, 4) or (count == 4) != (parameters is not None):
@@ -177,7 +177,9 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
         )
     values = np.zeros((1, 0))
     if count == 4:
-        values = rows_of("parameters", parameters, width_of(parameters), alike=False)
+        values = per_motion_rows(
+            "parameters", parameters, parameter_count(parameters), alike=False
+        )
     own = [values[0]] if count == 4 else []
     start = (np.float64(0.0), np.zeros(robot.n), np.zeros(robot.n), *own)
     check_size(plain, start, robot.n)
@@ -192,5 +194,5 @@ def _function(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     except COMPILING as error:
         expected = "numpy functions of t, q and v that return efforts (n,)"
         raise not_compilable("the effort law", law, error, expected, start) from error
-    made = _state_dependent(robot, FUNCTION)
+    made = _state_law(robot, FUNCTION)
     return made._replace(timed=True, parameters=values, function=address)

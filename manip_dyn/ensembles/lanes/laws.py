@@ -1,4 +1,4 @@
-"""Efforts of all lanes: a schedule, and feedback to a reference, within the effort limits.
+"""Efforts of all lanes: a schedule and feedback to a reference, within the effort limits.
 
 With e = K (q_r - q) + D (v_r - v) and the schedule's efforts s:
 
@@ -8,7 +8,7 @@ With e = K (q_r - q) + D (v_r - v) and the schedule's efforts s:
     COMPUTED   tau = s + ID(q, v, a_r + e)
     FUNCTION   tau = f(t, q, v, p)
 
-The reference is a cubic of Hermite between knots, so that v_r and a_r are its derivatives.
+The reference is a cubic Hermite polynomial between knots; v_r and a_r are its derivatives.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from __future__ import annotations
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.arrays import call_writing, rows
 from manip_dyn.core.compiled import inlined
-from manip_dyn.ensembles.lanes.space import BEGIN_NS, IDLE, KNOT, MOTION
+from manip_dyn.ensembles.lanes.memory import BEGIN_NS, IDLE, KNOT, MOTION
 
 SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)
 """How efforts follow from the state."""
-INSIDE = 1e-12
+KNOT_OFFSET = 1e-12
 """How far inside a step its ends are counted, s, where a reference jumps."""
 
 
@@ -44,7 +44,7 @@ def efforts(cases, rules, room, row, c):
         call_writing(rules.function, arrays)
     else:
         if rules.timed:
-            follow(cases, rules, room, c)
+            update_references(cases, rules, room, c)
         for i in range(n):
             for lane in range(LANES):
                 room.applied[i, lane] = room.stiffness[i, lane] * (
@@ -55,7 +55,7 @@ def efforts(cases, rules, room, row, c):
                 for lane in range(LANES):
                     tau[i, lane] = room.held[i, lane] + room.applied[i, lane]
         else:
-            weigh(rules, room, first)
+            add_dynamics(rules, room, first)
     for i in range(n):
         limit = cases.limits[i]
         for lane in range(LANES):
@@ -63,7 +63,7 @@ def efforts(cases, rules, room, row, c):
 
 
 @inlined(always=True, counted=False)
-def weigh(rules, room, first):
+def add_dynamics(rules, room, first):
     """Write efforts with the arm's weight, or its inverse dynamics, from the feedback."""
     n, block, tau = rules.joints, room.block, room.tau
     q, v, a, none = rows(block, first, n), rows(block, first + n, n), room.applied, 0
@@ -84,12 +84,12 @@ def weigh(rules, room, first):
 
 
 @inlined(always=True, counted=False)
-def follow(cases, rules, room, c):
+def update_references(cases, rules, room, c):
     """Write the references (n, LANES) at the times (LANES,), s, a share `c` of the step on.
 
     At the ends of a step, which knots are, on the inner side.
     """
-    n, inwards = rules.joints, INSIDE * (1.0 - 2.0 * c)
+    n, inwards = rules.joints, KNOT_OFFSET * (1.0 - 2.0 * c)
     for lane in range(LANES):
         motion = room.where[MOTION, lane]
         if motion == IDLE:
@@ -120,7 +120,7 @@ def follow(cases, rules, room, c):
 
 
 @inlined(always=True, counted=False)
-def evaluate(cases, rules, room, source, target, c):
+def evaluate_rates(cases, rules, room, source, target, c):
     """Write the rates at the states of row `source` into row `target`, and note the efforts."""
     n, none = rules.joints, 0
     m = 2 * n + 1

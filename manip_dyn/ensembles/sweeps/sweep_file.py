@@ -25,28 +25,26 @@ import numpy as np
 from manip_dyn.core.checks import finite
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import mapping, read_yaml, share_directory
-from manip_dyn.ensembles.sweeps.cases import Cases
-from manip_dyn.ensembles.sweeps.columns import Unusable
-from manip_dyn.ensembles.sweeps.samples import KINDS
-from manip_dyn.ensembles.sweeps.tasks.task import Task
+from manip_dyn.ensembles.sweeps.cases import SAMPLINGS, Cases, InvalidValue
+from manip_dyn.ensembles.sweeps.tasks import Task
 
-KEYS, NEEDED = ("task", "robot", "fixed", "cases"), ("task", "robot", "cases")
+KEYS, REQUIRED = ("task", "robot", "fixed", "cases"), ("task", "robot", "cases")
 
 
-class Described(NamedTuple):
+class SweepDescription(NamedTuple):
     """What a file says."""
 
     task: Task
     cases: Cases
 
 
-def read_file(source: str | Path) -> Described:
+def read_sweep_file(source: str | Path) -> SweepDescription:
     """Return the sweep of a file, or of the name of a shipped one.
 
     Raises:
         ManipDynError: If there is none, or it cannot be used.
     """
-    return read_yaml(sweep_file(source), _described)
+    return read_yaml(sweep_file(source), _description)
 
 
 def sweep_file(source: str | Path) -> Path:
@@ -65,20 +63,20 @@ def shipped_sweeps() -> list[str]:
     return sorted(path.stem for path in (share_directory() / "config" / "sweeps").glob("*.yaml"))
 
 
-def _described(content: Any) -> Described:
-    content = mapping("the file", content, KEYS, NEEDED)
+def _description(content: Any) -> SweepDescription:
+    content = mapping("the file", content, KEYS, REQUIRED)
     robot = content["robot"]
     if not isinstance(robot, (str, dict)):
         raise ManipDynError(f"robot is {robot!r}; expected a name, or keywords of md.load_robot")
     fixed = content.get("fixed", {})
     fixed = mapping("fixed", fixed, fixed if isinstance(fixed, dict) else ())
     task = Task(content["task"], {"source": robot} if isinstance(robot, str) else robot, fixed)
-    kinds = mapping("cases", content["cases"], ("list", "grid", *KINDS))
+    kinds = mapping("cases", content["cases"], ("list", "grid", *SAMPLINGS))
     if not kinds:
-        raise ManipDynError(f"cases has nothing; expected list, grid, {', '.join(KINDS)}")
+        raise ManipDynError(f"cases has nothing; expected list, grid, {', '.join(SAMPLINGS)}")
     cases = reduce(Cases.__mul__, (_cases(kind, given, task) for kind, given in kinds.items()))
     task.check(cases.names)
-    return Described(task, cases)
+    return SweepDescription(task, cases)
 
 
 def _cases(kind: str, given: Any, task: Task) -> Cases:
@@ -107,10 +105,10 @@ def _usable(case: dict[Any, Any], task: Task) -> dict[str, Any]:
 
 def _value(name: str, value: Any, task: Task) -> Any:
     """Return a value, or why the task can have none of its kind: other cases are done still."""
-    if isinstance(value, str) and name not in task.texts:
-        return Unusable(f"{name} is {value!r}; expected numbers")
-    if not isinstance(value, str) and name in task.texts:
-        return Unusable(f"{name} is {value!r}; expected a text")
+    if isinstance(value, str) and name not in task.strings:
+        return InvalidValue(f"{name} is {value!r}; expected numbers")
+    if not isinstance(value, str) and name in task.strings:
+        return InvalidValue(f"{name} is {value!r}; expected a text")
     return value
 
 

@@ -1,12 +1,15 @@
-"""Steps of Taylor series in all lanes at once: how long they may be, and where they end.
+"""The time loop of Taylor series over many motions: one series per step and lane.
 
-The order and the length follow from the tolerances as in `integrate.steps.series_step`; logarithms
-and powers leave 1e-11 here, so that a step is that much longer or shorter.
+Efforts are constant between switches. A search for a position limit evaluates the same series
+again while the other lanes wait. Order and length of a step follow from the tolerances as in
+`integrate`. Base-2 logarithms and powers have an error of 1e-11 here, so step lengths differ by as
+much. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], the power a
+series of exp for arguments up to ln(2) / 2.
 """
 
 from __future__ import annotations
 
-from math import e, log2
+from math import e, factorial, log, log2, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,20 +28,75 @@ from manip_dyn.codegen.backend.vectors import (
     magnitude,
     vectors_at,
 )
-from manip_dyn.core.compiled import PLAIN
-from manip_dyn.ensembles.lanes.powers import logarithm, power
-from manip_dyn.ensembles.lanes.space import U, Y
+from manip_dyn.core.arrays import call_writing, rows
+from manip_dyn.core.compiled import PLAIN, compiled, inlined
+from manip_dyn.ensembles.lanes.lane_steps import (
+    accept_step,
+    load_motion,
+    refill_lanes,
+    update_peak_efforts,
+    write_signals,
+)
+from manip_dyn.ensembles.lanes.memory import BEGIN_NS, END_NS, ENDED, IDLE, MOTION, PENDING, U, Y
+from manip_dyn.ensembles.lanes.row_operations import accept_states, all_finite
+from manip_dyn.integration.event_search import AFTER, BEFORE, another_trial
+from manip_dyn.integration.methods.step_control import NON_FINITE, PASSED, ROUNDING, STEP_UNDERFLOW
+
+INTEGERS = ir.VectorType(ir.IntType(64), LANES)
+MANTISSA = 52
+_ROUNDER = 6755399441055744.0  # adding it rounds to an integer, then in the last bits
+LOGARITHM = tuple(2.0 * log2(e) / k for k in range(1, 16, 2))
+EXPONENTIAL = tuple(log(2.0) ** k / factorial(k) for k in range(11))
+
+
+def _integer(value: int) -> ir.Constant:
+    return ir.Constant(INTEGERS, [ir.Constant(INTEGERS.element, value)] * LANES)
+
+
+def _bits(value: float) -> int:
+    return int(np.float64(value).view(np.int64))
+
+
+def _polynomial(builder: ir.IRBuilder, x: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
+    total = constant(coefficients[-1])
+    for each in reversed(coefficients[:-1]):
+        total = builder.fadd(builder.fmul(total, x, flags=FLAGS), constant(each), flags=FLAGS)
+    return total
+
+
+def logarithm(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """Return the logarithm to base 2 of numbers above 1e-300."""
+    bits = builder.bitcast(x, INTEGERS)
+    shift = _integer(MANTISSA)
+    power = builder.ashr(builder.sub(bits, _integer(_bits(sqrt(0.5)))), shift)
+    rest = builder.bitcast(builder.sub(bits, builder.shl(power, shift)), NUMBERS)
+    whole = builder.bitcast(builder.add(power, _integer(_bits(_ROUNDER))), NUMBERS)
+    whole = builder.fsub(whole, constant(_ROUNDER))
+    one = constant(1.0)
+    s = builder.fdiv(builder.fsub(rest, one), builder.fadd(rest, one))
+    series = _polynomial(builder, builder.fmul(s, s), LOGARITHM)
+    return builder.fadd(whole, builder.fmul(s, series, flags=FLAGS), flags=FLAGS)
+
+
+def power(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """Return 2^x for |x| < 1000."""
+    shifted = builder.fadd(x, constant(_ROUNDER))
+    rest = builder.fsub(x, builder.fsub(shifted, constant(_ROUNDER)))
+    bits = builder.shl(builder.bitcast(shifted, INTEGERS), _integer(MANTISSA))
+    mantissa = builder.bitcast(_polynomial(builder, rest, EXPONENTIAL), INTEGERS)
+    return builder.bitcast(builder.add(mantissa, bits), NUMBERS)
+
 
 SHORTER = 0.7 * log2(e)
 """A step is divided by 2 to the power of this over (order - 1)."""
 TINY = 1e-300
-TOGETHER = 5
+SUMMED_TOGETHER = 5
 """Components summed side by side: an arm of two links and its work, two groups of seven links."""
 _INDEX, _BITS = ir.IntType(64), ir.IntType(LANES)
-_ZERO, _NONE = ir.Constant(NUMBERS, None), _INDEX(0)
+_ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
 
-class _Places(NamedTuple):
+class _Vectors(NamedTuple):
     """Reads vectors: of row k of the series (width vectors each), and of the block's rows."""
 
     builder: ir.IRBuilder
@@ -51,7 +109,7 @@ class _Places(NamedTuple):
         (found,) = vectors_at(self.builder, data, self.builder.mul(place, _INDEX(LANES)))
         return found
 
-    def read(self, data, place=_NONE) -> Any:
+    def read(self, data, place=_FIRST) -> Any:
         return self.builder.load(self.at(data, place), align=8)
 
     def term(self, k, i) -> Any:
@@ -66,7 +124,7 @@ def _larger(builder, a, b) -> Any:
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
-def _largest(places: _Places, *reads: Any) -> list[Any]:
+def _largest(places: _Vectors, *reads: Any) -> list[Any]:
     """Return the largest of all components, without signs, of what each of `reads` emits."""
     builder = places.builder
     totals = [cgutils.alloca_once_value(builder, _ZERO) for _ in reads]
@@ -82,19 +140,19 @@ def _number(builder, value) -> Any:
     return broadcast_to_lanes(builder, builder.sitofp(value, NUMBERS.element))
 
 
-def _where(context, builder, kinds, values) -> _Places:
+def _vectors_of(context, builder, kinds, values) -> _Vectors:
     """Return the places of the first four arguments: series, width, block, size."""
     series, block = (
         arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2)
     )
     width, size = (context.cast(builder, values[k], kinds[k], types.intp) for k in (1, 3))
-    return _Places(builder, series, width, block, size)
+    return _Vectors(builder, series, width, block, size)
 
 
 def _plan(_typing, series, width, block, size, tolerances, relative, absolute, orders, lengths):
     def generate(context, builder, signature, values):
         kinds = signature.args
-        places = _where(context, builder, kinds, values)
+        places = _vectors_of(context, builder, kinds, values)
         bounds, orders, lengths = (
             arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (4, 7, 8)
         )
@@ -169,7 +227,7 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
 def _sum(_typing, series, width, block, size, top, orders, h):
     def generate(context, builder, signature, values):
         kinds = signature.args
-        places = _where(context, builder, kinds, values)
+        places = _vectors_of(context, builder, kinds, values)
         top = context.cast(builder, values[4], kinds[4], types.intp)
         order, h = (
             places.read(arrayobj.make_array(kinds[k])(context, builder, values[k]).data)
@@ -178,7 +236,7 @@ def _sum(_typing, series, width, block, size, top, orders, h):
         for_blocks(
             builder,
             places.size,
-            TOGETHER,
+            SUMMED_TOGETHER,
             lambda first, count: _emit_sums(places, first, count, top, order, h),
         )
         return context.get_dummy_value()
@@ -186,7 +244,7 @@ def _sum(_typing, series, width, block, size, top, orders, h):
     return types.void(series, width, block, size, top, orders, h), generate
 
 
-def _emit_sums(places: _Places, first, count: int, top, order, h) -> None:
+def _emit_sums(places: _Vectors, first, count: int, top, order, h) -> None:
     """Emit Horner's rule for some components, side by side."""
     builder = places.builder
     components = [builder.add(first, _INDEX(i)) for i in range(count)]
@@ -234,6 +292,116 @@ plan_lengths: Any = _plain_plan if PLAIN else intrinsic(_plan)
 """``plan_lengths(series, width, block, m, tolerances, relative, absolute, orders, lengths)``:
 write orders and lengths (LANES,) of steps from coefficients in rows of `series`, where the two
 orders are those for either tolerance (2, m), the same for all components."""
-sum_up: Any = _plain_sum if PLAIN else intrinsic(_sum)
+sum_series: Any = _plain_sum if PLAIN else intrinsic(_sum)
 """``sum_up(series, width, block, m, top, orders, h)``: row `U` becomes the sum of the series over
 `h` (LANES,), from row `Y` on, up to the orders (LANES,), the largest of which is `top`."""
+
+
+@compiled(short=True, counted=False)
+def run_series(cases, rules, method, room, kept, first, last):
+    """Simulate the motions from `first` up to `last`."""
+    m, block, limits = 2 * rules.joints + 1, room.block, method.limits[0]
+    relative, absolute = limits.order, limits.absolute_order
+    top = max(relative, absolute)
+    waiting = first
+    for lane in range(LANES):  # idle lanes do harmless arithmetic
+        load_motion(cases, rules, method, room, lane, first)
+        room.where[MOTION, lane] = IDLE
+        room.orders[lane] = top
+    while True:
+        waiting = refill_lanes(cases, rules, method, room, kept, waiting, last)
+        if waiting < 0:
+            return
+        expand_series(rules, room, top)
+        if rules.adaptive:
+            arrays = (room.series, rules.width, block, m, method.tolerances)
+            plan_lengths(*arrays, relative, absolute, room.orders, room.lengths)
+        for lane in range(LANES):
+            choose_series_step(rules, method, room, lane)
+        sum_series(room.series, rules.width, block, m, top, room.orders, room.h)
+        if cases.places.size > 0:
+            for lane in range(LANES):
+                if room.passed[lane] != 0.0:
+                    search_limit(cases, rules, method, room, lane, top)
+        every = all_finite(block, m, U)
+        for lane in range(LANES):
+            if room.passed[lane] != 0.0:
+                judge_series(rules, room, lane, every)
+        accept_states(block, m, room.h, room.passed)
+        for lane in range(LANES):
+            if room.passed[lane] != 0.0:
+                accept_step(cases, rules, method, room, lane)
+
+
+@inlined(always=True, counted=False)
+def expand_series(rules, room, top):
+    """Write the series about the starts of the steps of all lanes."""
+    m = 2 * rules.joints + 1
+    y = rows(room.block, Y * m, m - 1)
+    if rules.loaded:
+        arrays = (top, y, room.held, room.inertias, room.series, room.fixed)
+        call_writing(rules.motion, arrays)
+    else:
+        call_writing(rules.motion, (top, y, room.held, room.series, room.fixed))
+
+
+@inlined(always=True, counted=False)
+def choose_series_step(rules, method, room, lane):
+    """Choose a lane's step."""
+    now, where = room.clock[lane], room.where
+    room.h[lane] = room.passed[lane] = 0.0
+    if where[MOTION, lane] == IDLE:
+        return
+    room.passed[lane] = 1.0
+    now.evaluations += 1
+    if now.since == 0:
+        update_peak_efforts(rules, room, lane)
+    target = 1e-9 * (where[END_NS, lane] - where[BEGIN_NS, lane])
+    if rules.adaptive:
+        now.planned = now.h = room.lengths[lane]
+        now.landing = target - now.t <= 1.01 * now.planned
+    else:
+        step = method.limits[0].step
+        now.landing = target - now.origin - (now.since + 1) * step <= 1e-6 * step
+        now.h = step
+    if now.landing != 0:
+        now.h = target - now.t
+    room.h[lane] = now.h
+
+
+@inlined(always=True, counted=False)
+def search_limit(cases, rules, method, room, lane, top):
+    """Shorten a lane's step to where it reaches a limit, if it does."""
+    now, m = room.clock[lane], 2 * rules.joints + 1
+    if now.armed == 0:
+        write_signals(rules, room, Y, lane, BEFORE, cases)
+        now.armed = 1
+    write_signals(rules, room, U, lane, AFTER, cases)
+    while another_trial(now, room.signals[lane], method.limits[0].event_tolerance):
+        room.h[lane] = now.h
+        sum_series(room.series, rules.width, room.block, m, top, room.orders, room.h)
+        write_signals(rules, room, U, lane, AFTER, cases)
+
+
+@inlined(always=True, counted=False)
+def judge_series(rules, room, lane, every):
+    """End a lane's motion if its step leaves the numbers, or is none.
+
+    Args:
+        rules: Rules.
+        room: Memory.
+        lane: The lane.
+        every: Whether the ends of all steps are finite.
+    """
+    now, verdict, m = room.clock[lane], PASSED, 2 * rules.joints + 1
+    if not every:
+        total = 0.0
+        for i in range(m):
+            total += 0.0 * room.block[U * m + i, lane]
+        if total != 0.0:  # NaN
+            verdict = NON_FINITE
+    if verdict == PASSED and rules.adaptive and now.planned < ROUNDING * now.t + 1e-30:
+        verdict = STEP_UNDERFLOW
+    if verdict != PASSED:
+        room.where[PENDING, lane] = ENDED + verdict
+        room.passed[lane] = 0.0

@@ -1,28 +1,80 @@
-"""The results of a sweep on disk: a folder of Parquet files, one for each chunk of cases.
+"""Results of a sweep: rows in memory, and Parquet files on disk, one per chunk of cases.
 
-A part is written whole or not at all, and its number is that of its chunk: a chunk that is done
-twice is still one part. What the sweep is, a hash, stands in the metadata of every part.
+A file is written completely or not at all. Its number is that of its chunk, so repeated chunks
+yield one file. Its metadata contain a hash of the sweep. A lock allows one sweep per folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from manip_dyn.core.errors import ManipDynError
+import numpy as np
+
+from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import write_atomically
-from manip_dyn.ensembles.sweeps.folder import LOCK, folder_of, locked
-from manip_dyn.ensembles.sweeps.needed import needed
-from manip_dyn.ensembles.sweeps.rows import Row
+from manip_dyn.core.imports import required_module
+from manip_dyn.core.results import Result
+from manip_dyn.ensembles.sweeps.workers import Row
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = ".lock"
+
+
+def checked_folder(given: str | Path) -> Path:
+    """Return a path that is given for a folder."""
+    if not isinstance(given, (str, Path)) or not str(given):
+        raise ManipDynError(f"the folder of the results is {given!r}; expected a path")
+    return Path(given)
+
+
+def lock_folder(folder: Path) -> IO[bytes]:
+    """Return a file that only this sweep holds; the system takes it from one that is killed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = (folder / LOCK).open("wb")
+    except OSError as error:
+        raise ManipDynError(
+            f"'{folder}' cannot be written: {error.strerror or error}; expected a folder that can"
+        ) from error
+    try:
+        if fcntl:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        held.close()
+        raise ManipDynError(
+            f"a sweep that runs writes into '{folder}'; expected another folder, or its end"
+        ) from error
+    except OSError:  # a file system without locks
+        return held
+    if _is_there(held, folder / LOCK):
+        return held
+    held.close()
+    return lock_folder(folder)  # one that ended without results took the file away
+
+
+def _is_there(held: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(held.fileno()), path.stat())
+    except OSError:
+        return False
+
 
 IDENTITY, CHUNK = b"manip_dyn.sweep", b"manip_dyn.chunk"
 """Keys of the metadata: the sweep's hash, and how many cases a part has."""
-PURPOSE = "a sweep that is kept"
+PURPOSE = "storing a sweep requires"
 
 
-class Parts:
+class ResultParts:
     """The folder of a sweep.
 
     Attributes:
@@ -44,14 +96,14 @@ class Parts:
             ManipDynError: If another sweep's results are there, one that runs writes there, or
                 pyarrow is not installed.
         """
-        self._arrow = needed("pyarrow", PURPOSE)
-        self._parquet = needed("pyarrow.parquet", PURPOSE)
+        self._arrow = required_module("pyarrow", PURPOSE, "sweep")
+        self._parquet = required_module("pyarrow.parquet", PURPOSE, "sweep")
         self.folder, self.chunk = folder, chunk
         self._identity, self._columns = identity, columns
         if folder.exists() and not folder.is_dir():
             raise ManipDynError(f"'{folder}' is a file; expected a folder for the results")
         self._new = not folder.exists()
-        self._lock = locked(folder)
+        self._lock = lock_folder(folder)
         try:
             self.done = self._found()
         except BaseException:
@@ -118,8 +170,11 @@ def read_rows(folder: str | Path) -> list[Row]:
     Raises:
         ManipDynError: If there are none.
     """
-    arrow, parquet = needed("pyarrow", PURPOSE), needed("pyarrow.parquet", PURPOSE)
-    found = part_files(folder_of(folder))
+    arrow, parquet = (
+        required_module("pyarrow", PURPOSE, "sweep"),
+        required_module("pyarrow.parquet", PURPOSE, "sweep"),
+    )
+    found = part_files(checked_folder(folder))
     if not found:
         raise ManipDynError(f"'{folder}' has no results of a sweep; expected part-*.parquet")
     try:
@@ -160,3 +215,66 @@ def _kinds(arrow: Any) -> dict[str, Any]:
         "text": arrow.string(),
         "numbers": arrow.list_(arrow.float64()),
     }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult(Result):
+    """The rows of a sweep, by case.
+
+    Attributes:
+        rows: For each case its number, its values, the results, ``success``, ``status`` and
+            ``reason``.
+        folder: Where they are kept; None if they are not.
+        repeated: How many cases were done before, by a sweep that this one resumed.
+    """
+
+    rows: list[Row] = field(repr=False)
+    folder: Path | None = None
+    repeated: int = 0
+
+    @property
+    def success(self) -> bool:
+        """Whether every case is a success."""
+        return all(row["success"] for row in self.rows)
+
+    @property
+    def status(self) -> str:
+        """``solved`` if every case is a success, else ``partly``."""
+        return "solved" if self.success else "partly"
+
+    @property
+    def reason(self) -> str:  # type: ignore[override]
+        """The same in one sentence."""
+        count = sum(row["success"] for row in self.rows)
+        return f"{count} of {len(self.rows)} cases succeeded"
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """How many cases have each status."""
+        return Counter(row["status"] for row in self.rows)
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a column, (cases,), or (cases, k) for vectors; NaN where a number is missing."""
+        known = list(dict.fromkeys(each for row in self.rows for each in row))
+        if name not in known:
+            raise ManipDynError(f"the sweep has no column '{name}'{closest(name, known)}")
+        values: list[Any] = [row.get(name) for row in self.rows]
+        kept = [value for value in values if value is not None]
+        if kept and isinstance(kept[0], list):
+            none = [np.nan] * len(kept[0])
+            return np.array([none if value is None else value for value in values])
+        if kept and not isinstance(kept[0], str) and len(kept) < len(values):
+            return np.array([np.nan if value is None else value for value in values], float)
+        return np.array(values)
+
+
+def read_sweep(folder: str | Path) -> SweepResult:
+    """Return what a sweep has written so far.
+
+    Args:
+        folder: Its parts, ``part-*.parquet``.
+
+    Raises:
+        ManipDynError: If there are none, or pyarrow is not installed.
+    """
+    return SweepResult(read_rows(folder), Path(folder))

@@ -1,4 +1,4 @@
-"""`sweep`: one function over many cases, on cores or on a cluster."""
+"""`sweep`: one function over many cases, on all cores or on a cluster."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from typing import Any, NamedTuple
 from manip_dyn.core.checks import whole_number
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.version import VERSION
-from manip_dyn.ensembles.sweeps.cases import Cases
-from manip_dyn.ensembles.sweeps.cluster import by_cluster
-from manip_dyn.ensembles.sweeps.columns import misfits
-from manip_dyn.ensembles.sweeps.folder import folder_of
-from manip_dyn.ensembles.sweeps.parts import Parts, read_rows
-from manip_dyn.ensembles.sweeps.processes import by_processes
-from manip_dyn.ensembles.sweeps.result import SweepResult
-from manip_dyn.ensembles.sweeps.rows import Chunk, Function, Row, failed, solved
+from manip_dyn.ensembles.sweeps.cases import Cases, invalid_results
+from manip_dyn.ensembles.sweeps.results import ResultParts, SweepResult, checked_folder, read_rows
+from manip_dyn.ensembles.sweeps.workers import (
+    Chunk,
+    Function,
+    Row,
+    by_cluster,
+    by_processes,
+    failed_row,
+    solve_chunk,
+)
 
 MOST_IN_A_CHUNK, CHUNKS = 64, 256
 """Cases that are sent and written together at most, and chunks that there are at least."""
@@ -68,7 +71,7 @@ def sweep(
             whole_number(name, number, 1)
     count = workers or _cores()
     size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
-    identity = cases.identity(f"{task_of(function)} {VERSION}")
+    identity = cases.identity(f"{task_identity(function)} {VERSION}")
     run = _Run(function, cases, count, scheduler, identity, progress)
     if out is None:
         found: list[Row] = []
@@ -76,11 +79,11 @@ def sweep(
         names = dict.fromkeys([*found[0], *(name for row in found for name in row)])
         rows = [{name: row.get(name) for name in names} for row in found]
         return SweepResult(sorted(rows, key=lambda row: row["case"]))
-    kinds = _kinds(cases, function)
-    parts = Parts(folder_of(out), identity, size, kinds)
+    kinds = _column_kinds(cases, function)
+    parts = ResultParts(checked_folder(out), identity, size, kinds)
 
     def keep(number: int, found: list[Row]) -> None:
-        parts.write(number, _fitting(found, cases, kinds))
+        parts.write(number, _valid_rows(found, cases, kinds))
 
     with closing(parts):
         repeated = run.through(parts.chunk, set(parts.done), keep)
@@ -102,7 +105,7 @@ class _Run(NamedTuple):
         chunks = [each for each in _chunks(self.cases, size) if each.number not in done]
         repeated = finished = len(self.cases) - sum(len(each.cases) for each in chunks)
         self._tell(finished)
-        for number, rows in _whole(chunks, self._solved(chunks)):
+        for number, rows in _complete_chunks(chunks, self._solved(chunks)):
             keep(number, rows)
             finished += len(rows)
             self._tell(finished)
@@ -112,7 +115,7 @@ class _Run(NamedTuple):
         if self.scheduler is not None:
             return by_cluster(self.function, chunks, self.scheduler, self.identity)
         if self.workers == 1:
-            return ((chunk, solved(self.function, chunk)) for chunk in chunks)
+            return ((chunk, solve_chunk(self.function, chunk)) for chunk in chunks)
         return by_processes(self.function, chunks, self.workers)
 
     def _tell(self, finished: int) -> None:
@@ -120,7 +123,7 @@ class _Run(NamedTuple):
             self.progress(finished, len(self.cases))
 
 
-def task_of(function: Function) -> str:
+def task_identity(function: Function) -> str:
     """Return what is done with the cases, as a text that another process would find the same.
 
     Of a function that is its name, of other objects an attribute ``identity`` or their content.
@@ -134,7 +137,7 @@ def task_of(function: Function) -> str:
     return str(own or f"{function.__module__}.{function.__qualname__}")
 
 
-def _whole(
+def _complete_chunks(
     chunks: list[Chunk], done: Iterator[tuple[Chunk, list[Row]]]
 ) -> Iterator[tuple[int, list[Row]]]:
     """Yield the rows of each chunk once all of them are there, in order."""
@@ -153,7 +156,7 @@ def _chunks(cases: Cases, size: int) -> Iterator[Chunk]:
         yield Chunk(number, first, cases[first:last], faults)
 
 
-def _kinds(cases: Cases, function: Function) -> dict[str, str]:
+def _column_kinds(cases: Cases, function: Function) -> dict[str, str]:
     """Return the kinds of the columns that are known before."""
     varied = {}
     for name in cases.names:
@@ -166,11 +169,11 @@ def _kinds(cases: Cases, function: Function) -> dict[str, str]:
     }
 
 
-def _fitting(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Row]:
+def _valid_rows(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Row]:
     """Return rows of results that a table can keep; where one cannot, the row says so."""
-    wrong = misfits(rows, kinds)
+    wrong = invalid_results(rows, kinds)
     return [
-        failed(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row
+        failed_row(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row
         for i, row in enumerate(rows)
     ]
 

@@ -1,7 +1,8 @@
-"""What the arm itself differs in from motion to motion: damping, masses, payload."""
+"""Parameters that may differ between motions: one value for all, or one row per motion."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,16 +14,94 @@ from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.codegen.generation.taylor_series import LaneSeries, lane_series
 from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, base_parameters, rigid_bodies
 from manip_dyn.core.arrays import MATRIX, address_for
-from manip_dyn.core.checks import Matrix, Tensor
+from manip_dyn.core.checks import Matrix, Tensor, finite_array
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ensembles.rows import rows_of
 from manip_dyn.robot import Robot
 
-SOME = 1 << 16
+
+def per_motion_rows(name: str, value: Any, size: int, alike: bool = True) -> Matrix:
+    """Return a value as rows (1, size), or (N, size) where it has a row per motion.
+
+    Args:
+        name: For messages.
+        value: A row (size,), or rows (N, size).
+        size: Of a row.
+        alike: Whether a number stands for `size` equal ones, and (N, 1) for a number per motion.
+
+    Raises:
+        ManipDynError: If it is none of these, or not finite.
+    """
+    try:
+        shape = np.shape(value)
+    except ValueError:
+        shape = (-1,)
+    if alike and shape == () and np.asarray(value).dtype.kind in "iuf":
+        return np.full((1, size), finite_array(name, value, ()))
+    if shape == (size,):
+        return finite_array(name, value, shape)[None]
+    if len(shape) == 2 and shape[0] > 0 and (shape[1] == size or (alike and shape[1] == 1)):
+        numbers = np.asarray(value)
+        if numbers.dtype.kind == "f":
+            finite = np.isfinite(numbers)
+            if not finite.all():
+                wrong = np.flatnonzero(~finite.all(axis=1))
+                row = numbers[wrong[0]].tolist()
+                raise ManipDynError(
+                    f"{name} of motion {wrong[0]} is {row}; expected finite numbers"
+                )
+        rows = finite_array(name, value, shape)
+        return np.ascontiguousarray(np.broadcast_to(rows, (shape[0], size)))
+    shown = f"has shape {shape}" if shape else f"is {value!r}"
+    if -1 in shape:
+        shown = "has rows of different lengths"
+    few = "a number, " if alike else ""
+    each = "(N, 1) or " if alike and size > 1 else ""
+    raise ManipDynError(
+        f"{name} {shown}; expected {few}({size},), or {each}(N, {size}) for N motions"
+    )
+
+
+def parameter_count(parameters: Any) -> int:
+    """Return how many parameters there are for each motion."""
+    try:
+        shape = np.shape(parameters)
+    except ValueError:
+        shape = (-1,) * 3
+    if len(shape) not in (1, 2):
+        shown = f"has shape {shape}" if shape else f"is {parameters!r}"
+        shown = "has rows of different lengths" if -1 in shape else shown
+        raise ManipDynError(f"parameters {shown}; expected numbers (k,), or (N, k) for N motions")
+    return int(shape[-1])
+
+
+def number_of_motions(counts: dict[str, int]) -> int:
+    """Return how many motions there are, where each argument has 1 row or as many as motions."""
+    first: tuple[str, int] | None = None
+    for name, count in counts.items():
+        if count > 1 and first is None:
+            first = (name, count)
+        if first and count not in (1, first[1]):
+            raise ManipDynError(
+                f"{name} has {count} rows and {first[0]} {first[1]}; expected as many in both, "
+                "one for each motion, or a single one for all"
+            )
+    return first[1] if first else 1
+
+
+def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
+    """Return what is one `kind`, or a sequence of that kind, as a sequence; else None."""
+    if isinstance(value, kind):
+        return [value]
+    if isinstance(value, (list, tuple)) and value and all(isinstance(e, kind) for e in value):
+        return value
+    return None
+
+
+ENERGY_BLOCK = 1 << 16
 """States whose energy is computed in one go."""
 
 
-class ArmRows(NamedTuple):
+class ArmParameters(NamedTuple):
     """The arms of an ensemble.
 
     Attributes:
@@ -49,7 +128,7 @@ class ArmRows(NamedTuple):
         loaded = self.bodies.shape[1] > 0
         motions, samples = states.shape[:2]
         energies = np.empty((motions, samples, 2))
-        some = max(SOME // max(samples, 1), 1)
+        some = max(ENERGY_BLOCK // max(samples, 1), 1)
         for first in range(0, motions, some):
             part = states[first : first + some, :, : 2 * n].reshape(-1, 2 * n)
             y, count = np.ascontiguousarray(part.T), len(part)
@@ -65,34 +144,34 @@ class ArmRows(NamedTuple):
         return energies
 
 
-def arm_rows(
+def arm_parameters(
     robot: Robot,
     damping: ArrayLike | None,
     mass_scale: ArrayLike | None,
     payload: ArrayLike | None,
-) -> ArmRows:
+) -> ArmParameters:
     """Return the arms of an ensemble, see `simulate_many`."""
     n, counts = robot.n, dict[str, int]()
     friction, bodies = np.zeros((1, n)), np.zeros((1, 0))
     if damping is not None:
-        given = rows_of("damping", damping, n)
-        _refuse_below_zero("damping", given)
+        given = per_motion_rows("damping", damping, n)
+        _check_not_negative("damping", given)
         friction, counts["damping"] = given - robot.damping, len(given)
     loaded = mass_scale is not None or payload is not None
     if loaded:
-        bodies = _bodies(robot, mass_scale, payload, counts)
-    return ArmRows(
+        bodies = _body_parameters(robot, mass_scale, payload, counts)
+    return ArmParameters(
         robot,
         counts,
         np.ascontiguousarray(friction),
         bodies,
-        _base(robot, bodies) if loaded else bodies,
-        *_addresses(robot, loaded),
+        _base_parameters(robot, bodies) if loaded else bodies,
+        *_kernel_addresses(robot, loaded),
     )
 
 
 @lru_cache(maxsize=64)
-def series_of(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
+def motion_series(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
     """Return where the series of the motion is, with inertial parameters or not, and its sizes."""
     found = lane_series(robot, "motion_with_inertias" if loaded else "motion_and_work")
     signature = (types.int64, *(MATRIX,) * (5 if loaded else 4))
@@ -100,7 +179,7 @@ def series_of(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
 
 
 @lru_cache(maxsize=64)
-def _addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
+def _kernel_addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
     """Return where the batched motion, with inertial parameters or not, and the efforts are."""
     kernels, columns = customize(robot).in_place, (types.int64,) * 2
     kernel = kernels.motion_with_inertias_batch if loaded else kernels.motion_and_work_batch
@@ -110,17 +189,19 @@ def _addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
     )
 
 
-def _bodies(robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int]) -> Matrix:
+def _body_parameters(
+    robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int]
+) -> Matrix:
     """Return the inertial parameters of all bodies, (1, 10 n) or (N, 10 n)."""
     scale = np.ones((1, robot.n))
     if mass_scale is not None:
-        scale = rows_of("mass_scale", mass_scale, robot.n)
-        _refuse_below_zero("mass_scale", scale)
+        scale = per_motion_rows("mass_scale", mass_scale, robot.n)
+        _check_not_negative("mass_scale", scale)
         counts["mass_scale"] = len(scale)
     own = np.array([each.numbers for each in rigid_bodies(robot.bodies)])
     bodies = scale[:, :, None] * own
     if payload is not None:
-        rows = rows_of("payload", payload, 10, alike=False)
+        rows = per_motion_rows("payload", payload, 10, alike=False)
         for row in rows:
             checked_payload(row)
         counts["payload"] = len(rows)
@@ -134,7 +215,7 @@ def _bodies(robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int])
     return np.ascontiguousarray(bodies.reshape(len(bodies), -1))
 
 
-def _base(robot: Robot, bodies: Matrix) -> Matrix:
+def _base_parameters(robot: Robot, bodies: Matrix) -> Matrix:
     """Return base parameters (N, 10 n) of bodies (N, 10 n)."""
     each = bodies.reshape(len(bodies), robot.n, 10)
     rigid = [Rigid.of_numbers(list(each[:, i].T)) for i in range(robot.n)]
@@ -143,6 +224,6 @@ def _base(robot: Robot, bodies: Matrix) -> Matrix:
     return np.ascontiguousarray(np.stack(numbers, axis=1))
 
 
-def _refuse_below_zero(name: str, rows: Matrix) -> None:
+def _check_not_negative(name: str, rows: Matrix) -> None:
     if rows.min() < 0.0:
         raise ManipDynError(f"{name} has {rows.min():g}; expected 0 or more")

@@ -1,14 +1,13 @@
-"""Motions into lanes, and what is kept of them out of lanes."""
+"""Start, samples, acceptance and end of motions, lane by lane."""
 
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.straight_line import LANES
 from manip_dyn.core.arrays import rows
 from manip_dyn.core.compiled import inlined
-from manip_dyn.ensembles.lanes.law import SCHEDULE, efforts
-from manip_dyn.ensembles.lanes.space import (
+from manip_dyn.ensembles.lanes.laws import SCHEDULE, efforts
+from manip_dyn.ensembles.lanes.memory import (
     BEGIN_NS,
-    DUE,
     END_NS,
     ENDED,
     EVALUATIONS,
@@ -21,20 +20,32 @@ from manip_dyn.ensembles.lanes.space import (
     MET,
     MOTION,
     PENDING,
-    PLACE,
     REACHED,
     SAMPLE,
+    SAMPLE_DUE,
+    SCHEDULE_ROW,
     SEARCHING,
     STATUS,
     STEPS,
     TIME_NS,
+    K,
+    U,
     Y,
 )
-from manip_dyn.integration.methods.step_control import SUCCESS
+from manip_dyn.integration.event_search import AFTER, BEFORE, another_trial, copy_row, crosses
+from manip_dyn.integration.methods.step_control import (
+    EVENT,
+    FAILED,
+    NON_FINITE,
+    PASSED,
+    SUCCESS,
+    judge,
+    plan_next,
+)
 
 
 @inlined(counted=False)
-def load(cases, rules, method, room, lane, motion):
+def load_motion(cases, rules, method, room, lane, motion):
     """Set a lane to the start of a motion."""
     n, m = rules.joints, 2 * rules.joints + 1
     block, where, now = room.block, room.where, room.clock[lane]
@@ -63,29 +74,29 @@ def load(cases, rules, method, room, lane, motion):
     for i in range(cases.inertias.shape[1]):
         room.inertias[i, lane] = cases.inertias[heavy, i]
     scheduled = motion if cases.schedules.shape[0] > 1 else 0
-    where[PLACE, lane] = cases.schedules[scheduled, 0]
+    where[SCHEDULE_ROW, lane] = cases.schedules[scheduled, 0]
     where[MOTION, lane], where[BEGIN_NS, lane], where[END_NS, lane] = motion, 0, 0
-    where[SAMPLE, lane], where[PENDING, lane], where[SEARCHING, lane] = 0, DUE, 0
+    where[SAMPLE, lane], where[PENDING, lane], where[SEARCHING, lane] = 0, SAMPLE_DUE, 0
     now.sign = 1.0
     now.planned, now.memory = method.limits[0].first_step, 0.0
     now.steps = now.failures = now.evaluations = 0
     now.rejected = now.locating = now.settled = now.armed = 0
-    go_on(cases, rules, room, lane, 0)
+    set_next_stop(cases, rules, room, lane, 0)
 
 
 @inlined(counted=False)
-def go_on(cases, rules, room, lane, time_ns):
+def set_next_stop(cases, rules, room, lane, time_ns):
     """Set a lane on the way to its next stop: a sample, a switch of its efforts, its end."""
     where, now, n = room.where, room.clock[lane], rules.joints
-    motion, place = where[MOTION, lane], where[PLACE, lane]
+    motion, place = where[MOTION, lane], where[SCHEDULE_ROW, lane]
     last = cases.schedules[motion if cases.schedules.shape[0] > 1 else 0, 1]
     while place + 1 < last and cases.times_ns[place + 1] <= time_ns:
         place += 1
-    if place != where[PLACE, lane] or time_ns == 0:
+    if place != where[SCHEDULE_ROW, lane] or time_ns == 0:
         for i in range(n):
             room.held[i, lane] = cases.efforts[place, i]
         now.known, now.memory = 0, 0.0
-    where[PLACE, lane], where[BEGIN_NS, lane] = place, time_ns
+    where[SCHEDULE_ROW, lane], where[BEGIN_NS, lane] = place, time_ns
     end = min((time_ns // rules.period_ns + 1) * rules.period_ns, rules.duration_ns)
     if place + 1 < last:
         end = min(end, cases.times_ns[place + 1])
@@ -104,8 +115,8 @@ def write_samples(cases, rules, room, kept, sampled):
         motion = where[MOTION, lane]
         if motion == IDLE or where[PENDING, lane] == 0:
             continue
-        if where[PENDING, lane] > DUE:
-            finish(cases, rules, room, kept, lane, where[PENDING, lane] - ENDED)
+        if where[PENDING, lane] > SAMPLE_DUE:
+            finish_motion(cases, rules, room, kept, lane, where[PENDING, lane] - ENDED)
             continue
         where[PENDING, lane] = 0
         if sampled:
@@ -115,13 +126,13 @@ def write_samples(cases, rules, room, kept, sampled):
             for i in range(n):
                 kept.tau[motion, row, i] = room.tau[i, lane]
         where[SAMPLE, lane] += 1
-        note_efforts(rules, room, lane)
+        update_peak_efforts(rules, room, lane)
         if where[BEGIN_NS, lane] == rules.duration_ns:
-            finish(cases, rules, room, kept, lane, SUCCESS)
+            finish_motion(cases, rules, room, kept, lane, SUCCESS)
 
 
 @inlined(counted=False)
-def note_efforts(rules, room, lane):
+def update_peak_efforts(rules, room, lane):
     """Keep a lane's largest efforts so far."""
     for i in range(rules.joints):
         tau = room.held[i, lane] if rules.law == SCHEDULE else room.tau[i, lane]
@@ -129,7 +140,7 @@ def note_efforts(rules, room, lane):
 
 
 @inlined(counted=False)
-def finish(cases, rules, room, kept, lane, status):
+def finish_motion(cases, rules, room, kept, lane, status):
     """Keep how a lane's motion ended, and leave the lane idle at a harmless state."""
     n, m = rules.joints, 2 * rules.joints + 1
     block, now, motion = room.block, room.clock[lane], room.where[MOTION, lane]
@@ -157,10 +168,106 @@ def finish(cases, rules, room, kept, lane, status):
 
 
 @inlined(counted=False)
-def look(rules, room, row, lane, signals, cases):
+def write_signals(rules, room, row, lane, signals, cases):
     """Write how far a lane's state is from the position limits into a row of its signals."""
     m = 2 * rules.joints + 1
     state = rows(room.block, row * m, rules.joints)
     for k in range(cases.places.size):
         joint, sign = cases.bounds[k, 0], cases.bounds[k, 1]
         room.signals[lane, signals, k] = sign * (state[joint, lane] - cases.places[k])
+
+
+@inlined(always=True, counted=False)
+def refill_lanes(cases, rules, method, room, kept, waiting, last):
+    """Bring all lanes to the start of a step; return the motion that is the next to begin.
+
+    -1 when all motions up to `last` are over.
+    """
+    where = room.where
+    while True:
+        due = busy = False
+        for lane in range(LANES):
+            if where[MOTION, lane] == IDLE and waiting < last:
+                load_motion(cases, rules, method, room, lane, waiting)
+                waiting += 1
+            if where[MOTION, lane] != IDLE:
+                busy = True
+                due = due or where[PENDING, lane] != 0
+        if not due:
+            return waiting if busy else -1
+        for lane in range(LANES):
+            room.h[lane] = 0.0
+        write_samples(cases, rules, room, kept, kept.states.shape[1] > 0)
+
+
+@inlined(always=True, counted=False)
+def judge_step(cases, rules, method, room, lane):
+    """Judge the step of a lane; have it tried again, or the motion ended, if it does not pass."""
+    m, block, where, now = 2 * rules.joints + 1, room.block, room.where, room.clock[lane]
+    limits, limited = method.limits[0], cases.places.size > 0
+    now.evaluations += rules.evaluations
+    room.passed[lane] = 0.0
+    verdict = PASSED
+    if rules.adaptive:
+        now.error = room.times[lane]
+        verdict = judge(now, limits, rules.power)
+    else:
+        finite = 0.0
+        for i in range(m):
+            finite += 0.0 * block[U * m + i, lane]
+        verdict = PASSED if finite == 0.0 else NON_FINITE
+    if limited and verdict == PASSED:
+        write_signals(rules, room, U, lane, AFTER, cases)
+        if another_trial(now, room.signals[lane], limits.event_tolerance):
+            where[SEARCHING, lane] = 1
+            return
+    where[SEARCHING, lane] = 0
+    if verdict == FAILED:
+        now.settled = 0
+        return
+    if verdict != PASSED:
+        where[PENDING, lane] = ENDED + verdict
+        return
+    room.passed[lane] = 1.0
+
+
+@inlined(always=True, counted=False)
+def accept_step(cases, rules, method, room, lane):
+    """Go to the end of a lane's step that passed; plan the next."""
+    where, now, limits = room.where, room.clock[lane], method.limits[0]
+    now.steps += 1
+    now.since += 1
+    target = 1e-9 * (where[END_NS, lane] - where[BEGIN_NS, lane])
+    reached = target if now.landing != 0 else now.t + now.h
+    if now.landing == 0 and rules.adaptive == 0 and now.locating == 0:
+        now.t = now.origin + now.since * limits.step
+    else:
+        now.t = reached
+        if now.locating != 0:
+            now.origin, now.since = reached, 0
+    now.known = rules.fsal
+    if rules.fsal:
+        copy_last_stage(rules, room, lane)
+        update_peak_efforts(rules, room, lane)
+    if rules.adaptive and rules.width == 0:
+        plan_next(now, limits, rules.power, False, 1.0)
+    if cases.places.size > 0:
+        for k in range(cases.places.size):
+            if crosses(room.signals[lane, BEFORE, k], room.signals[lane, AFTER, k], -1.0):
+                where[PENDING, lane], where[REACHED, lane] = ENDED + EVENT, k
+        copy_row(room.signals[lane], AFTER, BEFORE)
+        now.locating = now.settled = 0
+    if now.landing != 0 and where[PENDING, lane] == 0:
+        time_ns = where[END_NS, lane]
+        if time_ns % rules.period_ns == 0 or time_ns == rules.duration_ns:
+            where[PENDING, lane] = SAMPLE_DUE
+        set_next_stop(cases, rules, room, lane, time_ns)
+
+
+@inlined(always=True, counted=False)
+def copy_last_stage(rules, room, lane):
+    """Make the last stage of a step the first of the next."""
+    m, block = 2 * rules.joints + 1, room.block
+    last = K + rules.stages - 1
+    for i in range(m):
+        block[K * m + i, lane] = block[last * m + i, lane]

@@ -1,24 +1,44 @@
-"""`simulate_many`: the same simulation from many states, with many parameters, side by side."""
+"""`simulate_many`: many simulations of one arm, in SIMD lanes and on all cores.
+
+Each thread runs chunks of motions without the global interpreter lock.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ensembles.arm_rows import ArmRows, arm_rows, series_of
+from manip_dyn.ensembles.effort_laws import LaneLaw, lane_law
 from manip_dyn.ensembles.ensemble import Ensemble, OverTime
-from manip_dyn.ensembles.lane_laws import LaneLaw, lane_law
-from manip_dyn.ensembles.lane_method import LaneMethod, lane_method
-from manip_dyn.ensembles.lanes import space
-from manip_dyn.ensembles.lanes.law import SCHEDULE
-from manip_dyn.ensembles.lanes.space import Cases, Kept, Rules
-from manip_dyn.ensembles.rows import number_of_motions, rows_of
-from manip_dyn.ensembles.running import checked_threads, run_all
+from manip_dyn.ensembles.lanes import memory as space
+from manip_dyn.ensembles.lanes.laws import SCHEDULE
+from manip_dyn.ensembles.lanes.memory import (
+    BatchArrays,
+    LaneMemory,
+    LoopOptions,
+    MethodArrays,
+    Motions,
+    batch_arrays,
+    lane_memory,
+)
+from manip_dyn.ensembles.lanes.runge_kutta_loop import LaneMethod, lane_method, run_lanes
+from manip_dyn.ensembles.lanes.taylor_loop import run_series
+from manip_dyn.ensembles.motion_parameters import (
+    ArmParameters,
+    arm_parameters,
+    motion_series,
+    number_of_motions,
+    per_motion_rows,
+)
 from manip_dyn.integration import Method, StepControl
 from manip_dyn.integration.methods.step_control import SUCCESS
 from manip_dyn.planning.plan import Plan
@@ -28,6 +48,70 @@ from manip_dyn.simulation.effort_laws import Schedule
 from manip_dyn.simulation.function_law import Feedback
 from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl
+
+CHUNKS_PER_THREAD = 8
+"""Chunks of each thread, so that none waits long for another at the end."""
+
+
+def checked_threads(threads: Any) -> int:
+    """Return a number of threads; None is one for each core that this process may use."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ManipDynError(f"threads is {threads!r}; expected a whole number above 0")
+    return threads
+
+
+def run_batch(
+    cases: Motions,
+    rules: LoopOptions,
+    method: MethodArrays,
+    samples: int,
+    threads: int,
+    fixed: int,
+) -> BatchArrays:
+    """Run all motions, and return what is kept of them.
+
+    Args:
+        cases: The motions.
+        rules: What rules the loop.
+        method: The method's numbers.
+        samples: Samples of each motion.
+        threads: Threads.
+        fixed: Rows that a Taylor series needs once.
+    """
+    motions = len(cases.starts)
+    try:
+        kept = batch_arrays(motions, samples, rules.joints)
+    except MemoryError as error:
+        raise ManipDynError(
+            f"{motions} times {samples} samples do not fit into memory; expected a longer "
+            "sample_period, or fewer motions"
+        ) from error
+
+    def some(first: int, last: int) -> None:
+        room = rooms.pop() if rooms else by_reference(lane_memory(cases, rules, top, fixed))
+        loop(*problem, room, results, first, last)
+        rooms.append(room)
+
+    limits = method.limits[0]
+    top = int(max(limits["order"], limits["absolute_order"]))
+    loop: Any = run_series if rules.width else run_lanes
+    problem = [by_reference(each) for each in (cases, rules, method)]
+    results, rooms = by_reference(kept), list[LaneMemory]()  # rooms that no thread is in
+
+    chunk = max(-(-motions // (threads * CHUNKS_PER_THREAD)), LANES) if threads > 1 else motions
+    firsts = range(0, motions, chunk)
+    lasts = [min(first + chunk, motions) for first in firsts]
+    if threads == 1 or len(firsts) == 1:
+        for first, last in zip(firsts, lasts, strict=True):
+            some(first, last)
+        return kept
+    some(0, 0)  # this thread compiles the loop, where Ctrl-C is heard meanwhile
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(some, firsts, lasts))
+    return kept
+
 
 Law = ArrayLike | Schedule | Plan | PDControl | Feedback | Callable[..., Vector] | Sequence[Any]
 
@@ -104,20 +188,20 @@ def simulate_many(
     period = duration if sample_period is None else sample_period
     period_ns = nanoseconds("sample_period", period)
     threads = checked_threads(threads)
-    q, v = rows_of("q0", q0, robot.n), rows_of("v0", v0, robot.n)
+    q, v = per_motion_rows("q0", q0, robot.n), per_motion_rows("v0", v0, robot.n)
     law = lane_law(robot, effort, step, parameters)
-    arm = arm_rows(robot, damping, mass_scale, payload)
+    arm = arm_parameters(robot, damping, mass_scale, payload)
     counts = {"q0": len(q), "v0": len(v), **law.counts, **arm.counts}
     motions = number_of_motions(counts)
     _check_starts(robot, q)
     starts = np.concatenate([np.broadcast_to(x, (motions, robot.n)) for x in (q, v)], axis=1)
-    cases = _cases(robot, starts, law, arm, stop_at_limits)
+    cases = _motions(robot, starts, law, arm, stop_at_limits)
     numbers = lane_method(integrator, 2 * robot.n + 1)
-    rules, fixed = _rules(robot, law, arm, numbers, duration_ns, period_ns), 0
+    rules, fixed = _loop_options(robot, law, arm, numbers, duration_ns, period_ns), 0
     if integrator.series:
-        rules, fixed = _of_series(robot, rules, arm)
+        rules, fixed = _series_options(robot, rules, arm)
     samples = -(-duration_ns // period_ns) + 1
-    kept = run_all(cases, rules, numbers.method, samples, threads, fixed)
+    kept = run_batch(cases, rules, numbers.method, samples, threads, fixed)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
     return _ensemble(robot, t, kept, arm, law.cut_off)
 
@@ -131,14 +215,14 @@ def _check_starts(robot: Robot, q: Matrix) -> None:
         robot.check_within_limits(f"initial position of motion {first}{more},", q[first])
 
 
-def _cases(
-    robot: Robot, starts: Matrix, law: LaneLaw, arm: ArmRows, stop_at_limits: bool
-) -> Cases:
+def _motions(
+    robot: Robot, starts: Matrix, law: LaneLaw, arm: ArmParameters, stop_at_limits: bool
+) -> Motions:
     bounds = np.stack([robot.q_min, robot.q_max], axis=1)
     joints, sides = np.nonzero(np.isfinite(bounds) & stop_at_limits)
     signs = np.where(sides == 0, 1, -1)
     # Arrays of one kind, so that the time loop is compiled once, whatever was given.
-    given = Cases(
+    given = Motions(
         starts=starts,
         times_ns=law.times_ns,
         efforts=law.efforts,
@@ -155,18 +239,18 @@ def _cases(
         bounds=np.stack([joints, signs], axis=1),
         places=bounds[joints, sides],
     )
-    return Cases(*(np.require(each, requirements=["C", "W"]) for each in given))
+    return Motions(*(np.require(each, requirements=["C", "W"]) for each in given))
 
 
-def _rules(
+def _loop_options(
     robot: Robot,
     law: LaneLaw,
-    arm: ArmRows,
+    arm: ArmParameters,
     numbers: LaneMethod,
     duration_ns: int,
     period_ns: int,
-) -> Rules:
-    return Rules(
+) -> LoopOptions:
+    return LoopOptions(
         joints=robot.n,
         law=law.law,
         timed=int(law.timed),
@@ -186,7 +270,9 @@ def _rules(
     )
 
 
-def _of_series(robot: Robot, rules: Rules, arm: ArmRows) -> tuple[Rules, int]:
+def _series_options(
+    robot: Robot, rules: LoopOptions, arm: ArmParameters
+) -> tuple[LoopOptions, int]:
     """Return the rules of Taylor series, and the rows that these need once."""
     if rules.law != SCHEDULE:
         raise ManipDynError(
@@ -198,21 +284,23 @@ def _of_series(robot: Robot, rules: Rules, arm: ArmRows) -> tuple[Rules, int]:
             "method is 'taylor' with damping of each motion; expected a Runge-Kutta method such "
             "as rkdp87"
         )
-    motion, series = series_of(robot, bool(rules.loaded))
+    motion, series = motion_series(robot, bool(rules.loaded))
     return rules._replace(motion=motion, width=series.width), series.fixed
 
 
-def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows, cut_off: Any) -> Ensemble:
+def _ensemble(
+    robot: Robot, t: Vector, kept: BatchArrays, arm: ArmParameters, cut_off: Any
+) -> Ensemble:
     n, ends = robot.n, kept.ends
     q, v = kept.states[:, :, :n], kept.states[:, :, n : 2 * n]
     sampled = arm.energy(kept.states)
     with np.errstate(all="ignore"):
         start = sampled[:, :1, 0] + sampled[:, :1, 1]
-    energy = _balanced(sampled, kept.states[:, :, -1], start)
+    energy = _energy_balance(sampled, kept.states[:, :, -1], start)
     energy_end = energy[:, -1]
     if np.any(ends[:, space.STATUS] != SUCCESS):  # whose last samples are missing
         final = arm.energy(kept.final[:, None])
-        energy_end = _balanced(final, kept.final[:, None, -1], start)[:, 0]
+        energy_end = _energy_balance(final, kept.final[:, None, -1], start)[:, 0]
     finite = np.argwhere(np.isfinite(np.stack([robot.q_min, robot.q_max], axis=1)))
     met = np.full(len(ends), -1)
     stopped = ends[:, space.STATUS] == 1
@@ -250,7 +338,7 @@ def _ensemble(robot: Robot, t: Vector, kept: Kept, arm: ArmRows, cut_off: Any) -
     )
 
 
-def _balanced(energies: Any, work: Any, start: Any) -> Any:
+def _energy_balance(energies: Any, work: Any, start: Any) -> Any:
     """Return kinetic, potential, work and residual, (N, s, 4)."""
     with np.errstate(all="ignore"):  # of motions that diverged
         residual = energies[..., 0] + energies[..., 1] - start - work

@@ -1,7 +1,7 @@
-"""What the time loop works with, by name: the motions, its rules, its memory, what it keeps.
+"""Arrays of the time loop: motions, options, working memory, and results.
 
-N motions of an arm with n joints; m = 2 n + 1 numbers are a state: positions, velocities, work.
-An array of what the motions differ in has N rows, or one for all.
+N motions of an arm with n joints; a state has m = 2 n + 1 numbers: positions, velocities, work.
+An array of parameters has N rows, or one row for all motions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDLE = -1
 """The motion of a lane that has none."""
 
 
-class Cases(NamedTuple):
+class Motions(NamedTuple):
     """The motions.
 
     Attributes:
@@ -63,7 +63,7 @@ class Cases(NamedTuple):
     places: Any
 
 
-class Rules(NamedTuple):
+class LoopOptions(NamedTuple):
     """What rules the loop.
 
     Attributes:
@@ -103,7 +103,7 @@ class Rules(NamedTuple):
     function: Any
 
 
-class Method(NamedTuple):
+class MethodArrays(NamedTuple):
     """A method's numbers: the stages that are wanted (k,), their times (s,), limits, tolerances.
 
     `terms` has the sums: before each stage, at the end, of the error, and of the mean.
@@ -116,7 +116,7 @@ class Method(NamedTuple):
     tolerances: Any
 
 
-class Room(NamedTuple):
+class LaneMemory(NamedTuple):
     """The memory of one thread; arrays (.., LANES) unless it says otherwise.
 
     Attributes:
@@ -169,18 +169,18 @@ class Room(NamedTuple):
     lengths: Any
 
 
-MOTION, PLACE, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = range(9)
+MOTION, SCHEDULE_ROW, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = range(9)
 """Rows of `Room.where`: the motion; the row of its schedule; that of its reference; begin and end
 of the time to the next stop, ns; the next sample; whether one is due, see `DUE`; whether a limit
 is being searched for, and which was found."""
 BY_JOINT: tuple[str, ...] = ("tau", "applied", "held", "stiffness", "damping", "q", "v", "a")
 BY_JOINT += ("friction", "zero", "peak")
 """The arrays (n, LANES) of a room."""
-DUE, ENDED = 1, 2
+SAMPLE_DUE, ENDED = 1, 2
 """A sample is due; the motion ended with the status that this number is less."""
 
 
-class Kept(NamedTuple):
+class BatchArrays(NamedTuple):
     """What is kept: samples, statistics, ends; rows are motions.
 
     Attributes:
@@ -204,7 +204,7 @@ class Kept(NamedTuple):
     ends: Any
 
 
-def room_for(cases: Cases, rules: Rules, top: int = 0, fixed: int = 0) -> Room:
+def lane_memory(cases: Motions, rules: LoopOptions, top: int = 0, fixed: int = 0) -> LaneMemory:
     """Return the memory of a thread.
 
     Args:
@@ -223,7 +223,7 @@ def room_for(cases: Cases, rules: Rules, top: int = 0, fixed: int = 0) -> Room:
     where = np.zeros((REACHED + 1, LANES), dtype=np.int64)
     where[MOTION] = IDLE
     clock: Any = np.zeros(LANES, STATE)
-    return Room(
+    return LaneMemory(
         block=lanes((K + rules.stages) * (2 * n + 1)),
         clock=clock.view(np.recarray) if PLAIN else clock,
         h=lanes(1)[0],
@@ -242,14 +242,14 @@ def room_for(cases: Cases, rules: Rules, top: int = 0, fixed: int = 0) -> Room:
     )
 
 
-def kept_for(motions: int, samples: int, n: int) -> Kept:
+def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
     """Return arrays for what is kept; what is never written is NaN."""
     m = 2 * n + 1
 
     def empty(*shape: int) -> Vector:
         return np.full((motions, *shape), np.nan)
 
-    return Kept(
+    return BatchArrays(
         states=empty(samples, m),
         tau=empty(samples, n),
         mean=empty(m),

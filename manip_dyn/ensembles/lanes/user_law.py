@@ -1,4 +1,4 @@
-"""An effort law that is a function of the user, lane by lane; specialized for each."""
+"""A user's effort function, evaluated lane by lane; specialized for each function."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""The closed loop in compiled code: arm, feedback, reference, switches, and the periods."""

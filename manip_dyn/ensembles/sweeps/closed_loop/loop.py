@@ -1,0 +1,213 @@
+"""The compiled closed loop: measurement, command and motion of the real arm, period by period."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen.kernel_addresses import call_kernel
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.ensembles.sweeps.closed_loop.feedback import (
+    DONE,
+    Command,
+    switch_period,
+    track_period,
+)
+
+
+class Kernels(NamedTuple):
+    """Addresses of the planned arm's kernels."""
+
+    inverse_dynamics: int
+    mass_matrix: int
+    inverse_dynamics_loaded: int
+    mass_matrix_loaded: int
+
+
+class Arm(NamedTuple):
+    """Numbers of the arm, arrays (n,) unless it says otherwise.
+
+    Attributes:
+        mass_scale: Factor of all masses and inertias of the bodies; rotors stay.
+        payload: What the tool carries beside what is planned for, over `mass_scale` (10,).
+        wrench: Zeros (6,).
+        damping: N m s or N s/m.
+        stiffness: Of the springs, N m or N/m.
+        rest: Where these are slack, rad or m.
+        armature: Rotor inertias, kg m^2 or kg.
+        push: Efforts that act beside the commands, N m or N.
+        push_begin: From when on, s.
+        push_end: Until when, s.
+        step: The longest step of the integration, s.
+    """
+
+    mass_scale: float
+    payload: Vector
+    wrench: Vector
+    damping: Vector
+    stiffness: Vector
+    rest: Vector
+    armature: Vector
+    push: Vector
+    push_begin: float
+    push_end: float
+    step: float
+
+
+class Scratch(NamedTuple):
+    """Memory of the integration."""
+
+    q: Vector
+    v: Vector
+    zero: Vector
+    bias: Vector
+    mass: Matrix
+    pivots: Vector
+    tau: Vector
+    place: Vector
+    rates: Matrix
+
+
+@compiled(short=True, python=False)
+def arm_rates(kernels, arm, y, scratch, out):
+    """Write the rates (2 n,) of the state y (2 n,) under the efforts `scratch.tau`.
+
+    The bodies' share of the planned arm's M and h is what damping, springs and rotors leave; it
+    is scaled. A payload that is divided by the scale comes out whole.
+    """
+    n, scale = scratch.tau.size, arm.mass_scale
+    q, v, bias, mass = scratch.q, scratch.v, scratch.bias, scratch.mass
+    for i in range(n):
+        q[i], v[i] = y[i], y[n + i]
+    call_kernel(
+        kernels.inverse_dynamics_loaded, (q, v, scratch.zero, arm.payload, arm.wrench, bias)
+    )
+    call_kernel(kernels.mass_matrix_loaded, (q, arm.payload, mass))
+    for i in range(n):
+        for j in range(n):
+            mass[i, j] *= scale
+        mass[i, i] += (1.0 - scale) * arm.armature[i]
+        passive = arm.damping[i] * v[i] + arm.stiffness[i] * (q[i] - arm.rest[i])
+        bias[i] = scratch.tau[i] - (scale * (bias[i] - passive) + passive)
+    factorize(mass, scratch.pivots)
+    solve(mass, scratch.pivots, bias)
+    for i in range(n):
+        out[i], out[n + i] = v[i], bias[i]
+
+
+@compiled(short=True, python=False)
+def integrate_arm(kernels, arm, y, duration, scratch):
+    """Move the state y (2 n,) by `duration` s of constant efforts, by classical Runge-Kutta."""
+    steps = max(math.ceil(duration / arm.step - 1e-6), 1)
+    h = duration / steps
+    place, k = scratch.place, scratch.rates
+    for _ in range(steps):
+        arm_rates(kernels, arm, y, scratch, k[0])
+        for stage in range(1, 4):
+            part = h if stage == 3 else 0.5 * h
+            for i in range(y.size):
+                place[i] = y[i] + part * k[stage - 1, i]
+            arm_rates(kernels, arm, place, scratch, k[stage])
+        for i in range(y.size):
+            y[i] += h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
+
+
+FINISHED, STOPPED_FOR_EXECUTOR, DIVERGED = 0, 1, 2
+"""How a run ended: as long as it was to be, `PlanExecutor` is asked, or no finite state."""
+TRACK, SWITCH = 0, 1
+"""What finds the efforts."""
+
+
+class Loop(NamedTuple):
+    """What a run has, beside arm and law.
+
+    Attributes:
+        period: Between measurements, s.
+        delay: From a measurement until its command acts, s.
+        lead: By how much the executor's time is behind that of the run, s.
+        horizon: How far ahead efforts are needed, s.
+        offsets: Of the segments of the commands that act, a ring (r, m), s.
+        efforts: Of these (r, m, n), N m or N.
+        counts: How many there are (r,).
+        noise: Of measurements (k, 2 n).
+        states: The arm's states at measurements (k + 1, 2 n), written.
+    """
+
+    period: float
+    delay: float
+    lead: float
+    horizon: float
+    offsets: Matrix
+    efforts: Matrix
+    counts: Vector
+    noise: Matrix
+    states: Matrix
+    q: Vector
+    v: Vector
+
+
+@compiled(short=True, python=False)
+def advance_period(kernels, arm, loop, number, y, scratch):
+    """Move the arm by the period after measurement `number`, under the commands that act."""
+    ring, period = loop.counts.size, loop.period
+    now, end = number * period, (number + 1) * period
+    whole = int(np.floor(loop.delay / period + 1e-9))
+    change = now + max(loop.delay - whole * period, 0.0)
+    while end - now > 1e-12:
+        which = max(number - whole - (now < change - 1e-12), -1)
+        place, begin = (which + ring) % ring, which * period
+        until, acting = end, 0
+        if now < change - 1e-12:
+            until = min(until, change)
+        for k in range(int(loop.counts[place])):
+            starts = begin + np.rint(loop.offsets[place, k] * 1e9) * 1e-9
+            if starts <= now + 1e-12:
+                acting = k
+            else:
+                until = min(until, starts)
+        pushed = arm.push_begin <= now + 1e-12 and now < arm.push_end - 1e-12
+        for edge in (arm.push_begin, arm.push_end):
+            if edge > now + 1e-12:
+                until = min(until, edge)
+        for i in range(loop.q.size):
+            scratch.tau[i] = loop.efforts[place, acting, i] + (arm.push[i] if pushed else 0.0)
+        integrate_arm(kernels, arm, y, until - now, scratch)
+        now = until
+
+
+@compiled(short=True)
+def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
+    """Go on from measurement `first`; return how it ended, and the next measurement's number.
+
+    Where `ASKING`, the state of that measurement stands in `loop.q` and `loop.v`.
+    """
+    n, last = loop.q.size, loop.noise.shape[0]
+    q, v, ring = loop.q, loop.v, loop.counts.size
+    for number in range(first, last):
+        for i in range(n):
+            loop.states[number, i], loop.states[number, n + i] = y[i], y[n + i]
+            q[i], v[i] = y[i] + loop.noise[number, i], y[n + i] + loop.noise[number, n + i]
+            if not (abs(y[i]) < 1e6 and abs(y[n + i]) < 1e9):
+                return DIVERGED, number
+        place, t = number % ring, number * loop.period - loop.lead
+        command = Command(loop.offsets[place], loop.efforts[place], loop.counts[place : place + 1])
+        if mode == TRACK:
+            found = track_period(kernels, law, followed, t, loop.horizon, q, v, command)
+        else:
+            found = switch_period(kernels, law, switched, loop.horizon, q, v, command)
+        if found != DONE:
+            return STOPPED_FOR_EXECUTOR, number
+        advance_period(kernels, arm, loop, number, y, scratch)
+    for i in range(2 * n):
+        loop.states[last, i] = y[i]
+    return FINISHED, last
+
+
+@compiled(short=True)
+def one_period(kernels, arm, loop, number, y, scratch):
+    """Let one period pass under commands that are there."""
+    advance_period(kernels, arm, loop, number, y, scratch)

@@ -1,1 +1,0 @@
-"""What a sweep of a file can do with its cases, by name."""
