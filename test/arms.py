@@ -1,4 +1,4 @@
-"""Robots for the tests: a small arm to break, random trees, and robots that nobody here wrote."""
+"""Robots for tests: a small arm to modify, random trees, and robots of example-robot-data."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ARM = """<robot name="arm">
 
 
 def changed(text: str, *changes: tuple[str, str]) -> str:
-    """Return the text with each (old, new) replaced once."""
+    """Return a text with every (old, new) replaced once."""
     for old, new in changes:
         assert old in text, f"nothing to change: {old}"
         text = text.replace(old, new, 1)
@@ -77,7 +77,7 @@ def changed(text: str, *changes: tuple[str, str]) -> str:
 
 
 def write(folder: Path, urdf: str, extras: str | dict[str, Any] | None = None) -> Path:
-    """Write a URDF text, and a YAML of the same stem, into `folder`."""
+    """Write a URDF and a YAML file of the same stem into `folder`."""
     path = folder / "arm.urdf"
     path.write_text(urdf, encoding="utf-8")
     if extras is not None:
@@ -87,15 +87,16 @@ def write(folder: Path, urdf: str, extras: str | dict[str, Any] | None = None) -
 
 
 def write_shipped(folder: Path, name: str, *changes: tuple[str, str], **extras: Any) -> Path:
-    """Write a copy of a shipped robot with changed text and changed entries of its YAML."""
+    """Write a copy of a shipped robot with changes of its URDF and its YAML file."""
     urdf = share_directory() / "urdf" / f"{name}.urdf"
-    beside = urdf.with_suffix(".yaml")
-    content = yaml.safe_load(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+    extras_file = urdf.with_suffix(".yaml")
+    text = extras_file.read_text(encoding="utf-8") if extras_file.is_file() else "{}"
+    content = yaml.safe_load(text)
     return write(folder, changed(urdf.read_text(encoding="utf-8"), *changes), content | extras)
 
 
 def example(path: str) -> Path:
-    """Return a URDF of the package example-robot-data, or skip the test without it."""
+    """Return a URDF of the package example-robot-data; skip the test if it is not installed."""
     folder = _example_folder()
     if folder is None:
         pytest.skip("example-robot-data is not installed; pip install '.[test]'")
@@ -103,7 +104,7 @@ def example(path: str) -> Path:
 
 
 def examples() -> list[Path]:
-    """Return all URDFs of the package example-robot-data, none without it."""
+    """Return all URDFs of the package example-robot-data, if it is installed."""
     folder = _example_folder()
     return [] if folder is None else sorted(folder.rglob("*.urdf"))
 

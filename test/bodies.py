@@ -1,4 +1,4 @@
-"""An oracle that shares nothing with the package: the bodies of a URDF text, placed one by one."""
+"""Independent reference: the bodies of a URDF, with poses computed link by link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 
 class Body(NamedTuple):
-    """A rigid body in the frame of its link; inertia about the centre of mass, link axes."""
+    """A rigid body in its link frame; inertia about the centre of mass, in link axes."""
 
     link: str
     mass: float
@@ -22,12 +22,12 @@ class Bodies:
     """The bodies of a URDF's moving links (and a payload) at joint positions by name."""
 
     STEP = 1e-5
-    """Time between the two poses that a velocity is made of, s."""
+    """Time step of the central differences for velocities, s."""
 
     def __init__(
         self, urdf: str, links: list[str] | None = None, payload: dict[str, Any] | None = None
     ):
-        """Take all links that a moving joint carries, or `links` only."""
+        """Initialize with all links behind movable joints, or with `links` only."""
         root = ElementTree.fromstring(urdf)
         self._joints = root.findall("joint")
         children = {joint.find("child").get("link") for joint in self._joints}
@@ -66,14 +66,14 @@ class Bodies:
         return sum(self._kinetic(body, q, v) for body in self.all)
 
     def potential(self, q: dict[str, float], gravity: np.ndarray) -> float:
-        """Return the energy of the weights, zero at the base origin."""
-        places = [(self.pose(body.link, q) @ [*body.com, 1.0])[:3] for body in self.all]
+        """Return the potential energy of gravity, zero at the base origin."""
+        centres = [(self.pose(body.link, q) @ [*body.com, 1.0])[:3] for body in self.all]
         return -sum(
-            body.mass * gravity @ place for body, place in zip(self.all, places, strict=True)
+            body.mass * gravity @ centre for body, centre in zip(self.all, centres, strict=True)
         )
 
     def _above(self, link: str) -> ElementTree.Element:
-        return next(each for each in self._joints if each.find("child").get("link") == link)
+        return next(joint for joint in self._joints if joint.find("child").get("link") == link)
 
     def _moves(self, link: str) -> bool:
         if link == self._base:
@@ -112,6 +112,6 @@ def _origin(element: ElementTree.Element) -> np.ndarray:
     return pose
 
 
-def _three(element: ElementTree.Element | None, key: str, without: str) -> np.ndarray:
-    text = without if element is None else element.get(key, without)
+def _three(element: ElementTree.Element | None, key: str, default: str) -> np.ndarray:
+    text = default if element is None else element.get(key, default)
     return np.array([float(word) for word in text.split()])

@@ -273,8 +273,11 @@ def test_robots_lists_and_describes(capsys):
         (["plan", "ibm7535", "--start=1,1", "--goal=1,2,3"], "--goal must have 2 comma-separated"),
         (["simulate", "ibm7535", "--step", "0"], "step is 0 s"),
         (["robots", "pa10", "--lock", "S3"], "--lock S3 must be comma-separated numbers, got ''."),
-        (["robots", "pa10", "--xacro", "a=1"], "has the entry 'a=1'; expected NAME:=VALUE"),
-        (["robots", "pa10", "--xacro", "a:=1 2"], "takes no xacro arguments, given a"),
+        (["robots", "pa10", "--xacro", "a=1"], "must be NAME:=VALUE, got 'a=1'"),
+        (
+            ["robots", "pa10", "--xacro", "a:=1 2"],
+            "with arguments a",
+        ),
         (["robots", "pa10", "--tip", "toll0"], "did you mean 'tool0'"),
         (["track", "pa10", "--center=9,0,0"], "not reached by 'pa10'"),
         (

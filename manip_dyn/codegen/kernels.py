@@ -112,7 +112,7 @@ class Kernels:
     def __init__(self, robot: Robot, frame: str):
         """Initialize the kernels of `robot` with the kinematics of its link `frame`."""
         self.robot = robot
-        self.frame, self._has_friction = frame, robot.rubs
+        self.frame, self._has_friction = frame, robot.has_dry_friction
         self.in_place = InPlace(robot, robot.frame(frame))
         self.unchecked = Unchecked(self.in_place, robot.n)
         self._checked = Checked(self.in_place, robot.n)

@@ -177,7 +177,7 @@ def simulate_many(
         ManipDynError: If an argument is wrong; motions that fail raise nothing.
     """
     checked_robot(robot)
-    if robot.rubs:
+    if robot.has_dry_friction:
         raise ManipDynError(
             f"robot '{robot.name}' has dry friction, which many motions at once do not follow; "
             "expected a robot without it, or md.simulate"

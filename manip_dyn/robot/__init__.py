@@ -1,18 +1,5 @@
-"""Robots from URDF: the frozen `Robot`, its loader and the pinocchio reference."""
+"""Robots from URDF: the immutable `Robot`, its loader, and pinocchio as the reference."""
 
-from manip_dyn.robot.load import load_robot
-from manip_dyn.robot.model import Body, Frame, Robot
-from manip_dyn.robot.pinocchio_model import Oracle
-from manip_dyn.robot.source import lock_from, xacro_arguments_from
-from manip_dyn.robot.urdf import check_inertia_tensor
+from manip_dyn.core.lazy import lazy_package
 
-__all__ = [
-    "Body",
-    "Frame",
-    "Oracle",
-    "Robot",
-    "check_inertia_tensor",
-    "load_robot",
-    "lock_from",
-    "xacro_arguments_from",
-]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,7 +1,7 @@
-"""A URDF as a tree: read it, cut it at a tip, lock joints. No dynamics here.
+"""A URDF as an editable tree: reading, removing links behind a tip, locking joints.
 
-Only serial and branched trees with a fixed base and revolute, continuous, prismatic and fixed
-joints are robots of this package; `manip_dyn.robot.urdf` refuses everything else.
+Supported robots are serial and branched trees with a fixed base and revolute, continuous,
+prismatic and fixed joints. `manip_dyn.robot.urdf` raises an error for all others.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from manip_dyn.robot.urdf import (
 
 
 class Description:
-    """One URDF tree; its methods change it and name the robot in every error."""
+    """A URDF tree with methods that modify it; all errors name the robot."""
 
     def __init__(self, source: Source):
-        """Read the URDF; refuse it if it is not one sound tree."""
+        """Parse a URDF; raise `ManipDynError` unless it is a valid tree."""
         where = f"robot {source.label}"
         try:
             self.root = ElementTree.fromstring(source.text)
         except (ElementTree.ParseError, LookupError, ValueError) as error:
             raise ManipDynError(f"{where} is not well-formed XML: {error}") from error
         if self.root.tag != "robot":
-            raise ManipDynError(f"{where}: root is <{self.root.tag}>; expected <robot>")
+            raise ManipDynError(f"{where}: root must be <robot>, got <{self.root.tag}>.")
         self.name = self.root.get("name") or source.stem
         self.root.set("name", self.name)
         self._where = f"robot '{self.name}'"
@@ -71,7 +71,7 @@ class Description:
         return root_links_of(self.root)[0]
 
     def default_tip(self) -> str:
-        """Return ``tool0`` if there is one, else the leaf behind the most movable joints."""
+        """Return ``tool0`` if it exists, else the leaf behind the most movable joints."""
         if "tool0" in self.links():
             return "tool0"
         movable = self.movable()
@@ -82,8 +82,8 @@ class Description:
     def text(self, continuous_as_revolute: bool = False) -> str:
         """Return the URDF as XML text.
 
-        With `continuous_as_revolute` every continuous joint becomes a revolute one without
-        limits, so that its configuration is one angle and not a point on the unit circle.
+        With `continuous_as_revolute`, continuous joints become revolute joints without limits.
+        Their configuration is then one angle instead of a point on the unit circle.
         """
         root = self.root
         if continuous_as_revolute:
@@ -93,12 +93,12 @@ class Description:
                     _make_revolute(joint)
         return ElementTree.tostring(root, encoding="unicode")
 
-    # --------------------------------------------------------------- changing
+    # --------------------------------------------------------------- modification
     def cut(self, tip: str) -> None:
-        """Keep what moves the chain base -> tip: drop what hangs behind other movable joints.
+        """Remove all links except the chain from base to tip and links fixed to it.
 
-        Links beyond the tip go too, with their mass. Side links that are rigidly fixed to the
-        chain stay.
+        Links beyond the tip, and side branches behind movable joints, are removed with their
+        mass.
         """
         if tip not in self.links():
             raise ManipDynError(
@@ -106,15 +106,15 @@ class Description:
             )
         on_path = set(path_to(self.root, tip))
         for name, joint in list(self.joints().items()):
-            gone = name not in self.joints()
+            removed = name not in self.joints()
             beyond = parent_of(joint) == tip or joint.get("type") != "fixed"
-            if not gone and name not in on_path and beyond:
+            if not removed and name not in on_path and beyond:
                 self._drop(name)
 
     def lock(self, values: Mapping[str, float]) -> None:
-        """Turn the named joints into fixed joints at their values (rad or m).
+        """Replace joints by fixed joints at positions in rad or m.
 
-        Joints that mimic a locked one are locked with it, at the value that they would take.
+        Joints that mimic a locked joint are locked, too, at the corresponding position.
         """
         joints, locked = self.joints(), dict(values)
         for name, value in values.items():
@@ -126,12 +126,12 @@ class Description:
             pass
 
     def check_dynamics(self) -> None:
-        """Refuse what the dynamics cannot use; call after `cut` and `lock`."""
+        """Raise `ManipDynError` for unsupported dynamics; call it after `cut` and `lock`."""
         check_dynamics(self._where, self.root)
 
     # --------------------------------------------------------------- internal
     def _drop(self, name: str) -> None:
-        """Remove a joint and all that hangs on it."""
+        """Remove a joint and all links and joints behind it."""
         joint = self.joints()[name]
         link = child_of(joint)
         self.root.remove(joint)
@@ -144,15 +144,15 @@ class Description:
         kind = joint.get("type", "")
         where = f"{self._where}: lock of joint '{joint.get('name')}'"
         if kind not in MOVABLE:
-            raise ManipDynError(f"{where}: the joint is {kind}; expected a movable joint")
+            raise ManipDynError(f"{where}: the joint must be movable, got a {kind} joint.")
         value = float(numbers(where, str(value), 1)[0])
         if not np.isfinite(value):
-            raise ManipDynError(f"{where} is {value}; expected a finite number")
+            raise ManipDynError(f"{where} must be finite, got {value}.")
         limit = joint.find("limit")
         if kind != "continuous" and limit is not None:
             lower, upper = float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0))
             if not lower - 1e-9 <= value <= upper + 1e-9:
-                raise ManipDynError(f"{where} is {value:g}; expected {lower:g} to {upper:g}")
+                raise ManipDynError(f"{where} must be from {lower:g} to {upper:g}, got {value:g}.")
         _move_origin(joint, kind, value)
         joint.set("type", "fixed")
         for child in list(joint):
@@ -182,7 +182,7 @@ def _make_revolute(joint: Element) -> None:
 
 
 def _move_origin(joint: Element, kind: str, value: float) -> None:
-    """Fold the joint's motion by `value` into its <origin>."""
+    """Add the motion of a joint by `value` to its <origin>."""
     origin, element = joint.find("origin"), joint.find("axis")
     origin = ElementTree.SubElement(joint, "origin") if origin is None else origin
     xyz = np.array([float(x) for x in origin.get("xyz", "0 0 0").split()])

@@ -1,4 +1,4 @@
-"""What a URDF cannot say: the YAML file of the same stem beside it.
+"""Properties that URDF cannot describe, from a YAML file with the stem of the URDF.
 
 All keys are optional::
 
@@ -10,7 +10,7 @@ All keys are optional::
 
 `payload` is fixed to `link`: centre of mass in the link frame (m), inertia about it in the
 link's axes, kg m^2, as ixx, iyy, izz, ixy, ixz, iyz. Joints and links that `lock` or `tip`
-removed are skipped; unknown ones are refused.
+removed are skipped; unknown names are errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from manip_dyn.robot.urdf import check_inertia_tensor
 
 KEYS = ("gravity", "armature", "springs", "friction", "payload")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-"""Gravity in the base frame when nothing else is said, m/s^2 (pinocchio's default)."""
+"""Default gravity in the base frame, m/s^2, that of pinocchio."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,10 @@ class Payload:
 
 
 class DryFriction(NamedTuple):
-    """Friction of one joint, see `core.numerics.friction`; None: that of the URDF, the same."""
+    """Friction of one joint, see `core.numerics.Friction`.
+
+    None selects the value of the URDF for `coulomb`, and the Coulomb friction for `static`.
+    """
 
     coulomb: float | None = None
     static: float | None = None
@@ -52,7 +55,7 @@ class DryFriction(NamedTuple):
 
 @dataclass(frozen=True)
 class Extras:
-    """The content of the YAML file; joints by name."""
+    """The content of the YAML file, with joints by name."""
 
     gravity: Vector = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     armature: dict[str, float] = field(default_factory=dict)
@@ -62,12 +65,12 @@ class Extras:
 
 
 def read_extras(path: Path | None, joints: Iterable[str], links: Iterable[str]) -> Extras:
-    """Read the YAML at `path`; no file means no extras.
+    """Return the content of a YAML file, or the defaults if it does not exist.
 
     Args:
         path: The YAML file.
-        joints: All joint names of the URDF as it was read.
-        links: All link names of the URDF as it was read.
+        joints: Names of all joints in the URDF.
+        links: Names of all links in the URDF.
     """
     if path is None or not path.is_file():
         return Extras()
@@ -109,7 +112,8 @@ def _friction(where: str, entry: Any) -> DryFriction:
 def _payload(where: str, entry: Any, links: list[str]) -> Payload:
     entry = mapping(where, entry, ("link", "mass", "com", "inertia"))
     if entry.get("link") not in links:
-        raise ManipDynError(f"{where}: link is {entry.get('link')!r}{closest('', links)}")
+        hint = closest("", links)
+        raise ManipDynError(f"{where}: link must exist, got {entry.get('link')!r}{hint}")
     six = finite_vector(f"{where}, inertia", entry.get("inertia", [0.0] * 6), 6)
     ixx, iyy, izz, ixy, ixz, iyz = six
     tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])

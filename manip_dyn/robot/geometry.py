@@ -19,7 +19,7 @@ from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 
 
 def without_shapes(urdf: str) -> Element:
-    """Return the root of a URDF without visuals, collision shapes and simulators' plugins."""
+    """Return the root element of a URDF without shapes and simulator plugins."""
     root = ElementTree.fromstring(urdf)
     for link in root.iter("link"):
         for tag in ("visual", "collision"):
@@ -32,14 +32,14 @@ def without_shapes(urdf: str) -> Element:
 
 
 def find_mesh(address: str, folders: Sequence[str | Path] = ()) -> str:
-    """Return the file of a mesh by its path, ``file://`` or ``package://``; empty: not found."""
+    """Return the file of a mesh from its path or URL, or "" if it does not exist."""
     scheme, _, rest = address.partition("://")
     if not rest or scheme == "file":
         paths = [Path(rest or address), *(Path(folder) / address for folder in folders)]
     elif scheme == "package":
         package, _, inside = rest.partition("/")
-        prefixes = [Path(each) / "share" for each in _listed("AMENT_PREFIX_PATH")]
-        roots = [*prefixes, *map(Path, _listed("ROS_PACKAGE_PATH")), *map(Path, folders)]
+        prefixes = [Path(path) / "share" for path in _paths_in("AMENT_PREFIX_PATH")]
+        roots = [*prefixes, *map(Path, _paths_in("ROS_PACKAGE_PATH")), *map(Path, folders)]
         paths = [root / package / inside for root in roots]
         paths += [root / inside for root in roots if root.name == package]
         if package == "manip_dyn":
@@ -49,18 +49,18 @@ def find_mesh(address: str, folders: Sequence[str | Path] = ()) -> str:
     return next((str(path) for path in paths if path.is_file()), "")
 
 
-def _listed(variable: str) -> list[str]:
-    return [each for each in os.environ.get(variable, "").split(os.pathsep) if each]
+def _paths_in(variable: str) -> list[str]:
+    return [path for path in os.environ.get(variable, "").split(os.pathsep) if path]
 
 
 class Placement(NamedTuple):
-    """A link in the frame of another.
+    """Pose of a link in the frame of its parent link.
 
     Attributes:
-        parent: The link that carries it.
-        child: The link.
-        position: Of its origin, (3,), m.
-        quaternion: Its orientation, (4,): x, y, z, w.
+        parent: Name of the parent link.
+        child: Name of the link.
+        position: Position of its origin, (3,), m.
+        quaternion: Orientation, (4,): x, y, z, w.
     """
 
     parent: str
@@ -70,49 +70,53 @@ class Placement(NamedTuple):
 
 
 class LinkTree:
-    """The links of a robot, those fixed to another and those that a joint moves.
+    """Placements of the links of a robot.
 
     Attributes:
-        fixed: The placements that no joint changes.
+        fixed: Placements of links behind fixed joints.
     """
 
     def __init__(self, robot: Robot):
-        """Read the placements from the robot's description."""
+        """Initialize with the joints in the robot's URDF."""
         joints = joints_of(ElementTree.fromstring(robot.urdf))
-        self._moved = _Joints([joints[name] for name in robot.joint_names])
-        still = [joint for name, joint in joints.items() if name not in robot.joint_names]
-        self.fixed = _Joints(still).at(np.zeros(len(still))) if still else []
+        self._movable = _Joints([joints[name] for name in robot.joint_names])
+        fixed = [joint for name, joint in joints.items() if name not in robot.joint_names]
+        self.fixed = _Joints(fixed).at(np.zeros(len(fixed))) if fixed else []
 
     def moving(self, q: Vector) -> list[Placement]:
-        """Return the placements of the links that joints move, at joint positions (n,)."""
-        return self._moved.at(q)
+        """Return the placements of links behind movable joints at positions `q` (n,)."""
+        return self._movable.at(q)
 
 
 class _Joints:
-    """Joints by numbers: an origin each, then its motion along or about its axis."""
+    """Joints as arrays: origins, and motions along or about the axes."""
 
     def __init__(self, joints: list[Element]):
         self._names = [(parent_of(joint), child_of(joint)) for joint in joints]
-        self._places = np.array([_numbers(joint, "origin", "xyz", "0 0 0") for joint in joints])
+        self._positions = np.array([_numbers(joint, "origin", "xyz", "0 0 0") for joint in joints])
         rpy = [_numbers(joint, "origin", "rpy", "0 0 0") for joint in joints]
-        self._turns = Rotation.from_euler("xyz", np.array(rpy))
+        self._rotations = Rotation.from_euler("xyz", np.array(rpy))
         axes = np.array([_numbers(joint, "axis", "xyz", "1 0 0") for joint in joints])
         lengths = np.linalg.norm(axes, axis=1, keepdims=True)
-        axes /= np.where(lengths > 0.0, lengths, 1.0)  # fixed joints may have none
+        axes /= np.where(lengths > 0.0, lengths, 1.0)  # the axis of a fixed joint may be zero
         slides = np.array([[joint.get("type") == "prismatic"] for joint in joints])
-        self._slides, self._hinges = self._turns.apply(axes * slides), axes * ~slides
+        self._slide_axes, self._hinge_axes = self._rotations.apply(axes * slides), axes * ~slides
 
     def at(self, q: Vector) -> list[Placement]:
-        steps = np.asarray(q, dtype=float)[:, None]
-        places = self._places + self._slides * steps
-        turns = (self._turns * Rotation.from_rotvec(self._hinges * steps)).as_quat()
+        offsets = np.asarray(q, dtype=float)[:, None]
+        positions = self._positions + self._slide_axes * offsets
+        quaternions = (
+            self._rotations * Rotation.from_rotvec(self._hinge_axes * offsets)
+        ).as_quat()
         return [
-            Placement(*names, place, turn)
-            for names, place, turn in zip(self._names, places, turns, strict=True)
+            Placement(*names, position, quaternion)
+            for names, position, quaternion in zip(
+                self._names, positions, quaternions, strict=True
+            )
         ]
 
 
-def _numbers(joint: Element, tag: str, key: str, without: str) -> list[float]:
+def _numbers(joint: Element, tag: str, key: str, default: str) -> list[float]:
     element = joint.find(tag)
-    text = without if element is None else element.get(key, without)
-    return [float(each) for each in text.split()]
+    text = default if element is None else element.get(key, default)
+    return [float(word) for word in text.split()]

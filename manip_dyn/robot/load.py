@@ -1,4 +1,4 @@
-"""`load_robot`: from a URDF (and the YAML beside it) to a `Robot`."""
+"""`load_robot`: a `Robot` from a URDF and the YAML file of the same stem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from manip_dyn.robot.pinocchio_model import Oracle, pinocchio_model
 from manip_dyn.robot.source import read_source
 
 LARGEST_INERTIA = 1e300
-"""Of a joint, kg m^2 or kg: from there on numbers overflow."""
+"""Joint inertia, kg m^2 or kg, from which on computations overflow."""
 
 
 def load_robot(
@@ -39,40 +39,42 @@ def load_robot(
 
     Args:
         source: Name of a shipped robot such as ``pa10``, path of a URDF or xacro file,
-            ``package://PACKAGE/PATH`` of one in a sourced workspace, or the URDF itself as text.
-        lock: Joints to hold fixed, by name, at a position in rad or m. A joint that mimics a
-            locked one is locked with it. Locked links keep their mass.
-        tip: Link whose frame is the tool. What lies beyond it, and side branches behind other
-            movable joints, are cut off. Default: ``tool0``, else the longest chain's last link.
-        mass_scale: Factor of the masses and inertias of all bodies, payload included, as for an
-            arm that is heavier than its description says; rotor inertias stay.
-        xacro_args: Arguments of a xacro file, by name.
-        holds_itself: Whether the arm's own controller holds its weight, as those of Universal
-            Robots and Franka do: efforts are without it then, and `gravity` of the robot is what
-            that controller leaves over, which is nothing unless `mass_scale` hides mass from it.
-        viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
-        coulomb_friction: Friction of the joints (n,), N m or N, at rest and at any speed, instead
-            of the URDF's and the YAML's; zeros for none.
-        armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML's.
+            ``package://PACKAGE/PATH`` of a file in a sourced workspace, or a URDF string.
+        lock: Positions in rad or m of joints to replace by fixed joints. Joints that mimic a
+            locked joint are locked, too. Locked links retain their mass.
+        tip: Name of the link that is the tool frame. Links beyond it, and side branches behind
+            other movable joints, are removed. Default: ``tool0``, else the last link of the
+            longest chain.
+        mass_scale: Factor of the masses and inertias of all bodies and the payload, but not of
+            rotor inertias. It represents an arm that is heavier than its URDF.
+        xacro_args: Arguments of a xacro file by name.
+        holds_itself: Whether the arm's controller compensates gravity, as those of Universal
+            Robots and Franka do. Efforts then exclude the weight. The robot's `gravity` is the
+            uncompensated remainder, which is zero unless `mass_scale` differs from 1.
+        viscous_friction: Damping of the joints (n,), N m s/rad or N s/m; replaces that of the
+            URDF.
+        coulomb_friction: Friction of the joints (n,), N m or N, independent of speed; replaces
+            that of URDF and YAML file. Zeros switch it off.
+        armature: Rotor inertia at the joints (n,), kg m^2 or kg; replaces that of the YAML file.
 
     Returns:
-        The robot, with the extras of the YAML file of the same stem beside the URDF.
+        The robot with the extras of the YAML file that has the stem of the URDF.
 
     Raises:
-        ManipDynError: If the file, the tree, an inertia or an argument cannot be used.
+        ManipDynError: If the file, the tree, an inertia or an argument is invalid.
     """
-    found = read_source(source, xacro_args)
-    description = Description(found)
-    extras = read_extras(found.extras, description.joints(), description.links())
+    content = read_source(source, xacro_args)
+    description = Description(content)
+    extras = read_extras(content.extras, description.joints(), description.links())
     if tip is not None:
         description.cut(tip)
     if not isinstance(lock or {}, Mapping):
-        raise ManipDynError(f"lock is {lock!r}; expected joint names with their positions")
+        raise ManipDynError(f"lock must be a mapping of joint names to positions, got {lock!r}.")
     description.lock(lock or {})
     description.check_dynamics()
     tip = tip or description.default_tip()
     scale = positive("mass_scale", mass_scale)
-    if holds_itself:  # the weight of the masses that its controller knows is taken off that of all
+    if holds_itself:  # the controller compensates the weight of the unscaled masses
         extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
     return _build(description, extras, tip, scale, (viscous_friction, coulomb_friction), armature)
 
@@ -122,13 +124,13 @@ def _build(
     return robot
 
 
-def _position_limit(joint: Element, key: str, without: float) -> float:
-    return without if joint.get("type") == "continuous" else _attribute(joint, "limit", key, 0.0)
+def _position_limit(joint: Element, key: str, default: float) -> float:
+    return default if joint.get("type") == "continuous" else _attribute(joint, "limit", key, 0.0)
 
 
-def _attribute(joint: Element, tag: str, key: str, without: float) -> float:
+def _attribute(joint: Element, tag: str, key: str, default: float) -> float:
     element = joint.find(tag)
-    return without if element is None or element.get(key) is None else float(element.get(key, ""))
+    return default if element is None or element.get(key) is None else float(element.get(key, ""))
 
 
 def _frozen(values: Iterable[float]) -> Vector:
@@ -137,58 +139,58 @@ def _frozen(values: Iterable[float]) -> Vector:
     return array
 
 
-def _not_negative(name: str, given: ArrayLike | None, usual: list[float]) -> Vector:
-    array = finite_vector(name, usual if given is None else given, len(usual))
+def _not_negative(name: str, values: ArrayLike | None, default: list[float]) -> Vector:
+    array = finite_vector(name, default if values is None else values, len(default))
     if np.any(array < 0.0):
-        raise ManipDynError(f"{name} is {array.tolist()}; expected none below 0")
+        raise ManipDynError(f"{name} must be at least 0, got {array.tolist()}.")
     return _frozen(array)
 
 
 def _dry_friction(
-    names: tuple[str, ...], joints: list[Element], extras: Extras, given: ArrayLike | None
+    names: tuple[str, ...], joints: list[Element], extras: Extras, coulomb: ArrayLike | None
 ) -> Friction:
-    """Return the friction that is given, or else the YAML's, or else the URDF's."""
-    if given is not None:
-        every = _not_negative("coulomb_friction", given, [0.0] * len(joints))
-        return Friction(every, every, _frozen([0.0] * len(joints)))
+    """Return the friction of the argument, else of the YAML file, else of the URDF."""
+    if coulomb is not None:
+        levels = _not_negative("coulomb_friction", coulomb, [0.0] * len(joints))
+        return Friction(levels, levels, _frozen([0.0] * len(joints)))
     rows = []
     for name, joint in zip(names, joints, strict=True):
-        said = extras.friction.get(name, DryFriction())
-        stated = _attribute(joint, "dynamics", "friction", 0.0)
-        level = stated if said.coulomb is None else said.coulomb
-        static = level if said.static is None else said.static
+        entry = extras.friction.get(name, DryFriction())
+        urdf_level = _attribute(joint, "dynamics", "friction", 0.0)
+        level = urdf_level if entry.coulomb is None else entry.coulomb
+        static = level if entry.static is None else entry.static
         if static < level:
             raise ManipDynError(
-                f"friction of {name} is {level:g} with static {static:g}; expected a static one "
-                "not below"
+                f"friction of {name}: static must be at least the Coulomb friction {level:g}, got "
+                f"{static:g}."
             )
-        rows.append((level, static, said.stribeck))
-    return Friction(*(_frozen(each) for each in zip(*rows, strict=True)))
+        rows.append((level, static, entry.stribeck))
+    return Friction(*(_frozen(column) for column in zip(*rows, strict=True)))
 
 
 def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
     notes = []
     for name, joint in zip(names, joints, strict=True):
         if _attribute(joint, "limit", "effort", math.inf) == 0.0:
-            notes.append(f"joint '{name}': the effort limit is 0, so no torque can act on it")
+            notes.append(f"joint '{name}': the effort limit is 0, so no effort can act on it")
         if _attribute(joint, "limit", "velocity", math.inf) == 0.0:
             notes.append(f"joint '{name}': the speed limit is 0, so no plan or track can move it")
     return notes
 
 
 def _check_mass_matrix(robot: Robot) -> None:
-    """Refuse a joint that nothing resists, or nothing moves: no acceleration is defined."""
+    """Raise `ManipDynError` if the inertia of a joint is zero or overflows."""
     posture = np.full(robot.n, 0.1)
     inertias = Oracle(robot).mass_matrix(posture).diagonal()
     for joint, inertia in zip(robot.joint_names, inertias, strict=True):
         if inertia <= 1e-12:
             raise ManipDynError(
-                f"robot '{robot.name}': joint '{joint}' moves no inertia ({inertia:g} kg m^2 or "
-                "kg about its axis); expected more than 0, or an armature in the YAML beside it"
+                f"robot '{robot.name}': joint '{joint}' must move an inertia above 0, got "
+                f"{inertia:g} kg m^2 or kg. Add an armature in the YAML file."
             )
         if not inertia < LARGEST_INERTIA:
             raise ManipDynError(
-                f"robot '{robot.name}': joint '{joint}' moves an inertia beyond "
-                f"{LARGEST_INERTIA:g} kg m^2 or kg; expected less: check the lengths (m) and "
-                "masses (kg) behind it"
+                f"robot '{robot.name}': joint '{joint}' moves an inertia above "
+                f"{LARGEST_INERTIA:g} kg m^2 or kg. Check the lengths (m) and masses (kg) behind "
+                "it."
             )

@@ -1,4 +1,4 @@
-"""`Robot`: everything about an arm that does not change while it moves."""
+"""`Robot`: the constant properties of an arm, and its bodies as plain numbers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from manip_dyn.core.numerics import Friction
 
 
 class Body(NamedTuple):
-    """One moving body with its joint.
+    """A moving body and its joint; the body frame has the joint axis as z.
 
     Attributes:
         parent: Index of the parent body, -1 for the base.
-        prismatic: Whether the joint slides along z instead of turning about it.
-        rotation: Of the joint frame at q = 0 in the parent frame, (3, 3).
-        translation: Of the joint frame in the parent frame, (3,), m.
-        mass: kg.
+        prismatic: Whether the joint translates along z instead of rotating about it.
+        rotation: Rotation of the joint frame at q = 0 in the parent frame, (3, 3).
+        translation: Origin of the joint frame in the parent frame, (3,), m.
+        mass: Mass, kg.
         com: Centre of mass in the body frame, (3,), m.
-        inertia: About the centre of mass in the body's axes, (3, 3), kg m^2.
+        inertia: Inertia about the centre of mass in the body's axes, (3, 3), kg m^2.
     """
 
     parent: int
@@ -66,7 +66,7 @@ def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
 
 
 def body_axes(model: pinocchio.Model) -> list[Matrix]:
-    """Return the axes (3, 3) of each body's frame in that of its joint in pinocchio."""
+    """Return the axes (3, 3) of each body frame in pinocchio's joint frame."""
     return [_frame_about(linear + angular) for linear, angular in _subspaces(model)]
 
 
@@ -80,7 +80,7 @@ def frame_of(model: pinocchio.Model, link: str) -> Frame:
 
 
 def _subspaces(model: pinocchio.Model) -> list[tuple[Vector, Vector]]:
-    """Return per joint the linear and angular velocity (3,) at unit speed, in its own frame."""
+    """Return linear and angular velocity (3,) at unit speed per joint, in the joint frame."""
     data = model.createData()
     pinocchio.forwardKinematics(model, data, np.zeros(model.nq), np.ones(model.nv))
     columns = [np.array(data.joints[i].S).reshape(6) for i in range(1, model.njoints)]
@@ -90,7 +90,7 @@ def _subspaces(model: pinocchio.Model) -> list[tuple[Vector, Vector]]:
 def _frame_about(axis: Vector) -> Matrix:
     """Return a rotation (3, 3) whose third column is the unit vector `axis`.
 
-    A coordinate axis gives a permutation of the coordinate axes, so that zeros stay zeros.
+    For a coordinate axis it is a permutation of the coordinate axes, which preserves zeros.
     """
     first = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
     first = first - (first @ axis) * axis
@@ -99,7 +99,7 @@ def _frame_about(axis: Vector) -> Matrix:
 
 
 def _snapped(values: Vector) -> Vector:
-    """Return the values with rounding noise about 0 and 1 removed, so that it can fold away."""
+    """Return the values with 0, 1 and -1 in place of values within rounding errors of them."""
     snapped = np.array(values, dtype=np.float64)
     for exact in (0.0, 1.0, -1.0):
         snapped[np.abs(snapped - exact) < 4e-16] = exact
@@ -110,32 +110,33 @@ def _snapped(values: Vector) -> Vector:
 class Robot:
     """A fixed-base arm with n joints of one degree of freedom each.
 
-    Units are SI: rad and N m for revolute and continuous joints, m and N for prismatic ones.
-    All arrays have shape (n,) in the order of `joint_names` and are read-only.
+    Units are SI: rad and N m for revolute and continuous joints, m and N for prismatic joints.
+    All arrays are read-only and have shape (n,), in the order of `joint_names`.
 
     Attributes:
-        name: The name in the URDF.
-        joint_names: The joints that move, base to tip.
+        name: Name in the URDF.
+        joint_names: Names of the movable joints, base to tip.
         joint_types: ``revolute``, ``continuous`` or ``prismatic`` per joint.
-        q_min: Lower position limits (-inf where there is none).
-        q_max: Upper position limits (inf where there is none).
-        v_max: Speed limits (inf where the URDF states none).
-        tau_max: Effort limits (inf where the URDF states none).
+        q_min: Lower position limits (-inf without a limit).
+        q_max: Upper position limits (inf without a limit).
+        v_max: Speed limits (inf if the URDF has none).
+        tau_max: Effort limits (inf if the URDF has none).
         damping: Viscous damping, N m s/rad or N s/m.
         coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.numerics`.
-        static_friction: What friction holds a joint at rest with at most, not below Coulomb's.
-        stribeck_velocity: How fast friction falls from static to Coulomb's (0: at once).
+        static_friction: Maximum friction at rest, not below Coulomb friction.
+        stribeck_velocity: Velocity scale of the transition from static to Coulomb friction
+            (0: discontinuous).
         armature: Rotor inertia seen at the joint, kg m^2 or kg.
         stiffness: Joint springs, N m/rad or N/m (0: none).
-        rest: Joint positions where the springs are slack.
+        rest: Joint positions at which the springs exert no effort.
         gravity: Acceleration of free fall in the base frame, shape (3,), m/s^2.
-        base: Root link.
-        tip: Link whose frame is the tool.
-        urdf: The URDF text after `lock` and `tip` were applied.
-        notes: What the URDF says that this package does not model, one sentence each.
-        model: The pinocchio model; only `manip_dyn.robot` may look inside.
+        base: Name of the root link.
+        tip: Name of the link that is the tool frame.
+        urdf: URDF text after `lock` and `tip`.
+        notes: Remarks on the URDF, such as joints with a zero limit, one sentence each.
+        model: The pinocchio model, for `manip_dyn.robot` only.
         bodies: The moving bodies as plain numbers, one per joint.
-        tip_frame: The tip's frame on its body.
+        tip_frame: Frame of the tip on its body.
     """
 
     name: str
@@ -172,12 +173,12 @@ class Robot:
         return Friction(self.coulomb_friction, self.static_friction, self.stribeck_velocity)
 
     @property
-    def rubs(self) -> bool:
-        """Whether a joint has dry friction."""
+    def has_dry_friction(self) -> bool:
+        """Whether any joint has dry friction."""
         return bool(np.any(self.static_friction))
 
     def index(self, joint: str) -> int:
-        """Return the place of `joint` in `joint_names`."""
+        """Return the index of `joint` in `joint_names`."""
         if joint not in self.joint_names:
             hint = closest(joint, self.joint_names)
             raise ManipDynError(f"robot '{self.name}' has no joint '{joint}'{hint}")
@@ -197,23 +198,24 @@ class Robot:
         return "m" if self.joint_types[joint] == "prismatic" else "rad"
 
     def outside_limits(self, q: Vector) -> list[str]:
-        """Return the names of the joints that are outside their position limits at q (n,)."""
+        """Return the names of joints outside their position limits at q (n,)."""
         bounds = zip(self.joint_names, self.q_min, q, self.q_max, strict=True)
         return [name for name, low, position, high in bounds if not low <= position <= high]
 
     def check_within_limits(self, name: str, q: Vector) -> None:
-        """Raise `ManipDynError` naming the first joint of `q` outside its position limits."""
+        """Raise `ManipDynError` for the first joint of `q` outside its position limits."""
         for i, joint in enumerate(self.joint_names):
             if not self.q_min[i] <= q[i] <= self.q_max[i]:
-                found, low, high = distinct_digits(q[i], self.q_min[i], self.q_max[i])
+                value, low, high = distinct_digits(q[i], self.q_min[i], self.q_max[i])
+                unit = self.unit(i)
                 raise ManipDynError(
-                    f"{name} of joint '{joint}' is {found} {self.unit(i)}; expected {low} to "
-                    f"{high}"
+                    f"{name} of joint '{joint}' must be from {low} to {high} {unit}, "
+                    f"got {value} {unit}."
                 )
 
 
 def checked_robot(robot: object) -> Robot:
-    """Return what is a robot; refuse the name of one, or a path."""
+    """Return a `Robot`; raise `ManipDynError` for other objects, such as names."""
     if not isinstance(robot, Robot):
-        raise ManipDynError(f"robot is {robot!r}; expected a Robot from load_robot")
+        raise ManipDynError(f"robot must be a Robot from load_robot, got {robot!r}.")
     return robot

@@ -1,4 +1,7 @@
-"""Pinocchio models of robots, and Pinocchio's algorithms as the reference for all kernels."""
+"""Pinocchio models of robots, and `Oracle`: its algorithms as the reference for all kernels.
+
+Pinocchio's algorithms omit damping and springs, which `Oracle` adds.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +20,22 @@ from manip_dyn.robot.model import Robot, body_axes
 def pinocchio_model(
     description: Description, extras: Extras, mass_scale: float
 ) -> pinocchio.Model:
-    """Return the model with the payload and the gravity of the extras.
+    """Return the pinocchio model of a robot with payload and gravity.
 
     Args:
         description: The URDF.
-        extras: What it cannot say.
+        extras: Content of the YAML file.
         mass_scale: Factor of all masses and inertias, payload included.
 
     Raises:
-        ManipDynError: If pinocchio refuses the URDF.
+        ManipDynError: If pinocchio cannot read the URDF.
     """
     try:
         model = pinocchio.buildModelFromXML(description.text(continuous_as_revolute=True))
     except (ValueError, RuntimeError) as error:
-        raise ManipDynError(f"robot '{description.name}' is refused: {error}") from error
+        raise ManipDynError(
+            f"robot '{description.name}' cannot be read by pinocchio: {error}"
+        ) from error
     if extras.payload is not None and extras.payload.link in description.links():
         _attach(model, extras.payload)
     model.gravity.linear = extras.gravity
@@ -53,7 +58,7 @@ def _scale(model: pinocchio.Model, factor: float) -> None:
 
 
 class Oracle:
-    """Dynamics and kinematics of one robot. Not safe to share between threads."""
+    """Dynamics and kinematics of one robot by pinocchio; not thread-safe."""
 
     def __init__(self, robot: Robot):
         """Allocate pinocchio's workspace for `robot`."""
@@ -70,7 +75,7 @@ class Oracle:
         return pinocchio.aba(self._model, self._data, q, v, tau).copy()
 
     def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Return the efforts (n,) that give the accelerations `a` (n,)."""
+        """Return the efforts (n,) for the accelerations `a` (n,)."""
         tau = pinocchio.rnea(self._model, self._data, q, v, a).copy()
         return tau - self._passive_effort(q, v) if self._passive else tau
 
@@ -126,22 +131,23 @@ class Oracle:
         return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
 
     def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        """Return the efforts (n, 10 n) by each inertial parameter of the bodies, without rotors.
+        """Return the derivatives (n, 10 n) of the efforts by the bodies' inertial parameters.
 
-        In the bodies' frames: mass, first moments (3), then Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the
-        origin.
+        The parameters are in the bodies' frames: mass, first moments (3), then Ixx, Ixy, Ixz,
+        Iyy, Iyz, Izz about the origin. Rotors are omitted.
         """
-        by_theirs = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
-        blocks = [by_theirs[:, 10 * i : 10 * i + 10] @ turn for i, turn in enumerate(self._turns)]
-        return np.hstack(blocks)
+        by_parameters = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
+        blocks = np.hsplit(by_parameters, self._robot.n)
+        pairs = zip(blocks, self._transformations, strict=True)
+        return np.hstack([block @ transformation for block, transformation in pairs])
 
     @cached_property
-    def _turns(self) -> list[Matrix]:
-        """Ten parameters in the frame of pinocchio's joint by those in the body's, (10, 10)."""
-        return [_turned(axes) for axes in body_axes(self._model)]
+    def _transformations(self) -> list[Matrix]:
+        """Transformations (10, 10) of parameters from body frames to pinocchio's joint frames."""
+        return [_parameter_rotation(axes) for axes in body_axes(self._model)]
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return kinetic and potential energy in J; gravity's is zero at the base origin."""
+        """Return kinetic and potential energy in J; that of gravity is zero at the base origin."""
         robot = self._robot
         kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
         potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))
@@ -152,15 +158,15 @@ class Oracle:
         return -robot.damping * v - robot.stiffness * (q - robot.rest)
 
 
-def _turned(axes: Matrix) -> Matrix:
-    """Return how ten inertial parameters turn with the axes (3, 3) that they are in, (10, 10)."""
+def _parameter_rotation(axes: Matrix) -> Matrix:
+    """Return the rotation (10, 10) of ten inertial parameters by the axes (3, 3)."""
     ours = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
     theirs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
-    turn = np.zeros((10, 10))
-    turn[0, 0], turn[1:4, 1:4] = 1.0, axes
+    rotation = np.zeros((10, 10))
+    rotation[0, 0], rotation[1:4, 1:4] = 1.0, axes
     for k, (i, j) in enumerate(ours):
         unit = np.zeros((3, 3))
         unit[i, j] = unit[j, i] = 1.0
-        seen = axes @ unit @ axes.T
-        turn[4:, 4 + k] = [seen[place] for place in theirs]
-    return turn
+        rotated = axes @ unit @ axes.T
+        rotation[4:, 4 + k] = [rotated[index] for index in theirs]
+    return rotation

@@ -1,4 +1,7 @@
-"""Elements of a URDF, and checks that raise an error for an unusable URDF."""
+"""Elements of a URDF, and checks that raise an error for an unusable URDF.
+
+Every message names the robot, the element and its value.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def child_of(joint: Element) -> str:
 
 
 def root_links_of(root: Element) -> list[str]:
-    """Return the links that are no joint's child."""
+    """Return the links without a parent joint."""
     children = {child_of(joint) for joint in joints_of(root).values()}
     return [name for name in links_of(root) if name not in children]
 
@@ -68,7 +71,7 @@ NUMBERS = {
     "mass": {"value": 1},
     "inertia": dict.fromkeys(INERTIA_KEYS, 1),
 }
-"""How many numbers each attribute of an element holds."""
+"""Number of values of each attribute of an element."""
 
 NOT_NEGATIVE = (
     ("limit", "effort"),
@@ -79,7 +82,7 @@ NOT_NEGATIVE = (
 
 
 def check_tree(where: str, root: Element) -> None:
-    """Refuse a URDF whose links and joints are not one tree."""
+    """Raise `ManipDynError` unless links and joints form one tree."""
     names = [link.get("name", "") for link in root.findall("link")]
     joints = [joint.get("name", "") for joint in root.findall("joint")]
     if not names:
@@ -87,136 +90,137 @@ def check_tree(where: str, root: Element) -> None:
     for kind, listed in (("link", names), ("joint", joints)):
         if "" in listed:
             raise ManipDynError(f"{where} has a {kind} without a name")
-        twice = next((name for name in listed if listed.count(name) > 1), None)
-        if twice is not None:
-            raise ManipDynError(f"{where}: {kind} '{twice}' is defined twice")
+        duplicate = next((name for name in listed if listed.count(name) > 1), None)
+        if duplicate is not None:
+            raise ManipDynError(f"{where}: {kind} '{duplicate}' is defined twice")
     _check_ends(where, root)
     roots = root_links_of(root)
     if len(roots) > 1:
         raise ManipDynError(
-            f"{where} has {len(roots)} root links ({', '.join(roots)}); expected 1"
+            f"{where} must have 1 root link, got {len(roots)} ({', '.join(roots)})."
         )
-    ring = sorted(set(names) - _reached_from(root, roots))
-    if ring:
-        raise ManipDynError(f"{where}: links {', '.join(ring)} form a cycle; expected a tree")
+    cycle = sorted(set(names) - _reachable_from(root, roots))
+    if cycle:
+        raise ManipDynError(f"{where} must be a tree, but links {', '.join(cycle)} form a cycle.")
 
 
 def check_numbers(where: str, root: Element) -> None:
-    """Refuse numbers that are none, NaN, infinite or too few."""
+    """Raise `ManipDynError` for numbers that are invalid, NaN, infinite or too few."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
-            named = f"{where}: {kind} '{owner.get('name')}'"
+            label = f"{where}: {kind} '{owner.get('name')}'"
             for element in owner.iter():
                 for key, count in NUMBERS.get(element.tag, {}).items():
                     text = element.get(key)
                     if text is not None:
-                        values = numbers(f"{named}, {element.tag} {key}", text, count)
+                        values = numbers(f"{label}, {element.tag} {key}", text, count)
                         if not np.all(np.isfinite(values)):
-                            what = f"{named}, {element.tag} {key} is '{text}'"
-                            raise ManipDynError(f"{what}; expected finite numbers")
+                            raise ManipDynError(
+                                f"{label}, {element.tag} {key} must be finite, got '{text}'."
+                            )
 
 
 def check_joints(where: str, root: Element) -> None:
-    """Refuse missing or contradictory limits, negative ones, and a zero axis."""
+    """Raise `ManipDynError` for missing, contradictory or negative limits, or a zero axis."""
     for name, joint in movable_joints_of(root).items():
-        named = f"{where}: joint '{name}'"
+        label = f"{where}: joint '{name}'"
         limit, axis = joint.find("limit"), joint.find("axis")
         if joint.get("type") != "continuous":
             if limit is None:
-                raise ManipDynError(f"{named} has no <limit>; expected lower, upper and effort")
+                raise ManipDynError(f"{label} has no <limit>; add effort and velocity.")
             missing = next(
                 (key for key in ("effort", "velocity") if key not in limit.attrib), None
             )
             if missing is not None:
-                raise ManipDynError(f"{named} has a <limit> without {missing}")
+                raise ManipDynError(f"{label} has a <limit> without {missing}.")
             lower, upper = (float(limit.get(key, "0")) for key in ("lower", "upper"))
             if lower > upper:
-                raise ManipDynError(f"{named} has lower {lower:g} above upper {upper:g}")
+                raise ManipDynError(f"{label} has lower {lower:g} above upper {upper:g}.")
         for tag, key in NOT_NEGATIVE:
             element = joint.find(tag)
             value = 0.0 if element is None else float(element.get(key, "0"))
             if value < 0.0:
-                raise ManipDynError(f"{named} has the {key} {value:g}; expected 0 or more")
-        if axis is not None and np.linalg.norm(numbers(named, axis.get("xyz", "1 0 0"), 3)) < 1e-9:
-            raise ManipDynError(f"{named} has the axis '{axis.get('xyz')}'; expected a direction")
+                raise ManipDynError(f"{label}: {key} must be at least 0, got {value:g}.")
+        if axis is not None and np.linalg.norm(numbers(label, axis.get("xyz", "1 0 0"), 3)) < 1e-9:
+            raise ManipDynError(f"{label}: axis must not be zero, got '{axis.get('xyz')}'.")
 
 
 def check_dynamics(where: str, root: Element) -> None:
-    """Refuse joints that are not modelled and bodies that no body can be."""
+    """Raise `ManipDynError` for unsupported joints and for impossible masses and inertias."""
     for name, joint in joints_of(root).items():
         mimic, kind = joint.find("mimic"), joint.get("type")
         if kind not in (*MOVABLE, "fixed"):
             raise ManipDynError(
-                f"{where}: joint '{name}' is {kind}; expected revolute, continuous, prismatic or "
-                "fixed (or a tip before it)"
+                f"{where}: joint '{name}' must be revolute, continuous, prismatic or fixed, got "
+                f"{kind}. Set a tip before it to omit it."
             )
         if mimic is not None and kind != "fixed":
             raise ManipDynError(
-                f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not modelled; "
-                f"lock it, as in lock={{'{name}': 0.0}}, or set a tip before it"
+                f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not supported. "
+                f"Lock it with lock={{'{name}': 0.0}}, or set a tip before it."
             )
     if not movable_joints_of(root):
-        raise ManipDynError(f"{where} has no movable joint; expected at least one")
+        raise ManipDynError(f"{where} must have at least one movable joint, got no movable joint.")
     for name in _moving_links(root):
         _check_body(f"{where}: link '{name}'", links_of(root)[name])
     for name, joint in movable_joints_of(root).items():
         if _rigid_mass(root, child_of(joint)) <= 0.0:
             raise ManipDynError(
-                f"{where}: link '{child_of(joint)}' behind joint '{name}' has no mass; expected "
-                "an <inertial> with a mass above 0"
+                f"{where}: link '{child_of(joint)}' behind joint '{name}' has no mass. Add an "
+                "<inertial> with a mass above 0."
             )
 
 
 def check_inertia_tensor(where: str, tensor: Vector) -> None:
-    """Refuse a rotational inertia (3, 3), kg m^2 about the centre of mass, that no body can have.
+    """Raise `ManipDynError` unless an inertia (3, 3), kg m^2, is physically possible.
 
-    The principal moments must be zero or more, and none may exceed the sum of the other two
-    (0.1 % of slack for rounded figures).
+    The inertia is about the centre of mass. The principal moments must not be negative, and none
+    may exceed the sum of the other two. The tolerance is 0.1 %, for rounded numbers.
     """
     moments = np.linalg.eigvalsh(tensor)
     slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
     if moments[0] < -slack or moments[2] > moments[0] + moments[1] + slack:
         raise ManipDynError(
-            f"{where} has the non-physical principal inertias {moments.tolist()} kg m^2; expected "
-            "none below 0 and none above the sum of the other two"
+            f"{where} has the non-physical principal inertias {moments.tolist()} kg m^2. None may "
+            "be negative or exceed the sum of the other two."
         )
 
 
 def numbers(where: str, text: str, count: int) -> Vector:
-    """Return the `count` numbers in `text`, none of them NaN."""
+    """Return the `count` numbers in `text`; NaN is an error."""
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
         values = []
     if len(values) != count or any(math.isnan(value) for value in values):
-        raise ManipDynError(f"{where} is '{text}'; expected {count} number(s)")
+        raise ManipDynError(f"{where} must be {count} number(s), got '{text}'.")
     return np.array(values)
 
 
 def _check_ends(where: str, root: Element) -> None:
-    """Refuse joints without existing ends, and links with two parent joints."""
+    """Raise `ManipDynError` for joints without links, and for links with two parents."""
     names, parent = links_of(root), dict[str, str]()
     for name, joint in joints_of(root).items():
         for role, link in (("parent", parent_of(joint)), ("child", child_of(joint))):
             if link not in names:
                 raise ManipDynError(
-                    f"{where}: joint '{name}' has the {role} link '{link}', which does not exist"
+                    f"{where}: joint '{name}' has the {role} link '{link}', which does not exist."
                 )
         child = child_of(joint)
         if child in parent:
             raise ManipDynError(
                 f"{where}: link '{child}' has two parent joints ('{parent[child]}' and '{name}'); "
-                "a cycle or closed loop is not a tree"
+                "the links must form a tree."
             )
         parent[child] = name
 
 
-def _reached_from(root: Element, links: list[str]) -> set[str]:
-    reached, waiting = set[str](), list(links)
+def _reachable_from(root: Element, links: list[str]) -> set[str]:
+    reachable, waiting = set[str](), list(links)
     while waiting:
-        reached.update(waiting)
+        reachable.update(waiting)
         waiting = [child_of(j) for j in joints_of(root).values() if parent_of(j) in waiting]
-    return reached
+    return reachable
 
 
 def _check_body(where: str, link: Element) -> None:
@@ -226,9 +230,9 @@ def _check_body(where: str, link: Element) -> None:
     mass, tensor = inertial.find("mass"), inertial.find("inertia")
     if mass is None or tensor is None:
         missing = "mass" if mass is None else "inertia"
-        raise ManipDynError(f"{where} has an <inertial> without <{missing}>")
+        raise ManipDynError(f"{where} has an <inertial> without <{missing}>.")
     if numbers(f"{where}, mass", mass.get("value", ""), 1)[0] < 0.0:
-        raise ManipDynError(f"{where} has the mass {mass.get('value')} kg; expected 0 or more")
+        raise ManipDynError(f"{where}: mass must be at least 0 kg, got {mass.get('value')} kg.")
     ixx, ixy, ixz, iyy, iyz, izz = (float(tensor.get(key, "0")) for key in INERTIA_KEYS)
     check_inertia_tensor(where, np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
 
@@ -240,7 +244,7 @@ def _moving_links(root: Element) -> list[str]:
 
 
 def _rigid_mass(root: Element, link: str) -> float:
-    """Return the mass of `link` and all that is fixed to it, kg."""
+    """Return the mass of `link` and of all links that are fixed to it, kg."""
     element = links_of(root)[link].find("inertial/mass")
     mass = 0.0 if element is None else float(element.get("value", ""))
     fixed = (j for j in joints_of(root).values() if j.get("type") == "fixed")

@@ -278,7 +278,7 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     0.5 s for rkdp87, 0.65 s for rodas5p. A common loop that calls the dynamics by address makes
     simulations of a PA-10 1 to 3 % slower, and periods of 1 ms 3.5 %.
     """
-    if kernels.robot.rubs:
+    if kernels.robot.has_dry_friction:
         check_series(integrator, "Coulomb friction")
         return FrictionPropagator(kernels, integrator, _stick_slip(kernels, integrator))
     series = integrator.series
@@ -333,7 +333,7 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
                 f"{_not_compiled(kernels.robot.n, law, error)} Or use method 'rk4' with a fixed "
                 f"step, stop_at_limits False and control None, got '{integrator.solver.name}'."
             ) from error
-        if kernels.robot.rubs:
+        if kernels.robot.has_dry_friction:
             sliding = _stick_slip(kernels, integrator)
             return InterpretedFrictionPropagator(kernels, law, integrator.step, sliding)
         return InterpretedPropagator(kernels, law, integrator.step)
@@ -375,7 +375,7 @@ def _state_dependent(
     kernels: Kernels, integrator: Integrator, efforts: Any, parameters: Any
 ) -> Propagator:
     """Return the motion under compiled ``efforts(t, y, p, tau)``."""
-    if kernels.robot.rubs:
+    if kernels.robot.has_dry_friction:
         sliding = _stick_slip(kernels, integrator, efforts, parameters)
         return FrictionPropagator(kernels, integrator, sliding)
     n, jacobian = kernels.robot.n, None

@@ -40,9 +40,8 @@ def test_the_period_that_is_told_is_taken(duration):
 
 
 def test_a_limit_that_is_passed_by_little_is_told_from_what_passes_it():
-    """Seen: "is 6.28319 rad; expected -6.28319 to 6.28319", and the same of efforts."""
     robot = md.load_robot("rr")
-    with pytest.raises(md.ManipDynError, match=r"is 6\.28318533 rad; expected .* to 6\.28318531"):
+    with pytest.raises(md.ManipDynError, match=r"to 6\.28318531 rad, got 6\.28318533 rad"):
         md.simulate(robot, robot.q_max + 2e-8, np.zeros(2), np.zeros(2), 1.0)
     with pytest.raises(md.ManipDynError, match=r"moves at 20\.00001 rad/s .* limit is 20$"):
         md.plan_minimum_time(robot, np.zeros(2), np.ones(2), v0=[20.00001, 0.0])

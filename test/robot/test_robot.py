@@ -1,4 +1,4 @@
-"""The shipped robots have the published numbers; lock and tip change what they say."""
+"""The shipped robots have the published numbers; `lock` and `tip` modify a robot."""
 
 import numpy as np
 import pinocchio
@@ -17,7 +17,6 @@ from arms import (
 from bodies import Bodies
 
 import manip_dyn as md
-from manip_dyn.core.files import bundled_robots
 
 RNG = np.random.default_rng(2011)
 
@@ -45,15 +44,14 @@ def static_moments(robot):
 
 
 @pytest.mark.parametrize(("name", "n"), list(zip(SHIPPED, (2, 2, 1, 1, 7, 2, 2), strict=True)))
-def test_shipped_robot_loads(name, n):
+def test_shipped_robots_load(name, n):
     robot = md.load_robot(name)
     assert (robot.name, robot.n, robot.tip, robot.notes) == (name, n, "tool0", ())
-    assert name in bundled_robots()
     for limit in (robot.q_min, robot.q_max, robot.v_max, robot.tau_max):
         assert np.all(np.isfinite(limit))
 
 
-def test_robot_cannot_be_changed():
+def test_a_robot_is_immutable():
     robot = md.load_robot("pa10")
     with pytest.raises(ValueError, match="read-only"):
         robot.tau_max[0] = 1.0
@@ -68,7 +66,7 @@ def test_pa10_stands_straight_up_at_zero():
     np.testing.assert_allclose(pose, upright, atol=1e-15)
 
 
-def test_pa10_forward_kinematics_is_the_dh_product():
+def test_pa10_forward_kinematics_equals_the_denavit_hartenberg_product():
     robot = md.load_robot("pa10")
     kernels = md.customize(robot)
     for _ in range(20):
@@ -96,7 +94,7 @@ def test_pa10_static_moments_of_the_horizontal_arm(tmp_path, load_mass, shoulder
 
 
 @pytest.mark.parametrize("tip_mass", [6.0, 0.5])
-def test_ibm7535_is_the_two_link_arm_of_fan(tmp_path, tip_mass):
+def test_ibm7535_has_the_equations_of_the_two_link_arm_of_fan(tmp_path, tip_mass):
     """Eqs. 6.21 to 6.23, with the data of eq. 6.64."""
     payload = {"link": "tool0", "mass": tip_mass}
     robot = md.load_robot(write_shipped(tmp_path, "ibm7535", payload=payload))
@@ -116,7 +114,7 @@ def test_ibm7535_is_the_two_link_arm_of_fan(tmp_path, tip_mass):
         np.testing.assert_allclose(tau, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_cylindrical_arm_has_fans_equations():
+def test_cylindrical_arm_has_the_equations_of_fan():
     """Fan (2003), eqs. 5.23-5.24 with parameter set 1 of table 5.2."""
     robot = md.load_robot("cylindrical")
     for _ in range(5):
@@ -134,7 +132,7 @@ def test_cylindrical_arm_has_fans_equations():
     ("name", "inertia", "gravity_moment"),
     [("one_link_horizontal", 10.0, 0.0), ("one_link_vertical", 0.15, 5 * 9.8 * 0.15)],
 )
-def test_one_link_arms_have_fans_equation(name, inertia, gravity_moment):
+def test_one_link_arms_have_the_equation_of_fan(name, inertia, gravity_moment):
     """I q'' + m g l/2 cos q = tau (eq. 4.17)."""
     robot = md.load_robot(name)
     for _ in range(5):
@@ -144,7 +142,7 @@ def test_one_link_arms_have_fans_equation(name, inertia, gravity_moment):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_locked_joint_is_a_joint_that_does_not_move(tmp_path, seed):
+def test_a_locked_joint_equals_a_joint_at_rest(tmp_path, seed):
     path = random_tree(tmp_path, seed)
     full = md.load_robot(path)
     lock = {"joint_2": 0.7, "joint_3": -0.4, "joint_4": 1.9}
@@ -161,7 +159,7 @@ def test_locked_joint_is_a_joint_that_does_not_move(tmp_path, seed):
     )
 
 
-def test_locking_the_pandas_fingers_is_pinocchios_reduced_model():
+def test_locking_the_fingers_of_the_panda_equals_a_reduced_model_of_pinocchio():
     path = example(PANDA)
     robot = md.load_robot(path, lock={"panda_finger_joint1": 0.03})
     model = pinocchio.buildModelFromUrdf(str(path))
@@ -169,31 +167,31 @@ def test_locking_the_pandas_fingers_is_pinocchios_reduced_model():
     reduced = pinocchio.buildReducedModel(model, fingers, np.array([0.0] * 7 + [0.03] * 2))
     for _ in range(5):
         q, v, tau = random_state(robot, RNG)
-        damped = tau - robot.damping * v  # aba leaves joint damping out
+        damped = tau - robot.damping * v  # aba omits joint damping
         expected = pinocchio.aba(reduced, reduced.createData(), q, v, damped)
         actual = md.customize(robot).forward_dynamics(q, v, tau)
         np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_mimic_joint_is_locked_with_the_joint_that_it_follows(tmp_path):
+def test_a_mimic_joint_is_locked_with_its_leader(tmp_path):
     assert load("panda", tmp_path).joint_names == tuple(f"panda_joint{i}" for i in range(1, 8))
     follower_only = md.load_robot(example(PANDA), lock={"panda_finger_joint2": 0.0})
     assert follower_only.joint_names[7:] == ("panda_finger_joint1",)
 
 
 @pytest.mark.parametrize("tip", ["panda_link8", "panda_hand"])
-def test_tip_cuts_off_what_lies_beyond_with_its_mass(tip):
+def test_links_beyond_the_tip_are_removed_with_their_mass(tip):
     cut = md.load_robot(example(PANDA), tip=tip)
-    kept = [f"panda_link{i}" for i in range(1, 8)] + [tip]
-    chain = Bodies(example(PANDA).read_text(), kept)
+    links = [f"panda_link{i}" for i in range(1, 8)] + [tip]
+    chain = Bodies(example(PANDA).read_text(), links)
     assert (cut.n, cut.tip) == (7, tip)
     q, v, _ = random_state(cut, RNG)
-    at, speed = (dict(zip(cut.joint_names, x, strict=True)) for x in (q, v))
-    expected = chain.kinetic(at, speed), chain.potential(at, cut.gravity)
+    positions, speeds = (dict(zip(cut.joint_names, x, strict=True)) for x in (q, v))
+    expected = chain.kinetic(positions, speeds), chain.potential(positions, cut.gravity)
     assert md.customize(cut).energy(q, v) == pytest.approx(expected, rel=1e-8)
 
 
-def test_tip_in_one_branch_drops_the_other(tmp_path):
+def test_a_tip_in_one_branch_removes_the_other_branch(tmp_path):
     tree = """<robot name="fork"><link name="base"/>
       <joint name="trunk" type="revolute"><parent link="base"/><child link="hub"/>
         <limit lower="-1" upper="1" velocity="1" effort="1"/></joint> {hub}
@@ -212,7 +210,7 @@ def test_tip_in_one_branch_drops_the_other(tmp_path):
     assert md.load_robot(path, tip="right_hand").joint_names == ("trunk", "right")
 
 
-def test_continuous_joint_is_one_angle():
+def test_a_continuous_joint_has_one_coordinate():
     robot = md.load_robot(example(EXAMPLES["kinova"]))
     model = pinocchio.buildModelFromUrdf(str(example(EXAMPLES["kinova"])))
     turning = [i for i, kind in enumerate(robot.joint_types) if kind == "continuous"]
@@ -234,11 +232,11 @@ def test_continuous_joint_is_one_angle():
         (EXAMPLES["kinova"], {"lock": {"j2s6s200_joint_4": 8.0}}),
     ],
 )
-def test_processed_urdf_is_the_same_robot(tmp_path, name, options):
+def test_the_urdf_of_a_robot_is_the_same_robot(tmp_path, name, options):
     robot = md.load_robot(example(name), **options)
     again = md.load_robot(write(tmp_path, robot.urdf))
     assert (again.joint_names, again.joint_types) == (robot.joint_names, robot.joint_types)
     q, v, tau = random_state(robot, RNG)
     for function, arguments in (("forward_dynamics", (q, v, tau)), ("forward_kinematics", (q,))):
-        first, second = (getattr(md.customize(each), function) for each in (robot, again))
+        first, second = (getattr(md.customize(arm), function) for arm in (robot, again))
         np.testing.assert_allclose(second(*arguments), first(*arguments), rtol=1e-12, atol=1e-12)

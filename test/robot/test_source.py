@@ -1,4 +1,4 @@
-"""Robots as ROS users have them: packages, xacro files, URDF as text."""
+"""Robot sources of ROS users: packages, xacro files, URDF strings; options of `load_robot`."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ XACRO = changed(
 
 @pytest.fixture
 def xacro_file(tmp_path):
-    """A xacro file in a package of a workspace, with a YAML of its stem beside it."""
+    """A xacro file in a package of a workspace, and a YAML file of the same stem."""
     pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
     folder = tmp_path / "share" / "arm_description" / "urdf"
     folder.mkdir(parents=True)
@@ -29,7 +29,8 @@ def xacro_file(tmp_path):
     return folder / "arm.urdf.xacro"
 
 
-def refused(source, **options):
+def error_of(source, **options):
+    """Return the message of the error that loading a robot raises."""
     with pytest.raises(md.ManipDynError) as caught:
         md.load_robot(source, **options)
     assert "\n" not in str(caught.value)
@@ -46,62 +47,64 @@ def test_a_xacro_file_takes_arguments(xacro_file):
     assert "xacro:" not in plain.urdf
 
 
-def test_what_xacro_refuses_is_one_sentence(xacro_file, monkeypatch):
+def test_errors_of_xacro_are_one_line(xacro_file, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(xacro_file.parents[3]))
-    assert "no xacro argument 'efort'; did you mean 'effort'" in refused(
+    assert "no xacro argument 'efort'; did you mean 'effort'" in error_of(
         xacro_file, xacro_args={"efort": 1}
     )
     text = changed(XACRO, ("${2 * m}", "${2 * n}"))
     xacro_file.write_text(text, encoding="utf-8")
-    assert "arm.urdf.xacro' is refused by xacro: " in refused(xacro_file)
+    assert "arm.urdf.xacro' cannot be processed by xacro: " in error_of(xacro_file)
     xacro_file.write_text(changed(XACRO, ("${2 * m}", "${1 / 0}")), encoding="utf-8")
-    assert "division by zero" in refused(xacro_file)
+    assert "division by zero" in error_of(xacro_file)
     xacro_file.write_text(XACRO[:200], encoding="utf-8")
-    assert "is refused by xacro: " in refused(xacro_file)
+    assert "cannot be processed by xacro: " in error_of(xacro_file)
 
 
-def test_a_package_that_xacro_does_not_find_is_named(xacro_file, monkeypatch):
+def test_a_package_that_xacro_does_not_find_is_in_the_message(xacro_file, monkeypatch):
     pytest.importorskip("ament_index_python", reason="xacro finds packages by ROS")
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(xacro_file.parents[3]))
     include = changed(
         XACRO, ("<xacro:arg", '<xacro:include filename="$(find gone)/a"/><xacro:arg')
     )
     xacro_file.write_text(include, encoding="utf-8")
-    assert "gone" in refused(xacro_file)
+    assert "gone" in error_of(xacro_file)
 
 
-def test_arguments_are_for_xacro_files_alone(tmp_path):
+def test_only_xacro_files_accept_arguments(tmp_path):
     path = write(tmp_path, ARM)
-    assert "takes no xacro arguments, given effort" in refused(path, xacro_args={"effort": 1})
-    assert "takes no xacro arguments" in refused(ARM, xacro_args={"effort": 1})
-    assert "xacro_args is 'effort:=1'; expected" in refused(path, xacro_args="effort:=1")
+    assert "xacro arguments require a file that ends in .xacro" in error_of(
+        path, xacro_args={"effort": 1}
+    )
+    assert "with arguments effort" in error_of(ARM, xacro_args={"effort": 1})
+    assert "xacro_args must be a mapping" in error_of(path, xacro_args="effort:=1")
 
 
-def test_without_xacro_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+def test_the_error_without_xacro_contains_the_installation_command(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "xacro", None)
     path = tmp_path / "arm.urdf.xacro"
     path.write_text(XACRO, encoding="utf-8")
-    assert "pip install xacro, or apt install ros-jazzy-xacro" in refused(path)
+    assert "pip install xacro, or apt install ros-jazzy-xacro" in error_of(path)
 
 
-def test_a_package_address_is_looked_up_in_the_workspaces(xacro_file, monkeypatch):
+def test_package_addresses_are_resolved_in_the_workspaces(xacro_file, monkeypatch):
     prefix = xacro_file.parents[3]
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{prefix}")
     address = "package://arm_description/urdf/arm.urdf.xacro"
     assert md.load_robot(address, xacro_args={"effort": "60"}).tau_max[0] == 60.0
-    assert "arm_description has no file 'arm.urdf'" in refused(
+    assert "arm_description has no file 'arm.urdf'" in error_of(
         "package://arm_description/arm.urdf"
     )
-    assert "no package 'gone' below AMENT_PREFIX_PATH" in refused("package://gone/arm.urdf")
-    assert "no package ''" in refused("package://")
+    assert "no package 'gone' below AMENT_PREFIX_PATH" in error_of("package://gone/arm.urdf")
+    assert "no package ''" in error_of("package://")
     monkeypatch.delenv("AMENT_PREFIX_PATH")
     assert md.load_robot("package://manip_dyn/urdf/rr.urdf").name == "rr"
 
 
-def test_text_is_a_robot():
+def test_a_urdf_string_is_a_robot():
     assert md.load_robot(f"\n{ARM}").joint_names == ("shoulder", "elbow")
-    assert "of the given text is not well-formed XML" in refused("<robot")
-    assert "root is <sdf>" in refused("<sdf/>")
+    assert "robot from a string is not well-formed XML" in error_of("<robot")
+    assert "root must be <robot>, got <sdf>" in error_of("<sdf/>")
 
 
 @pytest.mark.parametrize(
@@ -113,75 +116,75 @@ def test_text_is_a_robot():
         ("a:=b:=c", {"a": "b:=c"}),
     ],
 )
-def test_arguments_are_written_as_on_a_command_line(text, values):
+def test_xacro_arguments_are_parsed_like_a_command_line(text, values):
     assert xacro_arguments_from(text) == values
 
 
 @pytest.mark.parametrize("text", ["a", ":=1", "a=1", "a:=1 b", "a:='1"])
-def test_arguments_that_are_none(text):
+def test_invalid_xacro_arguments_raise_an_error(text):
     with pytest.raises(md.ManipDynError, match="xacro_arguments"):
         xacro_arguments_from(text)
 
 
-def test_locked_joints_are_written_with_commas():
+def test_locked_joints_are_separated_by_commas():
     assert lock_from(" a=1, b=-0.5,") == {"a": 1.0, "b": -0.5}
-    with pytest.raises(md.ManipDynError, match=r"'a'; expected JOINT=POSITION"):
+    with pytest.raises(md.ManipDynError, match=r"must be JOINT=POSITION, got 'a'"):
         lock_from("a")
 
 
-# ------------------------------------------------------------------- arms that hold themselves
-def test_an_arm_that_holds_itself_needs_no_effort_to_rest():
-    held, still = md.load_robot("ur5", holds_itself=True), np.zeros(6)
+# ------------------------------------------------------------------- gravity compensation
+def test_an_arm_with_gravity_compensation_rests_without_effort():
+    compensated, still = md.load_robot("ur5", holds_itself=True), np.zeros(6)
     q = np.array([0.3, -1.2, 1.1, -0.4, 0.7, 0.2])
-    assert np.abs(Oracle(held).inverse_dynamics(q, still, still)).max() == 0.0
+    assert np.abs(Oracle(compensated).inverse_dynamics(q, still, still)).max() == 0.0
     v, a = np.array([1.0, -2.0, 0.5, 1.5, -1.0, 2.0]), np.array([3.0, 1.0, -4.0, 2.0, 1.0, -1.0])
-    whole = Oracle(md.load_robot("ur5"))
-    weight = whole.inverse_dynamics(q, still, still)
-    dynamic = whole.inverse_dynamics(q, v, a) - weight
-    assert Oracle(held).inverse_dynamics(q, v, a) == pytest.approx(dynamic, abs=1e-12)
+    uncompensated = Oracle(md.load_robot("ur5"))
+    weight = uncompensated.inverse_dynamics(q, still, still)
+    dynamic = uncompensated.inverse_dynamics(q, v, a) - weight
+    assert Oracle(compensated).inverse_dynamics(q, v, a) == pytest.approx(dynamic, abs=1e-12)
     assert np.abs(weight).max() > 30.0
 
 
-def test_its_controller_does_not_hold_the_mass_that_it_does_not_know():
+def test_gravity_compensation_excludes_the_additional_mass():
     q, still = np.array([0.3, -1.2, 1.1, -0.4, 0.7, 0.2]), np.zeros(6)
-    known = Oracle(md.load_robot("ur5")).inverse_dynamics(q, still, still)
-    real = md.load_robot("ur5", mass_scale=1.1, holds_itself=True)
-    left = Oracle(real).inverse_dynamics(q, still, still)
-    assert left == pytest.approx(0.1 * known, abs=1e-12)
+    nominal = Oracle(md.load_robot("ur5")).inverse_dynamics(q, still, still)
+    robot = md.load_robot("ur5", mass_scale=1.1, holds_itself=True)
+    remainder = Oracle(robot).inverse_dynamics(q, still, still)
+    assert remainder == pytest.approx(0.1 * nominal, abs=1e-12)
 
 
-def test_viscous_friction_takes_the_place_of_the_damping(tmp_path):
+def test_the_argument_viscous_friction_replaces_the_damping_of_the_urdf(tmp_path):
     path = write(tmp_path, ARM)
     assert list(md.load_robot(path).damping) == [0.5, 0.0]
     assert list(md.load_robot(path, viscous_friction=[2.0, 1.0]).damping) == [2.0, 1.0]
-    assert "none below 0" in refused(path, viscous_friction=[2.0, -1.0])
-    assert "viscous_friction" in refused(path, viscous_friction=[2.0])
+    assert "must be at least 0" in error_of(path, viscous_friction=[2.0, -1.0])
+    assert "viscous_friction" in error_of(path, viscous_friction=[2.0])
 
 
-def test_rotor_inertia_takes_the_place_of_that_of_the_file():
+def test_the_argument_armature_replaces_that_of_the_yaml_file():
     robot = md.load_robot("pa10", armature=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-    bare = md.load_robot("pa10", armature=np.zeros(7))
+    without = md.load_robot("pa10", armature=np.zeros(7))
     assert list(robot.armature) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-    more = Oracle(robot).mass_matrix(np.ones(7)) - Oracle(bare).mass_matrix(np.ones(7))
+    more = Oracle(robot).mass_matrix(np.ones(7)) - Oracle(without).mass_matrix(np.ones(7))
     assert more == pytest.approx(np.diag(robot.armature), abs=1e-12)
     assert list(md.load_robot("pa10").armature[:3]) == [0.75, 0.75, 0.2125]
-    assert "none below 0" in refused("pa10", armature=[-1.0] * 7)
+    assert "must be at least 0" in error_of("pa10", armature=[-1.0] * 7)
 
 
 # ------------------------------------------------------------------- shipped arms
 @pytest.mark.parametrize(("name", "path"), [("panda", PANDA), ("ur5", UR5)])
-def test_a_shipped_arm_moves_as_the_one_that_others_describe(name, path):
+def test_a_shipped_arm_has_the_kinematics_of_its_public_description(name, path):
     ours = md.load_robot(name)
-    other = md.load_robot(example(path), tip=ours.tip)
-    assert ours.joint_names == other.joint_names
-    assert ours.tau_max == pytest.approx(other.tau_max)
+    public = md.load_robot(example(path), tip=ours.tip)
+    assert ours.joint_names == public.joint_names
+    assert ours.tau_max == pytest.approx(public.tau_max)
     q = np.random.default_rng(5).uniform(np.maximum(ours.q_min, -2), np.minimum(ours.q_max, 2))
-    mine, theirs = (Oracle(each).forward_kinematics(q) for each in (ours, other))
+    mine, theirs = (Oracle(robot).forward_kinematics(q) for robot in (ours, public))
     assert mine == pytest.approx(theirs, abs=1e-9)
 
 
-def test_the_shipped_ur5_is_that_of_ur_description():
-    """As in config/ur5 of ur_description 2.4.5; bodies have their joints' axes along z."""
+def test_the_shipped_ur5_has_the_masses_of_ur_description():
+    """config/ur5 of ur_description 2.4.5; the z axes of bodies are joint axes."""
     robot = md.load_robot("ur5")
     assert [body.mass for body in robot.bodies] == [3.7, 8.393, 2.33, 1.219, 1.219, 0.1879]
     assert robot.bodies[1].com == pytest.approx([-0.2125, 0.0, 0.11336], abs=1e-12)

@@ -264,7 +264,7 @@ def _header(
     functions: list[Function],
     series: Series | None,
 ) -> str:
-    if robot.rubs:
+    if robot.has_dry_friction:
         about += "\n * The dry friction of its joints is left to the caller."
     prototypes = [
         (_comment(each, robot.n, _plain(link)), prototype(style, each)) for each in functions

@@ -133,7 +133,7 @@ def overload_error(
     needed, most = distinct_digits(rows.b[k, p, i] * limit, limit, digits=4)
     return ManipDynError(
         f"{location(path, grid[k])}, joint '{robot.joint_names[i]}' needs the effort {needed} to "
-        f"{'move' if robot.rubs else 'hold'} the arm; its limit is {most}: expected a "
+        f"{'move' if robot.has_dry_friction else 'hold'} the arm; its limit is {most}: expected a "
         "lighter payload, other postures or a higher limit"
     )
 

@@ -168,7 +168,7 @@ def joint_efforts(
         effort = kernels.inverse_dynamics(q, v, a)
     else:
         effort = kernels.inverse_dynamics_loaded(q, v, a, payload, np.zeros(6))
-    if not robot.rubs:
+    if not robot.has_dry_friction:
         return effort
     ahead = np.where(np.abs(first) > STANDSTILL * np.abs(first).max(), first, 0.0)
     return effort + robot.friction.sliding(ahead, np.abs(v))

@@ -111,7 +111,7 @@ def time_path(
     if not isinstance(along, PiecewisePath):
         check_derivatives(along, 1, 2)
     check_friction(robot)
-    breaks = with_reversals(along, along.breaks, count) if robot.rubs else along.breaks
+    breaks = with_reversals(along, along.breaks, count) if robot.has_dry_friction else along.breaks
     grid = first_grid(breaks, count)
     places = geometry(along, grid[:-1], np.diff(grid), SAMPLE_FRACTIONS)
     _check_size(robot, places.q)

@@ -85,7 +85,7 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     if not moving.size:
         return Plan.standing(robot, start, goal, hold, METHOD, "solved")
     task = MotionTask(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
-    if robot.rubs:
+    if robot.has_dry_friction:
         return _rubbed_plan(robot, task)
     found = find_motion(robot, task)
     if found.verdict == PROVED:

@@ -315,7 +315,7 @@ def execute(
         ManipDynError: If the arm has dry friction, or the plan ends with velocities.
     """
     about, robot = conditions or Conditions(), plan.robot
-    if robot.rubs:
+    if robot.has_dry_friction:
         raise ManipDynError(
             f"robot '{robot.name}' has dry friction; expected coulomb_friction of zeros for a "
             "closed loop that is swept"

@@ -1,4 +1,4 @@
-"""Placements of links compose to the poses that pinocchio knows."""
+"""Placements of links compose to the poses of pinocchio."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ from arms import EXAMPLES, SHIPPED, example, random_state
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
-from manip_dyn.robot import Oracle, load_robot
-from manip_dyn.robot.geometry import LinkTree
+from manip_dyn.robot import LinkTree, Oracle, load_robot
 
 RNG = np.random.default_rng(14)
 ROBOTS = {name: lambda name=name: load_robot(name) for name in SHIPPED}
@@ -25,23 +24,23 @@ def matrix(placement):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_every_link_is_where_the_oracle_has_it(name):
+def test_every_link_has_the_pose_of_pinocchio(name):
     robot = ROBOTS[name]()
     q = random_state(robot, RNG)[0]
     tree = LinkTree(robot)
     placements = [*tree.fixed, *tree.moving(q)]
-    assert len({each.child for each in placements}) == len(placements)
+    assert len({placement.child for placement in placements}) == len(placements)
     poses = {robot.base: np.eye(4)}
     while len(poses) <= len(placements):
-        found = [each for each in placements if each.parent in poses and each.child not in poses]
-        assert found, "what remains hangs on nothing"
-        for each in found:
-            poses[each.child] = poses[each.parent] @ matrix(each)
+        known_parents = [p for p in placements if p.parent in poses and p.child not in poses]
+        assert known_parents, "the remaining links have no parent"
+        for placement in known_parents:
+            poses[placement.child] = poses[placement.parent] @ matrix(placement)
     for link, pose in poses.items():
         np.testing.assert_allclose(pose, Oracle(robot).frame_pose(link, q), atol=1e-9)
 
 
-def test_a_joint_that_moves_is_not_fixed():
+def test_movable_joints_are_not_among_the_fixed_placements():
     tree = LinkTree(md.load_robot("pa10"))
     assert len(tree.moving(np.zeros(7))) == 7
-    assert all(each.child != "link_1" for each in tree.fixed)
+    assert all(placement.child != "link_1" for placement in tree.fixed)
