@@ -27,7 +27,7 @@ from manip_dyn.control.joint_trajectory import (
     Outcome as Outcome,
 )
 from manip_dyn.control.joint_trajectory import (
-    RefusedTrajectoryError as RefusedTrajectoryError,
+    RejectedTrajectoryError as RejectedTrajectoryError,
 )
 from manip_dyn.control.joint_trajectory import (
     Waypoint as Waypoint,

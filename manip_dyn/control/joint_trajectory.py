@@ -23,7 +23,7 @@ from manip_dyn.robot import Robot
 
 
 class Code(IntEnum):
-    """Result codes by the action's names."""
+    """Result codes with the names of the action."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -34,38 +34,38 @@ class Code(IntEnum):
 
 
 class Outcome(NamedTuple):
-    """A code for programs and a sentence for people."""
+    """The result code of a trajectory and an explanation."""
 
     code: Code
     sentence: str
 
 
-class RefusedTrajectoryError(ManipDynError):
-    """A trajectory that is not followed at all.
+class RejectedTrajectoryError(ManipDynError):
+    """A trajectory is invalid.
 
     Attributes:
-        code: Why.
+        code: Result code.
     """
 
     def __init__(self, code: Code, sentence: str):
-        """Take the code and the sentence."""
+        """Set code and explanation."""
         super().__init__(f"{code.name}: {sentence}")
         self.code = code
 
 
-STANDS = 1e-6
-"""Speed up to which a last waypoint rests, rad/s or m/s."""
+AT_REST = 1e-6
+"""Maximum speed at the last waypoint, rad/s or m/s."""
 
 
 class Waypoint(NamedTuple):
-    """Where the joints are to be at a time; of the rest what is given.
+    """Positions of the joints at a time, and optionally their derivatives and efforts.
 
     Attributes:
-        time_ns: From the start of the trajectory.
-        positions: rad or m.
-        velocities: rad/s or m/s; empty: not given, as all that follow.
-        accelerations: Per s^2; only beside velocities.
-        effort: N m or N; at all waypoints or at none.
+        time_ns: Time since the start of the trajectory.
+        positions: (n,), rad or m.
+        velocities: (n,), rad/s or m/s, or empty.
+        accelerations: (n,), per s^2, or empty; only with velocities.
+        effort: (n,), N m or N, or empty; at all waypoints or at none.
     """
 
     time_ns: int
@@ -79,88 +79,91 @@ FIELDS = Waypoint._fields[1:]
 
 
 def checked_waypoints(
-    robot: Robot, names: Sequence[str], given: Sequence[Waypoint]
+    robot: Robot, names: Sequence[str], waypoints: Sequence[Waypoint]
 ) -> list[Waypoint]:
-    """Return waypoints with arrays (n,), or (0,), in the robot's joint order.
+    """Return waypoints with arrays (n,), or (0,), in the joint order of the robot.
 
     Args:
         robot: The arm.
-        names: All its joints, in any order.
-        given: Values in the order of `names`.
+        names: Names of all joints, in any order.
+        waypoints: Waypoints with values in the order of `names`.
 
     Raises:
-        RefusedTrajectoryError: If they are none that can be followed.
+        RejectedTrajectoryError: If the waypoints are invalid.
     """
     _check_names(robot, names)
     order = [list(names).index(name) for name in robot.joint_names]
-    if not given:
-        raise _bad("the trajectory has no points; expected one at least")
-    found = [_ordered(k, each, robot.n, order) for k, each in enumerate(given)]
-    _check_times(found)
-    if len({each.effort.size for each in found}) > 1:  # type: ignore[union-attr]
-        raise _bad("some points have efforts; expected efforts at all points or at none")
-    moves = np.abs(found[-1].velocities) > STANDS
-    if moves.any():
-        joint = robot.joint_names[int(moves.argmax())]
-        raise _bad(f"joint '{joint}' moves at the last point; expected the velocity 0 there")
-    begin = 1 if len(found) > 1 else 0  # the first of several is where the arm is
-    for k, each in enumerate(found[begin:], begin):
+    if not waypoints:
+        raise _invalid("trajectory must have at least one point, got none.")
+    points = [_ordered(k, point, robot.n, order) for k, point in enumerate(waypoints)]
+    _check_times(points)
+    if len({np.size(point.effort) for point in points}) > 1:
+        raise _invalid("efforts must be given at all points or at none.")
+    moving = np.abs(points[-1].velocities) > AT_REST
+    if moving.any():
+        joint = robot.joint_names[int(moving.argmax())]
+        raise _invalid(f"joint '{joint}' must have the velocity 0 at the last point.")
+    begin = 1 if len(points) > 1 else 0  # the first of several is the state of the arm
+    for k, point in enumerate(points[begin:], begin):
         try:
-            robot.check_within_limits(f"point {k}", np.asarray(each.positions))
+            robot.check_within_limits(f"point {k}", np.asarray(point.positions))
         except ManipDynError as error:
-            raise _bad(str(error)) from error
-    return found
+            raise _invalid(str(error)) from error
+    return points
 
 
-def _bad(sentence: str) -> RefusedTrajectoryError:
-    return RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+def _invalid(sentence: str) -> RejectedTrajectoryError:
+    return RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
 
 
 def _check_names(robot: Robot, names: Sequence[str]) -> None:
     if sorted(names) == sorted(robot.joint_names):
         return
     unknown = [name for name in names if name not in robot.joint_names]
-    what = f"the joints {', '.join(names) or 'none'}"
-    hint = f"; expected each of {', '.join(robot.joint_names)} once"
+    sentence = (
+        f"trajectory must have each of the joints {', '.join(robot.joint_names)} once, got "
+        f"{', '.join(names) or 'none'}."
+    )
     if unknown:
-        what, hint = f"the unknown joint '{unknown[0]}'", closest(unknown[0], robot.joint_names)
-    raise RefusedTrajectoryError(Code.INVALID_JOINTS, f"the trajectory has {what}{hint}")
+        hint = closest(unknown[0], robot.joint_names)
+        sentence = f"trajectory has the unknown joint '{unknown[0]}'{hint}"
+    raise RejectedTrajectoryError(Code.INVALID_JOINTS, sentence)
 
 
-def _ordered(k: int, given: Waypoint, n: int, order: list[int]) -> Waypoint:
+def _ordered(k: int, point: Waypoint, n: int, order: list[int]) -> Waypoint:
     arrays = []
-    for name, values in zip(FIELDS, given[1:], strict=True):
+    for name, values in zip(FIELDS, point[1:], strict=True):
         if len(values) == 0 and name != "positions":
             arrays.append(np.empty(0))
             continue
         try:
             arrays.append(finite_vector(f"{name} of point {k}", values, n)[order])
         except ManipDynError as error:
-            raise _bad(str(error)) from error
+            raise _invalid(str(error)) from error
     if arrays[2].size and not arrays[1].size:
-        raise _bad(f"point {k} has accelerations alone; expected velocities beside them")
-    return Waypoint(given.time_ns, *arrays)
+        raise _invalid(f"point {k} must have velocities if it has accelerations, got none.")
+    return Waypoint(point.time_ns, *arrays)
 
 
-def _check_times(found: list[Waypoint]) -> None:
-    times = [1e-9 * each.time_ns for each in found]
+def _check_times(points: list[Waypoint]) -> None:
+    times = [1e-9 * point.time_ns for point in points]
     if times[0] < 0.0:
-        raise _bad(f"the first point is at {times[0]:g} s; expected 0 or more")
+        raise _invalid(f"time of the first point must be 0 or more, got {times[0]:g} s.")
     for before, after in pairwise(times):
         if after <= before:
-            raise _bad(
-                f"a point is at {after:g} s, after one at {before:g} s; expected rising times"
+            raise _invalid(
+                f"times of the points must increase, got {before:g} s followed by {after:g} s."
             )
 
 
 class JointSplines:
-    """The motion from where an arm is through waypoints; it rests at the last one.
+    """The motion from the state of an arm through waypoints; it ends at rest.
 
-    Times are in s from the trajectory's start, when the first waypoint's time is 0.
+    Times are in s since the start of the trajectory, at which the first waypoint has the time 0.
 
     Attributes:
         t_final: Time of the last waypoint, s.
-        goal: Positions there (n,), rad or m.
+        goal: Positions of the last waypoint (n,), rad or m.
     """
 
     def __init__(
@@ -172,17 +175,18 @@ class JointSplines:
         v: Vector,
         effort: Vector | None = None,
     ):
-        """Join waypoints, see `checked_waypoints`, to the state at which following begins.
+        """Join waypoints, see `checked_waypoints`, to the initial state.
 
-        Where it begins after the first waypoint's time, the motion enters the trajectory there.
+        If the initial state is later than the first waypoint, the motion enters the trajectory at
+        its time.
 
         Args:
-            robot: The arm; its continuous joints take the nearest turn.
+            robot: The arm; continuous joints use the nearest revolution.
             waypoints: At least one.
-            t: Time of the state, s; negative before the start.
-            q: Positions (n,).
-            v: Velocities (n,).
-            effort: What holds the arm there (n,), for trajectories with efforts.
+            t: Time of the initial state, s; negative before the start.
+            q: Initial positions (n,).
+            v: Initial velocities (n,).
+            effort: Initial efforts (n,), for trajectories with efforts.
         """
         points = list(waypoints)
         first = points[0]
@@ -190,62 +194,62 @@ class JointSplines:
         now_ns = round(1e9 * t)
         if now_ns < first.time_ns:
             zero = np.zeros_like(q)
-            here = Waypoint(now_ns, q - turns, v, zero, zero if effort is None else effort)
-            points.insert(0, _as_far_as(here, first))
-        self._times = np.array([1e-9 * each.time_ns for each in points])
+            start = Waypoint(now_ns, q - turns, v, zero, zero if effort is None else effort)
+            points.insert(0, _with_fields_of(first, start))
+        self._times = np.array([1e-9 * point.time_ns for point in points])
         self._rows = [_segment(a, b) for a, b in pairwise(points)]
         for rows in self._rows:
             rows[0] += turns
-        self._efforts = [np.asarray(each.effort) for each in points]
+        self._efforts = [np.asarray(point.effort) for point in points]
         self.t_final = float(self._times[-1])
         self.goal = np.asarray(points[-1].positions) + turns
-        self._still = np.zeros_like(q)
+        self._zeros = np.zeros_like(q)
 
     @classmethod
     def standing(cls, robot: Robot, q: Vector) -> JointSplines:
-        """Return an arm that rests at q (n,)."""
+        """Return the splines of an arm at rest at q (n,)."""
         return cls(robot, [Waypoint(0, q)], 0.0, q, 0.0 * q)
 
     def motion(self, t: float) -> JointMotion:
         """Return positions, velocities and accelerations (n,) at `t` s."""
         if t >= self.t_final or not self._rows:
-            return JointMotion(self.goal, self._still, self._still)
-        k, s, h = self._place(t)
+            return JointMotion(self.goal, self._zeros, self._zeros)
+        k, s, h = self._segment_at(t)
         powers = _powers(s)
         q, v, a = powers @ self._rows[k]
         return JointMotion(q, v / h, a / h**2)
 
     def effort(self, t: float) -> Vector | None:
-        """Return the efforts (n,) that are given for `t` s, or None."""
+        """Return the efforts (n,) of the trajectory at `t` s, or None if it has none."""
         if not self._efforts[-1].size:
             return None
         if t >= self.t_final or not self._rows:
             return self._efforts[-1]
-        k, s, _ = self._place(t)
+        k, s, _ = self._segment_at(t)
         return self._efforts[k] + s * (self._efforts[k + 1] - self._efforts[k])
 
-    def _place(self, t: float) -> tuple[int, float, float]:
-        """Return the segment at a time, how much of it has passed (0 to 1), and its length, s."""
+    def _segment_at(self, t: float) -> tuple[int, float, float]:
+        """Return the segment at a time, its elapsed fraction (0 to 1), and its length, s."""
         k = max(int(np.searchsorted(self._times, t, side="right")) - 1, 0)
         h = float(self._times[k + 1] - self._times[k])
         return k, max((t - float(self._times[k])) / h, 0.0), h
 
 
 def _turns(robot: Robot, ahead: Vector) -> Vector:
-    """Return the whole turns (n,) that bring continuous joints nearest to where they are."""
+    """Return the revolutions (n,), rad, that continuous joints are ahead; 0 for other joints."""
     turn = 2.0 * math.pi
-    free = np.array([kind == "continuous" for kind in robot.joint_types])
-    return np.where(free, turn * np.round(ahead / turn), 0.0)
+    continuous = np.array([kind == "continuous" for kind in robot.joint_types])
+    return np.where(continuous, turn * np.round(ahead / turn), 0.0)
 
 
-def _as_far_as(here: Waypoint, first: Waypoint) -> Waypoint:
-    """Return where the arm is with what the first waypoint has, too."""
-    pairs = zip(here[1:], first[1:], strict=True)
-    return Waypoint(here.time_ns, *(mine if len(given) else () for mine, given in pairs))
+def _with_fields_of(first: Waypoint, start: Waypoint) -> Waypoint:
+    """Return `start` without the fields that are empty in `first`."""
+    pairs = zip(start[1:], first[1:], strict=True)
+    return Waypoint(start.time_ns, *(own if len(field) else () for own, field in pairs))
 
 
 def _segment(a: Waypoint, b: Waypoint) -> Matrix:
-    """Return the polynomials (6, n) from a to b, by the part of the time that has passed."""
+    """Return the coefficients (6, n) of the polynomials from a to b in the elapsed fraction."""
     h = 1e-9 * (b.time_ns - a.time_ns)
     qa, qb = np.asarray(a.positions), np.asarray(b.positions)
     rows, rise = np.zeros((6, len(qa))), qb - qa

@@ -15,19 +15,19 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque, JointMotion
-from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, RefusedTrajectoryError
+from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, RejectedTrajectoryError
 from manip_dyn.core.checks import Vector, distinct_digits
 from manip_dyn.core.errors import closest
 from manip_dyn.robot import Robot
 
 STOPPED = 0.01
-"""Default of the speed of an arm that has stopped, rad/s or m/s."""
-ERASED = -1.0
-"""The value that takes a default away."""
+"""Default tolerance of the speed at the goal, rad/s or m/s."""
+UNLIMITED = -1.0
+"""Value of a tolerance that removes the default."""
 
 
 class JointTolerance(NamedTuple):
-    """What a goal says of one joint: 0: the default; -1: none; rad or m, and per s."""
+    """Tolerances of one joint in a goal, rad or m, and per s; 0: default, -1: unlimited."""
 
     name: str
     position: float = 0.0
@@ -35,23 +35,23 @@ class JointTolerance(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Most errors of positions and velocities (n,); inf: any."""
+    """Largest errors of positions and velocities (n,); inf: unlimited."""
 
     position: Vector
     velocity: Vector
 
     def violation(self, robot: Robot, q_error: Vector, v_error: Vector) -> str:
-        """Return which joint has which error beyond its bound, or nothing."""
-        for what, errors, bounds, per in (
+        """Return a sentence about the first error beyond its bound, or ""."""
+        for quantity, errors, bounds, per in (
             ("position", q_error, self.position, ""),
             ("velocity", v_error, self.velocity, "/s"),
         ):
             beyond = ~(np.abs(errors) <= bounds)
             if beyond.any():
                 i = int(beyond.argmax())
-                found, bound = distinct_digits(errors[i], bounds[i], digits=4)
+                error, bound = distinct_digits(errors[i], bounds[i], digits=4)
                 return (
-                    f"joint '{robot.joint_names[i]}' has the {what} error {found} "
+                    f"joint '{robot.joint_names[i]}' has the {quantity} error {error} "
                     f"{robot.unit(i)}{per}, beyond {bound}"
                 )
         return ""
@@ -59,12 +59,12 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Bounds on the way and at the end.
+    """Path and goal tolerances of a trajectory.
 
     Attributes:
-        path: Errors to the trajectory before its end.
-        goal: Errors to its last point from then on.
-        goal_time: Time after the end by which the arm must be there, s; 0: it may take any time.
+        path: Bounds of the errors before the end of the trajectory.
+        goal: Bounds of the errors at its last point, from the end on.
+        goal_time: Time after the end by which the arm must be at the goal, s; 0: unlimited.
     """
 
     path: Bounds
@@ -79,10 +79,10 @@ class Tolerances:
         goal: Iterable[JointTolerance] = (),
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """Return what a goal asks for, defaults where it asks for nothing.
+        """Return the tolerances of a goal, with the defaults for zeros.
 
         Raises:
-            RefusedTrajectoryError: If it names a joint that there is not, or a bad tolerance.
+            RejectedTrajectoryError: For an unknown joint or an invalid tolerance.
         """
         free, stopped = np.full(robot.n, np.inf), np.full(robot.n, STOPPED)
         time = _resolved("goal_time_tolerance", goal_time, np.inf)
@@ -95,7 +95,7 @@ class Tolerances:
     def at_end(
         self, robot: Robot, late: float, q_error: Vector, v_error: Vector
     ) -> Outcome | None:
-        """Return the verdict on errors (n,) `late` s after the end, or None if it is to come."""
+        """Return the outcome for errors (n,) `late` s after the end, or None if undecided."""
         beyond = self.goal.violation(robot, q_error, v_error)
         if not beyond:
             return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
@@ -105,39 +105,41 @@ class Tolerances:
         return None
 
 
-def _bounds(robot: Robot, what: str, given: Iterable[JointTolerance], default: Bounds) -> Bounds:
+def _bounds(
+    robot: Robot, name: str, tolerances: Iterable[JointTolerance], default: Bounds
+) -> Bounds:
     position, velocity = default.position.copy(), default.velocity.copy()
-    for each in given:
-        if each.name not in robot.joint_names:
-            hint = closest(each.name, robot.joint_names)
-            sentence = f"{what} has the unknown joint '{each.name}'{hint}"
-            raise RefusedTrajectoryError(Code.INVALID_JOINTS, sentence)
-        i, of = robot.index(each.name), f"of joint '{each.name}' in {what}"
-        position[i] = _resolved(f"position {of}", each.position, position[i])
-        velocity[i] = _resolved(f"velocity {of}", each.velocity, velocity[i])
+    for tolerance in tolerances:
+        if tolerance.name not in robot.joint_names:
+            hint = closest(tolerance.name, robot.joint_names)
+            sentence = f"{name} has the unknown joint '{tolerance.name}'{hint}"
+            raise RejectedTrajectoryError(Code.INVALID_JOINTS, sentence)
+        i, joint = robot.index(tolerance.name), f"of joint '{tolerance.name}' in {name}"
+        position[i] = _resolved(f"position {joint}", tolerance.position, position[i])
+        velocity[i] = _resolved(f"velocity {joint}", tolerance.velocity, velocity[i])
     return Bounds(position, velocity)
 
 
-def _resolved(what: str, value: float, default: float) -> float:
+def _resolved(name: str, value: float, default: float) -> float:
     if value == 0.0:
         return default
-    if value == ERASED:
+    if value == UNLIMITED:
         return np.inf
     if not 0.0 < value < np.inf:
-        sentence = f"{what} is {value:g}; expected a number above 0, 0 or -1"
-        raise RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+        sentence = f"{name} must be a number above 0, 0 or -1, got {value:g}."
+        raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
     return value
 
 
 class TrajectoryFollower:
-    """Computed torque along splines, by tolerances.
+    """Computed torque along splines, with tolerances.
 
-    The efforts are those that the model needs for the trajectory's accelerations, or the ones that
-    the trajectory has, and feedback on top: M(q) (K e + D e'). From the end on the last point is
+    The efforts are those of the inverse dynamics for the accelerations of the trajectory, or the
+    efforts of the trajectory, plus the feedback M(q) (K e + D e'). After the end the last point is
     held.
 
     Attributes:
-        splines: What is followed.
+        splines: The motion to follow.
     """
 
     def __init__(
@@ -149,15 +151,15 @@ class TrajectoryFollower:
         stiffness: float = STIFFNESS,
         damping: float = DAMPING,
     ):
-        """Take what to follow, and how.
+        """Set the motion, the tolerances and the feedback.
 
         Args:
-            robot: The arm; its inertial parameters are taken for true.
-            splines: What to follow.
-            tolerances: What it may be off.
-            period: How long each effort is held, s.
-            stiffness: Acceleration per position error, 1/s^2.
-            damping: Acceleration per velocity error, 1/s.
+            robot: The arm; its inertial parameters are assumed to be exact.
+            splines: The motion to follow.
+            tolerances: Path and goal tolerances.
+            period: Time for which each effort is held, s.
+            stiffness: Acceleration per position error K, 1/s^2.
+            damping: Acceleration per velocity error D, 1/s.
 
         Raises:
             ManipDynError: If the feedback is unstable at this period.
@@ -165,47 +167,47 @@ class TrajectoryFollower:
         self.splines, self._tolerances, self._robot = splines, tolerances, robot
         self._controller = ComputedTorque(robot, stiffness, damping, period)
         self._inverse_dynamics = customize(robot).unchecked.inverse_dynamics
-        self._begun = False
+        self._started = False
 
     def effort(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return what acts for the period that begins at `t` s, at positions and velocities (n,).
+        """Return the efforts (n,) for the period that starts at `t` s, at q and v (n,).
 
-        The efforts (n,) are within their limits. Accelerations, and efforts that are given, are
-        those of the period's middle.
+        They are within their limits. Accelerations and efforts of the trajectory are those of the
+        middle of the period.
         """
         middle = t + 0.5 * self._controller.period
-        wanted = self.splines.motion(t)
-        wanted = JointMotion(wanted.q, wanted.v, self.splines.motion(middle).a)
-        given = self.splines.effort(middle)
-        if given is None:
-            return self._controller.efforts(q, v, wanted).effort
+        start = self.splines.motion(t)
+        reference = JointMotion(start.q, start.v, self.splines.motion(middle).a)
+        feedforward = self.splines.effort(middle)
+        if feedforward is None:
+            return self._controller.efforts(q, v, reference).effort
         limit = self._robot.tau_max
-        return np.clip(given + self._feedback(q, v, wanted), -limit, limit)
+        return np.clip(feedforward + self._feedback(q, v, reference), -limit, limit)
 
     def errors(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return what positions and velocities (n,) lack at `t` s: wanted minus actual."""
-        wanted = self.splines.motion(t)
-        return wanted.q - q, wanted.v - v
+        """Return the errors of positions and velocities (n,) at `t` s: reference minus actual."""
+        reference = self.splines.motion(t)
+        return reference.q - q, reference.v - v
 
     def outcome(self, t: float, q: Vector, v: Vector) -> Outcome | None:
-        """Return how the following ends at `t` s and positions and velocities (n,), if it does.
+        """Return the outcome at `t` s, positions q and velocities v (n,), or None if undecided.
 
-        To be asked every control period. The tolerances of the way hold before the end, and
-        whenever it is asked for the first time; those of the goal from the end on.
+        To be called every control period. The path tolerances apply before the end and at the
+        first call, the goal tolerances from the end on.
         """
-        over, first = t >= self.splines.t_final, not self._begun
-        self._begun = True
+        ended, first = t >= self.splines.t_final, not self._started
+        self._started = True
         errors = self.errors(t, q, v)
-        if not over or first:
+        if not ended or first:
             beyond = self._tolerances.path.violation(self._robot, *errors)
             if beyond:
                 return Outcome(Code.PATH_TOLERANCE_VIOLATED, beyond)
-        if not over:
+        if not ended:
             return None
         return self._tolerances.at_end(self._robot, t - self.splines.t_final, *errors)
 
-    def _feedback(self, q: Vector, v: Vector, wanted: JointMotion) -> Vector:
+    def _feedback(self, q: Vector, v: Vector, reference: JointMotion) -> Vector:
         """Return M(q) (K e + D e'), (n,)."""
         k, d = self._controller.stiffness, self._controller.damping
-        asked = k * (wanted.q - q) + d * (wanted.v - v)
-        return self._inverse_dynamics(q, v, asked) - self._inverse_dynamics(q, v, 0.0 * v)
+        a = k * (reference.q - q) + d * (reference.v - v)
+        return self._inverse_dynamics(q, v, a) - self._inverse_dynamics(q, v, 0.0 * v)

@@ -17,7 +17,7 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.control import JointMotion
-from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
+from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.geometry import to_time
@@ -72,7 +72,7 @@ class TrajectoryFollower(Protocol):
     """What follows trajectories."""
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RefusedTrajectoryError` if it may not begin now.
+        """Raise `RejectedTrajectoryError` if it may not begin now.
 
         `info` is what rclpy tells of its message, if it came by one.
         """
@@ -130,13 +130,13 @@ class FollowJointTrajectory:
             self._arm.check(goal, info)
             self._replace()
             self._arm.begin(goal)
-        except RefusedTrajectoryError as error:
+        except RejectedTrajectoryError as error:
             self._node.get_logger().warning(f"refused: {error}", throttle_duration_sec=1.0)
 
     def _on_goal(self, request: Any) -> GoalResponse:
         try:
             self._arm.check(goal_from_action(request, self._robot))
-        except RefusedTrajectoryError as error:
+        except RejectedTrajectoryError as error:
             self._refuse(error)
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
@@ -146,7 +146,7 @@ class FollowJointTrajectory:
         outcome = Future()
         try:
             followed = self._arm.begin(goal_from_action(handle.request, self._robot))
-        except RefusedTrajectoryError as error:  # what was checked is not so any more
+        except RejectedTrajectoryError as error:  # what was checked is not so any more
             self._refuse(error)
             outcome.set_result(Outcome(error.code, str(error)))
         else:
@@ -161,7 +161,7 @@ class FollowJointTrajectory:
         self._end(CANCELED)
         return CancelResponse.ACCEPT
 
-    def _refuse(self, error: RefusedTrajectoryError) -> None:
+    def _refuse(self, error: RejectedTrajectoryError) -> None:
         self._node.get_logger().warning(f"refused: {error}")
 
     # ------------------------------------------------------------------ output

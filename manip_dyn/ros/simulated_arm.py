@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from rclpy.node import Node
 
 from manip_dyn.control import JointMotion
-from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError, Waypoint
+from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError, Waypoint
 from manip_dyn.control.trajectory_follower import Tolerances
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -264,15 +264,15 @@ class Trajectories:
         law.effort(*now)
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RefusedTrajectoryError` if it may not begin now, or is from before a reset."""
+        """Raise `RejectedTrajectoryError` if it may not begin now, or is from before a reset."""
         with self._stepper.lock:
             try:
                 self._commands.check(NEVER_OLD if info is None else sent_at(info))
             except ManipDynError as error:
-                raise RefusedTrajectoryError(Code.INVALID_GOAL, str(error)) from error
+                raise RejectedTrajectoryError(Code.INVALID_GOAL, str(error)) from error
             goal.start_ns(self._stepper.stamp_ns)
             if self._stepper.fault:
-                raise RefusedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
+                raise RejectedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
 
     def begin(self, goal: TrajectoryGoal) -> FollowedTrajectory:
         """Follow it from now on."""

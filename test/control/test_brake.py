@@ -1,4 +1,4 @@
-"""The brake takes kinetic energy and never gives any, whatever the arm, rate and period."""
+"""A brake never increases the kinetic energy, for any arm, rate and period."""
 
 from types import SimpleNamespace
 
@@ -9,15 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import manip_dyn as md
-from manip_dyn.control.joint_drives import PERIOD, RATE, Brake
+from manip_dyn.control import Brake
 from manip_dyn.core.linear_algebra import box_minimum
 from manip_dyn.simulation import Integrator, Simulation
 
 MILLISECOND = 1_000_000
+RATE, PERIOD = 20.0, 1e-3
+"""Defaults of `Brake`."""
 
 
 def arm_of(inertia, weight, limits):
-    """Return what a brake knows of an arm: its mass matrix, weight and limits."""
+    """Return a substitute for kernels: mass matrix, weight and limits of an arm."""
     return SimpleNamespace(
         robot=SimpleNamespace(n=len(weight), tau_max=limits),
         unchecked=SimpleNamespace(
@@ -27,8 +29,8 @@ def arm_of(inertia, weight, limits):
 
 
 @st.composite
-def braked(draw):
-    """Return any arm at any velocity, limits that can hold its weight, a rate and a period."""
+def arms_in_motion(draw):
+    """Return an inertia, limits that can hold the weight, the weight, a velocity and a rate."""
     n = draw(st.integers(1, 7))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     axes = np.linalg.qr(rng.normal(size=(n, n)))[0]
@@ -40,8 +42,8 @@ def braked(draw):
 
 
 @settings(max_examples=200, deadline=None)
-@given(braked(), st.floats(-4, 1))
-def test_kinetic_energy_never_rises_at_any_period(case, exponent):
+@given(arms_in_motion(), st.floats(-4, 1))
+def test_kinetic_energy_never_increases_at_any_period(case, exponent):
     inertia, limits, weight, v, rate = case
     period = round(10.0 ** (exponent + 9)) * 1e-9
     effort = Brake(arm_of(inertia, weight, limits), rate, period).effort(0, 0.0 * v, v)
@@ -53,8 +55,8 @@ def test_kinetic_energy_never_rises_at_any_period(case, exponent):
 
 
 @settings(max_examples=50, deadline=None)
-@given(braked(), st.floats(-4, 1))
-def test_where_efforts_suffice_all_speeds_fall_alike(case, exponent):
+@given(arms_in_motion(), st.floats(-4, 1))
+def test_without_effort_limits_all_speeds_decrease_at_the_same_rate(case, exponent):
     inertia, limits, weight, v, rate = case
     period = round(10.0 ** (exponent + 9)) * 1e-9
     effort = Brake(arm_of(inertia, 0.0 * weight, np.inf * limits), rate, period).effort(0, v, v)
@@ -63,9 +65,9 @@ def test_where_efforts_suffice_all_speeds_fall_alike(case, exponent):
 
 
 @settings(max_examples=50, deadline=None)
-@given(braked())
-def test_box_minimum_meets_the_conditions_of_a_minimum(case):
-    """Where the sweeps converge: a nearly singular matrix can end them early."""
+@given(arms_in_motion())
+def test_box_minimum_satisfies_the_optimality_conditions(case):
+    """For well-conditioned matrices: the sweeps for a nearly singular one may end early."""
     inertia, high, slope, _, _ = case
     hessian = inertia + 0.05 * np.trace(inertia) * np.eye(len(high))
     low, x = -0.5 * high, np.zeros_like(high)
@@ -79,7 +81,7 @@ def test_box_minimum_meets_the_conditions_of_a_minimum(case):
 @pytest.mark.parametrize("speed", [0.5, 20.0])
 @pytest.mark.parametrize("name", ["pa10", "ibm7535", "rr", "tree1"])
 def test_an_arm_loses_kinetic_energy_every_millisecond(name, speed, tmp_path):
-    """Coriolis efforts, springs and the change of weight within a millisecond included."""
+    """With Coriolis efforts, springs and the change of weight within a millisecond."""
     robot = load(name, tmp_path) if name == "tree1" else md.load_robot(name)
     q, v, _ = random_state(robot, np.random.default_rng(3))
     simulation = Simulation(robot, np.clip(q, robot.q_min, robot.q_max), speed * v)
@@ -89,14 +91,14 @@ def test_an_arm_loses_kinetic_energy_every_millisecond(name, speed, tmp_path):
         simulation.advance(MILLISECOND)
         kinetic.append(simulation.energy().kinetic)
     assert np.all(np.diff(kinetic) <= 1e-12 * kinetic[0])
-    # In general faster: joint damping helps.
+    # Joint damping makes the decrease faster in general.
     bound = kinetic[0] * (1.0 + RATE * PERIOD) ** (-2.0 * np.arange(301))
     if speed < 1.0 and name in ("pa10", "ibm7535"):
         assert np.all(kinetic <= bound * (1.0 + 1e-2))
 
 
 @pytest.mark.parametrize("name", ["pa10", "rr"])
-def test_an_arm_is_held_where_it_is(name):
+def test_an_arm_at_rest_is_held_in_place(name):
     robot = md.load_robot(name)
     q, _, _ = random_state(robot, np.random.default_rng(5))
     simulation = Simulation(robot, np.clip(q, robot.q_min, robot.q_max), np.zeros(robot.n))
@@ -109,10 +111,10 @@ def test_an_arm_is_held_where_it_is(name):
 @pytest.mark.parametrize(
     "integrator",
     [Integrator("rk4"), Integrator("rk1", 0.01), Integrator("taylor", rtol=1e-9)],
-    ids=lambda each: each.method,
+    ids=lambda integrator: integrator.method,
 )
-def test_it_brakes_at_any_control_period_with_any_method(integrator, period):
-    """Series too, which cannot follow feedback: the efforts are held."""
+def test_an_arm_is_braked_at_any_control_period_with_any_method(integrator, period):
+    """Also with Taylor series, which exclude feedback: the efforts are held."""
     robot = md.load_robot("ibm7535")
     simulation = Simulation(robot, [0.3, -0.4], [1.0, -2.0], integrator)
     simulation.law = Brake(simulation.kernels)
@@ -121,7 +123,7 @@ def test_it_brakes_at_any_control_period_with_any_method(integrator, period):
     assert np.abs(simulation.v).max() < 1e-9
 
 
-def test_rate_zero_is_gravity_compensation():
+def test_a_brake_with_rate_zero_is_gravity_compensation():
     kernels = md.customize(md.load_robot("rr"))
     q, v = np.array([0.2, 0.3]), np.array([1.0, 2.0])
     weight = md.simulation.gravity_compensation(kernels).effort(0, q, v)
@@ -130,8 +132,8 @@ def test_rate_zero_is_gravity_compensation():
 
 @pytest.mark.parametrize(
     ("rate", "period", "words"),
-    [(-1.0, 1e-3, "brake rate is -1"), (np.nan, 1e-3, "brake rate"), (1.0, 0.0, "brake period")],
+    [(-1.0, 1e-3, "brake rate"), (np.nan, 1e-3, "brake rate"), (1.0, 0.0, "brake period")],
 )
-def test_bad_brakes_are_refused(rate, period, words):
+def test_invalid_rates_and_periods_are_rejected(rate, period, words):
     with pytest.raises(md.ManipDynError, match=words):
         Brake(md.customize(md.load_robot("rr")), rate, period)

@@ -120,7 +120,7 @@ def test_a_goal_is_reached_with_feedback_on_the_way(arm, client):
     ("message", "words"),
     [
         (trajectory(["joint_1"], (1.0, [0.0])), ["INVALID_JOINTS"]),
-        (trajectory(BOTH, (1.0, ZERO), (0.5, ZERO)), ["INVALID_GOAL", "rising times"]),
+        (trajectory(BOTH, (1.0, ZERO), (0.5, ZERO)), ["INVALID_GOAL", "must increase"]),
         (trajectory(BOTH, (1.0, [9.0, 0.0])), ["INVALID_GOAL", "'joint_1' is 9"]),
     ],
 )

@@ -252,4 +252,4 @@ def test_a_message_is_read_by_name_and_nan_tells_nothing():
     assert references_from(JointState(name=names, effort=[NAN, NAN]), ROBOT) is None
     part = references_from(JointState(name=["joint_2"], effort=[4.0]), ROBOT)
     np.testing.assert_equal(part.effort, [NAN, 4.0])
-    assert part.untold.tolist() == [True, False]
+    assert part.unset.tolist() == [True, False]

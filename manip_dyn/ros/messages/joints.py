@@ -113,7 +113,7 @@ def references_from(message: JointState, robot: Robot) -> References | None:
         if len(given):
             values[places] = given
     _check_one_kind(told, robot)
-    return None if told.untold.all() else told
+    return None if told.unset.all() else told
 
 
 def _joint_index(name: str, robot: Robot) -> int:

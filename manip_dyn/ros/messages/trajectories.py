@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from manip_dyn.control.joint_trajectory import (
     Code,
-    RefusedTrajectoryError,
+    RejectedTrajectoryError,
     Waypoint,
     checked_waypoints,
 )
@@ -127,19 +127,19 @@ class TrajectoryGoal(NamedTuple):
         """Return the stamp at which it begins, if it may be followed from the stamp `now_ns` on.
 
         Raises:
-            RefusedTrajectoryError: If it is over by then, or begins far ahead.
+            RejectedTrajectoryError: If it is over by then, or begins far ahead.
         """
         start = self.stamp_ns or now_ns
         ahead, end = 1e-9 * (start - now_ns), 1e-9 * (start + self.waypoints[-1].time_ns - now_ns)
         if end < 0.0:
             sentence = f"the trajectory ended {-end:.3f} s ago; expected one that is not over"
-            raise RefusedTrajectoryError(Code.OLD_HEADER_TIMESTAMP, sentence)
+            raise RejectedTrajectoryError(Code.OLD_HEADER_TIMESTAMP, sentence)
         if ahead > LARGEST_LEAD:
             sentence = (
                 f"the trajectory begins in {ahead:.3f} s; expected at most {LARGEST_LEAD:g} s, on "
                 "the time line of joint_states"
             )
-            raise RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+            raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
         return start
 
 
@@ -147,7 +147,7 @@ def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGo
     """Return the goal of a trajectory message, with default tolerances.
 
     Raises:
-        RefusedTrajectoryError: If it cannot be followed.
+        RejectedTrajectoryError: If it cannot be followed.
     """
     points = [
         Waypoint(
@@ -167,11 +167,11 @@ def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
     """Return the goal of a control_msgs/action/FollowJointTrajectory.
 
     Raises:
-        RefusedTrajectoryError: If it cannot be followed.
+        RejectedTrajectoryError: If it cannot be followed.
     """
     if request.multi_dof_trajectory.points:
         sentence = "the goal has a multi_dof_trajectory; expected joints alone"
-        raise RefusedTrajectoryError(Code.INVALID_GOAL, sentence)
+        raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
     goal = goal_from_trajectory(request.trajectory, robot)
     tolerances = Tolerances.of(
         robot,

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from manip_dyn.control.computed_torque import unstable_feedback
 from manip_dyn.control.continuity import MeasuredState
-from manip_dyn.control.joint_trajectory import Code, Outcome, RefusedTrajectoryError
+from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.follow_joint_trajectory import ActiveTrajectory, Progress
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
@@ -69,7 +69,7 @@ class Trajectories:
         self._planner, self._robot, self._parameters = planner, robot, parameters
 
     def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RefusedTrajectoryError` if it may not begin now."""
+        """Raise `RejectedTrajectoryError` if it may not begin now."""
         self._checked(goal)
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
@@ -88,6 +88,6 @@ class Trajectories:
         gains = self._parameters.stiffness, self._parameters.damping
         reason = reason or unstable_feedback(*gains, self._parameters.control_period)
         if reason or measured is None:
-            raise RefusedTrajectoryError(Code.INVALID_GOAL, reason)
+            raise RejectedTrajectoryError(Code.INVALID_GOAL, reason)
         goal.start_ns(measured.stamp_ns)
         return measured
